@@ -1,0 +1,75 @@
+"""Clamp: what was not named is spread over the classes still held possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from softlabel.construct.base import Semantics, labelled, percents
+from softlabel.tables import Annotations, Bools, Floats, Statements
+
+
+@dataclass(frozen=True)
+class Clamp:
+    """The label of CIFAR-10S (T2-clamp; T1-clamp with ``top=1``).
+
+    Named classes keep their chances.  If these sum to less than 100 %, the rest is shared
+    equally by the classes that were neither named nor ruled out.  If they reach 100 % they are
+    scaled to 1 and, where some unnamed class was left possible, damped by ``1 - spread``; the
+    ``spread`` is shared by those classes.  If nothing else is possible the named mass is scaled
+    to 1.  A class that was named keeps its mass even if it was also ruled out.
+
+    ``mode="strict"`` divides by the number of classes that really receive a share, takes a class
+    named twice as named once (first number), and answers "nothing" with an even split over what
+    is possible.  ``mode="reference"`` is the published counting rule, bug for bug: it divides by
+    |possible| - |named|, which under contradictions misplaces mass and may turn negative (then
+    the row is refused), and lets a second number overwrite the first.  Both agree on well-formed
+    answers.
+    """
+
+    top: Literal[1, 2] = 2
+    spread: float = 0.1
+    mode: Semantics = "strict"
+
+    name: ClassVar[str] = "clamp"
+    paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, section 3"
+    ruled_out_stays_zero: ClassVar[bool] = True
+
+    def __call__(self, said: Statements) -> Annotations:
+        return labelled(said, self.vectors(said))
+
+    def vectors(self, said: Statements) -> Floats:
+        """(n, k) the labels before the simplex check."""
+        percent = percents(said, self.top, self.mode)
+        if self.mode == "reference":
+            return _reference(percent, said.possible, self.spread)
+        return _strict(percent, said.possible, self.spread)
+
+
+def _strict(percent: Floats, possible: Bools, spread: float) -> Floats:
+    total = percent.sum(axis=1, keepdims=True)
+    receives = possible & (percent == 0)
+    receivers = receives.sum(axis=1, keepdims=True)
+    # percent units: 70 + 30 is exactly 100, while .7 + .2 + .1 is not exactly 1
+    rest = np.where(total < 100, 1 - total / 100, np.where(receivers > 0, spread, 0.0))
+    scale = np.where(total < 100, 1 / 100, (1 - rest) / np.maximum(total, 100))
+    label = percent * scale + receives * rest / np.maximum(receivers, 1)
+    silent = (label.sum(axis=1) == 0)[:, None]  # nothing stated and every class ruled out
+    label = np.where(silent, 1.0, label)
+    return np.asarray(label / label.sum(axis=1, keepdims=True))
+
+
+def _reference(percent: Floats, possible: Bools, spread: float) -> Floats:
+    label = percent / 100
+    total = label.sum(axis=1, keepdims=True)
+    named = label > 0
+    divisor = possible.sum(axis=1, keepdims=True) - named.sum(axis=1, keepdims=True)
+    full = total >= 1
+    label = np.where(full, label / np.where(full, total, 1), label)
+    share = np.where(full, spread, 1 - total) / np.where(divisor == 0, 1, divisor)
+    damped = np.where(named & full, label * (1 - spread), label)
+    label = np.where(divisor != 0, np.where(possible & ~named, share, damped), label)
+    with np.errstate(invalid="ignore"):  # an all-zero row becomes NaN and is refused by the table
+        return np.asarray(label / label.sum(axis=1, keepdims=True))

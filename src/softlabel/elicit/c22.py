@@ -1,0 +1,49 @@
+"""The two shapes in which Collins et al. 2022 released their answers, turned into ``classic`` ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from softlabel.elicit.base import Payload
+from softlabel.errors import ResponseError
+
+NO_ALTERNATIVE = ("no", "no alternative")  # an unquoted HTML attribute cut the second to the first
+
+
+def from_form(form: Payload) -> dict[str, Any]:
+    """A raw form, keys as the page sent them: ``classSelect``, ``prob``, ``improbClassSelect…``.
+
+    >>> from_form({"classSelect": "mostProbDeer", "prob": "60", "classSelect2": "secondProbNo"})
+    {'top': 'Deer', 'p1': '60', 'second': None, 'p2': '', 'impossible': []}
+    """
+    second = _after("classSelect2", form.get("classSelect2"), "secondProb")
+    prefix = "improbClassSelect"
+    return {
+        "top": _after("classSelect", form.get("classSelect"), "mostProb"),
+        "p1": form.get("prob"),
+        "second": None if second.lower() in NO_ALTERNATIVE else second,
+        "p2": form.get("prob2", ""),
+        "impossible": [key[len(prefix) :] for key in form if key.startswith(prefix)],
+    }
+
+
+def from_record(record: Payload) -> dict[str, Any]:
+    """A processed record of ``human_soft_labels_data.json``.
+
+    >>> from_record({"Most Probable Class": "Deer", "Most Probable Class Prob": 60.0})["top"]
+    'Deer'
+    """
+    second = record.get("Second Most Probable Class")
+    return {
+        "top": record.get("Most Probable Class"),
+        "p1": record.get("Most Probable Class Prob"),
+        "second": None if second is None or second.lower() in NO_ALTERNATIVE else second,
+        "p2": record.get("Second Most Probable Class Prob"),
+        "impossible": list(record.get("Impossible Class(es)") or ()),
+    }
+
+
+def _after(key: str, value: Any, prefix: str) -> str:
+    if not isinstance(value, str) or not value.startswith(prefix):
+        raise ResponseError(key, value, f"must start with {prefix!r}")
+    return value[len(prefix) :]

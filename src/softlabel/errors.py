@@ -1,0 +1,63 @@
+"""What can go wrong, and whose mistake it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class SoftlabelError(Exception):
+    """Something the user can mend; its text names the value and says what would be right."""
+
+
+class DataError(SoftlabelError):
+    """A table broke its rule: first row, rule, how many of how many."""
+
+
+class FileError(DataError):
+    """A file that cannot be read as what it should be: path, line, column, value, reason."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        reason: str,
+        *,
+        line: int | None = None,
+        column: str | None = None,
+        value: object = None,
+    ) -> None:
+        self.path, self.reason = Path(path), reason
+        self.line, self.column, self.value = line, column, value
+        place = [str(path)]
+        if line is not None:
+            place.append(f"line {line}")
+        if column is not None:
+            place.append(f"column {column!r}")
+        if value is not None:
+            place.append(f"value {value!r}")
+        super().__init__(f"{', '.join(place)}: {reason}")
+
+
+class ResponseError(SoftlabelError):
+    """An answer that cannot be read: which field, and why."""
+
+    def __init__(self, field: str, value: object, reason: str) -> None:
+        self.field, self.value, self.reason = field, value, reason
+        super().__init__(f"{field} = {value!r}: {reason}")
+
+
+class UnknownName(SoftlabelError):
+    """A name nobody registered; the text lists what exists and the nearest spelling."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        self.name, self.known = name, sorted(known)
+        super().__init__(
+            f"no {what} called {name!r}{nearest(name, self.known)}; there are: {', '.join(self.known)}"
+        )
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The clause that offers the nearest right spelling, or nothing."""
+    close = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,0 +1,70 @@
+"""Who would fall out, why, and what that would change in the labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from softlabel.aggregate import Aggregate
+from softlabel.construct import Construct
+from softlabel.errors import DataError
+from softlabel.metrics import total_variation
+from softlabel.quality import Rules, Verdict, judge
+from softlabel.sampling import one_per_annotator
+from softlabel.tables import Floats, Ints, SoftLabels, Statements
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """The verdict on every annotator, and the labels with and without those who fall out."""
+
+    rules: Rules
+    verdicts: list[Verdict]
+    before: SoftLabels
+    after: SoftLabels
+
+    @property
+    def out(self) -> list[Verdict]:
+        """Those who would fall out."""
+        return [verdict for verdict in self.verdicts if not verdict.keep]
+
+    @property
+    def moved(self) -> Floats:
+        """(m,) total variation between the labels before and after; NaN where either is missing."""
+        moved = np.full(len(self.before), np.nan)
+        both = self.before.answered & self.after.answered
+        moved[both] = total_variation(self.before.probs[both], self.after.probs[both])
+        return moved
+
+    @property
+    def top_changed(self) -> int:
+        """Items whose most probable class is another one afterwards."""
+        both = self.before.answered & self.after.answered
+        tops = (labels.probs[both].argmax(axis=1) for labels in (self.before, self.after))
+        return int(np.not_equal(*tops).sum())
+
+    @property
+    def lost(self) -> Ints:
+        """Codes of items that nobody who stays has answered."""
+        return np.flatnonzero(self.before.answered & ~self.after.answered)
+
+
+def inspect(
+    said: Statements,
+    rules: Rules,
+    construct: Construct,
+    aggregate: Aggregate,
+    gold: Ints | None = None,
+    seconds: Floats | None = None,
+) -> Inspection:
+    """Judge all annotators, repeats included; labels count each person once per item."""
+    if said.anonymous:
+        raise DataError("annotators cannot be inspected: some answers are anonymous")
+    verdicts = judge(said, rules, gold, seconds)
+    out = {verdict.annotator for verdict in verdicts if not verdict.keep}
+    stays = np.array([name not in out for name in said.index.annotators.tolist()], dtype=np.bool_)
+    each = one_per_annotator(construct(said))
+    return Inspection(
+        rules, verdicts, aggregate(each), aggregate(each.take(stays[each.annotator]))
+    )

@@ -1,0 +1,216 @@
+"""Which answers look wrong, and which annotators would fall out by which declared rule.
+
+Nothing here drops anything: rules are values with a version, the result says who and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from softlabel.elicit.classic import ZERO_IS_100
+from softlabel.errors import UnknownName
+from softlabel.tables import ANONYMOUS, Bools, Floats, Ints, Statements
+
+LONG_RUN = 10  # pages in a row with the same top class: no shuffled batch looks like that
+
+
+# ── answers ──────────────────────────────────────────────────────────────────────────────────
+
+
+def flags(said: Statements) -> dict[str, Bools]:
+    """(n,) masks of implausible answers, by name.  The first three are the errors of C22."""
+    first, second = _column(said.named, 0, -1), _column(said.named, 1, -1)
+    p1, p2 = _column(said.percent, 0, np.nan), _column(said.percent, 1, np.nan)
+    given = ~np.isnan(said.percent)
+    small = (said.percent > 0) & (said.percent <= 1)
+    mended = said.repairs.get(ZERO_IS_100, np.zeros(len(said), dtype=np.bool_))
+    return {
+        "out-of-range": (said.percent > 100).any(axis=1),
+        "contradictory": said.contradictory,
+        "zero-first": (p1 == 0) | mended,
+        "no-number-first": (first >= 0) & np.isnan(p1),
+        "same-class-twice": (second >= 0) & (first == second),
+        "second-above-first": p2 > p1,
+        "sum-above-100": np.where(given, said.percent, 0).sum(axis=1) > 100,
+        "all-ruled-out": ~said.possible.any(axis=1),
+        "none-ruled-out": said.possible.all(axis=1),
+        "unit-scale": (given & small).any(axis=1) & ~(given & ~small & (said.percent != 0)).any(1),
+    }
+
+
+def _column(rows: npt.NDArray[Any], column: int, fill: float) -> npt.NDArray[Any]:
+    return rows[:, column] if rows.shape[1] > column else np.full(len(rows), fill)
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How people round: shares of all stated chances."""
+
+    n: int
+    multiple_of_5: float
+    multiple_of_10: float
+    exactly_100: float
+
+
+def rounding(said: Statements) -> Rounding:
+    """Heaping of the stated chances on round numbers (chances as stated, after repairs)."""
+    values = said.percent[~np.isnan(said.percent)]
+    if not len(values):
+        return Rounding(0, float("nan"), float("nan"), float("nan"))
+    fives, tens = (float((values % step == 0).mean()) for step in (5, 10))
+    return Rounding(len(values), fives, tens, float((values == 100).mean()))
+
+
+# ── annotators ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When an annotator falls out.  ``None`` switches a rule off.
+
+    An annotator is out with more than ``errors`` errors of all three types together, more than
+    ``out_of_range``, ``contradictory`` or ``zero_first`` of one type, or with at least one error
+    of the types ``judged`` and an accuracy under ``accuracy``.  Accuracy alone excludes nobody.
+    """
+
+    name: str
+    version: int
+    errors: int | None = None
+    out_of_range: int | None = None
+    contradictory: int | None = None
+    zero_first: int | None = None
+    accuracy: float | None = None
+    judged: tuple[str, ...] = ("out-of-range", "contradictory", "zero-first")
+
+    def reasons(self, count: Mapping[str, int], accuracy: float) -> tuple[str, ...]:
+        """Why these error counts and this accuracy exclude; empty if they do not."""
+        total = sum(count[kind] for kind in ("out-of-range", "contradictory", "zero-first"))
+        limits = {
+            "errors": (total, self.errors),
+            "out-of-range": (count["out-of-range"], self.out_of_range),
+            "contradictory": (count["contradictory"], self.contradictory),
+            "zero-first": (count["zero-first"], self.zero_first),
+        }
+        found = [
+            f"{n} {kind}, at most {limit} allowed"
+            for kind, (n, limit) in limits.items()
+            if limit is not None and n > limit
+        ]
+        judged = sum(count[kind] for kind in self.judged)
+        if self.accuracy is not None and judged and accuracy < self.accuracy:
+            found.append(f"{judged} error(s) and accuracy {accuracy:.2f} under {self.accuracy}")
+        return tuple(found)
+
+
+PRESETS = {
+    # C22, section 3: more than two errors out; with one or two, out below 75 % accuracy
+    "paper": Rules("paper", 1, errors=2, accuracy=0.75),
+    # the released code: stricter, per type, and any number out of range excludes at once
+    "reference": Rules(
+        "reference",
+        1,
+        out_of_range=0,
+        contradictory=1,
+        zero_first=1,
+        accuracy=0.75,
+        judged=("contradictory", "zero-first"),
+    ),
+}
+
+
+def preset(name: str) -> Rules:
+    """The published rules under this name."""
+    if name not in PRESETS:
+        raise UnknownName("set of quality rules", name, PRESETS)
+    return PRESETS[name]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One annotator under one set of rules: ``reasons`` exclude, ``remarks`` only report."""
+
+    annotator: str
+    answers: int
+    errors: Mapping[str, int]
+    accuracy: float
+    reasons: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def keep(self) -> bool:
+        return not self.reasons
+
+
+def judge(
+    said: Statements,
+    rules: Rules,
+    gold: Ints | None = None,
+    seconds: Floats | None = None,
+    fastest: float = 3.0,
+) -> list[Verdict]:
+    """Every annotator who answered, under these rules, repeats included.
+
+    ``gold`` are class codes per item (-1 unknown); ``seconds`` the time each answer took, of which
+    those under ``fastest`` are remarked on.
+    """
+    masks = flags(said)
+    people = [a for a in np.unique(said.annotator).tolist() if a != ANONYMOUS]
+    rows_of = {a: np.flatnonzero(said.annotator == a) for a in people}
+    verdicts = []
+    for a in people:
+        rows = rows_of[a]
+        count = {kind: int(mask[rows].sum()) for kind, mask in masks.items()}
+        accuracy = _accuracy(said, rows, gold)
+        remarks = _remarks(said, rows, count)
+        if seconds is not None and (quick := int((seconds[rows] < fastest).sum())):
+            remarks.append(f"{quick} answer(s) in under {fastest:g} s")
+        verdicts.append(
+            Verdict(
+                str(said.index.annotators[a]),
+                len(rows),
+                count,
+                accuracy,
+                rules.reasons(count, accuracy),
+                tuple(remarks),
+            )
+        )
+    return verdicts
+
+
+def _accuracy(said: Statements, rows: Ints, gold: Ints | None) -> float:
+    if gold is None or not said.named.shape[1]:
+        return float("nan")
+    known = np.asarray(gold)[said.item[rows]]
+    right = said.named[rows, 0] == known
+    return float(right[known >= 0].mean()) if (known >= 0).any() else float("nan")
+
+
+def _remarks(said: Statements, rows: Ints, count: Mapping[str, int]) -> list[str]:
+    """Checks worth a look that exclude nobody."""
+    found = [
+        f"{count[kind]} {kind}"
+        for kind in ("same-class-twice", "second-above-first", "all-ruled-out", "unit-scale")
+        if count[kind]
+    ]
+    if count["none-ruled-out"] == len(rows):
+        found.append("never ruled anything out")
+    top = _column(said.named, 0, -1)[rows]
+    edges = np.flatnonzero(np.r_[True, top[1:] != top[:-1], True])
+    longest = int(np.diff(edges).max())
+    if longest >= LONG_RUN:
+        found.append(f"the same top class on {longest} pages in a row")
+    seen: dict[int, int] = {}
+    pairs = [
+        (seen[item], row)
+        for row, item in zip(rows.tolist(), said.item[rows].tolist(), strict=True)
+        if seen.setdefault(item, row) != row
+    ]
+    changed = sum(int(said.named[a, 0] != said.named[b, 0]) for a, b in pairs)
+    if pairs and changed == len(pairs):
+        found.append(f"another top class on every repeat ({changed})")
+    return found

@@ -1,0 +1,108 @@
+"""What there is, by name: one dict per family, and the way from ``"softmax:tau=2"`` to a value.
+
+A strategy is a frozen dataclass whose fields are its parameters and whose call takes the data
+and returns a new table.  Registering one is a dict entry; there are no entry points or hooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from softlabel import aggregate, construct, elicit, metrics
+from softlabel.errors import SoftlabelError, UnknownName
+
+FAMILIES: dict[str, dict[str, Any]] = {
+    "mode": elicit.MODES,
+    "construct": construct.CONSTRUCTIONS,
+    "aggregate": aggregate.AGGREGATORS,
+    "metric": metrics.METRICS,
+}
+
+
+def register(family: str, thing: Any, name: str | None = None) -> Any:
+    """Add a strategy of your own under its ``name``; returns it, so it can stand as a decorator."""
+    name = name or getattr(thing, "name", None) or thing.__name__.replace("_", "-")
+    if name in members(family):
+        raise SoftlabelError(f"{family} {name!r} is registered already; choose another name")
+    FAMILIES[family][name] = thing
+    return thing
+
+
+def members(family: str) -> Mapping[str, Any]:
+    """Everything registered in a family, by name."""
+    if family not in FAMILIES:
+        raise UnknownName("family", family, FAMILIES)
+    return FAMILIES[family]
+
+
+def get(family: str, name: str) -> Any:
+    """The class or function registered under this name."""
+    known = members(family)
+    if name not in known:
+        raise UnknownName(family, name, known)
+    return known[name]
+
+
+def make(family: str, name: str, **options: Any) -> Any:
+    """The strategy with these parameters: ``make("aggregate", "softmax", tau=2.0)``."""
+    kind = get(family, name)
+    known = parameters(kind)
+    for key in options:
+        if key not in known:
+            raise UnknownName(f"option of {family} {name!r}", key, known or ["(none)"])
+    return kind(**options)
+
+
+def parse(family: str, text: str) -> Any:
+    """The strategy that ``name[:key=value,...]`` describes, values read to the field's type.
+
+    >>> parse("aggregate", "softmax:tau=2")
+    Softmax(tau=2.0)
+    """
+    name, _, rest = text.partition(":")
+    known = parameters(get(family, name))
+    options: dict[str, Any] = {}
+    for pair in filter(None, rest.split(",")):
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise SoftlabelError(f"{text!r}: {pair!r} is not of the form key=value")
+        if key not in known:
+            raise UnknownName(f"option of {family} {name!r}", key, known or ["(none)"])
+        options[key] = _read(known[key][0], value, f"{text!r}: {key}")
+    return make(family, name, **options)
+
+
+def parameters(kind: Any) -> dict[str, tuple[Any, Any]]:
+    """Each parameter's type and default (``MISSING`` if it has none)."""
+    if not is_dataclass(kind):
+        return {}
+    hints = get_type_hints(kind)
+    return {f.name: (hints[f.name], f.default) for f in fields(kind) if f.init}
+
+
+def describe(strategy: Any) -> str:
+    """The text that ``parse`` turns back into this strategy: ``clamp:top=2,spread=0.1``."""
+    shown = [
+        f"{f.name}={getattr(strategy, f.name)}" for f in fields(strategy) if f.default is not MISSING
+    ]
+    return f"{strategy.name}:{','.join(shown)}" if shown else str(strategy.name)
+
+
+def _read(kind: Any, text: str, where: str) -> Any:
+    """Text to the type of a field: a choice, a truth value, a number or text."""
+    if get_origin(kind) is Literal:
+        by_text = {str(choice): choice for choice in get_args(kind)}
+        if text not in by_text:
+            raise UnknownName(f"choice for {where}", text, by_text)
+        return by_text[text]
+    readers: dict[Any, Callable[[str], Any]] = {int: int, float: float, str: str}
+    if kind is bool:
+        readers[bool] = {"true": True, "false": False}.__getitem__
+    try:
+        return readers[kind](text)
+    except (ValueError, KeyError):
+        raise SoftlabelError(
+            f"{where} = {text!r} is not {'true or false' if kind is bool else f'of type {kind.__name__}'}"
+        ) from None

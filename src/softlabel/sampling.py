@@ -1,0 +1,73 @@
+"""Fewer answers: one per person and item, or M people per item; and votes made of counts."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from softlabel.errors import DataError
+from softlabel.tables import ANONYMOUS, Annotations, Bools, Index, Ints, Statements, broken
+
+Rows = TypeVar("Rows", Annotations, Statements)
+
+
+def first_presentation(said: Annotations | Statements) -> Bools:
+    """(n,) True on a person's first answer to an item; anonymous answers are all first ones."""
+    pair = said.item.astype(np.int64) * (len(said.index.annotators) + 1) + said.annotator
+    first = np.zeros(len(said), dtype=np.bool_)
+    first[np.unique(pair, return_index=True)[1]] = True
+    return np.asarray(first | (said.annotator == ANONYMOUS))
+
+
+def one_per_annotator(said: Annotations, how: Literal["first", "mean"] = "first") -> Annotations:
+    """One annotation per person and item: the first, or the mean of all (then soft).
+
+    Without this a person who answered twice counts twice.  Rows stay in the order of the first
+    answers.
+    """
+    first = first_presentation(said)
+    if how == "first" or first.all():
+        return said.take(first)
+    if how != "mean":
+        raise DataError(f"how = {how!r}: a person's repeated answers give 'first' or 'mean'")
+    pair = said.item.astype(np.int64) * (len(said.index.annotators) + 1) + said.annotator
+    # anonymous answers never belong together: each is a group of its own
+    group = np.where(said.annotator == ANONYMOUS, -1 - np.arange(len(said)), pair)
+    _, start, inverse, size = np.unique(
+        group, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(start)
+    soft = said.soft()
+    columns = [np.bincount(inverse, soft[:, j]) / size for j in range(soft.shape[1])]
+    rows = start[order]
+    return Annotations(
+        said.index, said.item[rows], said.annotator[rows], probs=np.stack(columns, axis=1)[order]
+    )
+
+
+def subsample(said: Rows, m: int, rng: np.random.Generator) -> Rows:
+    """At most ``m`` answers per item, drawn without replacement; an item with fewer keeps all.
+
+    Rows keep their order.  Drop repeated answers first (``one_per_annotator``), or a person may
+    be drawn twice.
+    """
+    if m < 1:
+        raise DataError(f"m = {m}: at least one annotator per item is needed")
+    order = np.lexsort((rng.random(len(said)), said.item))
+    items = said.item[order]
+    starts = np.flatnonzero(np.r_[True, items[1:] != items[:-1]]) if len(items) else items[:0]
+    rank = np.arange(len(items)) - np.repeat(starts, np.diff(np.r_[starts, len(items)]))
+    return said.take(np.sort(order[rank < m]))
+
+
+def votes_from_counts(index: Index, counts: Ints) -> Annotations:
+    """Anonymous hard votes from a table of counts (m, k): who voted is not known any more."""
+    counts = np.asarray(counts)
+    if counts.shape != (len(index.items), len(index.labels)) or counts.dtype.kind not in "iu":
+        raise DataError(f"counts must be whole numbers (m, k), not {counts.dtype} {counts.shape}")
+    broken("counts", (counts < 0).any(axis=1), "a count is negative", counts)
+    m, k = counts.shape
+    item = np.repeat(np.arange(m), counts.sum(axis=1))
+    label = np.repeat(np.tile(np.arange(k), m), counts.ravel())
+    return Annotations(index, item, np.full(len(item), ANONYMOUS), label=label)

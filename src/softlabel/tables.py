@@ -1,0 +1,396 @@
+"""The tables: frozen arrays that check themselves once, at birth.
+
+Data move one way: ``Statements`` (what was said) -> ``Annotations`` (one label per answer) ->
+``SoftLabels`` (one label per item); ``Predictions`` and ``Score`` stand at the other end.  Rows
+hold integer codes; ``Index`` holds the names they stand for.  Nothing downstream checks again.
+
+Letters in shapes: n rows (answers), m items, a annotators, k labels (classes), r classes named
+in one answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from softlabel.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.signedinteger[Any]]
+Bools = npt.NDArray[np.bool_]
+Names = np.ndarray[tuple[int], np.dtypes.StringDType]
+
+Array = TypeVar("Array", bound=npt.NDArray[Any])
+
+Estimand = Literal["distribution", "truth"]
+
+ANONYMOUS = -1  # annotator code of a vote whose author was never released
+NAMES = np.dtypes.StringDType(coerce=False)
+SIMPLEX_TOLERANCE = 1e-6  # published labels are rounded; anything further off is a mistake
+
+
+# ── checks ───────────────────────────────────────────────────────────────────────────────────
+
+
+def broken(table: str, bad: Any, rule: str, values: Any = None) -> None:
+    """Raise ``DataError`` naming the first bad row, its value, and how many of how many."""
+    if bad.any():
+        row = int(bad.argmax())
+        shown = "" if values is None else f" (value {np.asarray(values)[row]})"
+        raise DataError(
+            f"{table}, row {row}: {rule}{shown}; {int(bad.sum())} of {len(bad)} rows break this rule"
+        )
+
+
+def check_simplex(table: str, probs: Floats) -> None:
+    """Each row is finite, not negative, and sums to one."""
+    finite = np.isfinite(probs).all(axis=1)
+    broken(table, ~finite, "a probability is not a finite number", probs)
+    broken(table, (probs < 0).any(axis=1), "a probability is negative", probs)
+    total = probs.sum(axis=1)
+    broken(table, abs(total - 1) > SIMPLEX_TOLERANCE, "probabilities do not sum to 1", total)
+
+
+def _shaped(table: str, name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise DataError(f"{table}.{name} has shape {array.shape}, expected {shape}")
+
+
+def _codes(table: str, name: str, values: npt.ArrayLike, size: int, low: int = 0) -> Ints:
+    """Integer codes in [low, size), in the smallest type of at least 16 bits that holds them."""
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.int32)
+    if array.dtype.kind not in "iu":
+        raise DataError(f"{table}.{name} must hold integer codes, not {array.dtype}")
+    outside = ((array < low) | (array >= size)).any(axis=tuple(range(1, array.ndim)))
+    broken(table, outside, f"{name} code outside {low}..{size - 1}", array)
+    return _frozen(array.astype(np.int16 if size <= 2**15 else np.int32, copy=False))
+
+
+def _frozen(array: Array) -> Array:
+    """A read-only view; the caller's own array stays writable and is not copied."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _floats(values: npt.ArrayLike) -> Floats:
+    return _frozen(np.asarray(values, dtype=np.float64))
+
+
+def names(values: Sequence[str] | Names) -> Names:
+    """Names as one compact array of strings."""
+    if isinstance(values, np.ndarray) and isinstance(values.dtype, np.dtypes.StringDType):
+        return _frozen(values)
+    try:
+        return _frozen(cast(Names, np.array(values, dtype=NAMES)))
+    except ValueError:
+        wrong = next(v for v in values if not isinstance(v, str))
+        raise DataError(f"names must be text, not {wrong!r}") from None
+
+
+def _plain(values: Names) -> npt.NDArray[np.str_]:
+    """Fixed-width text, the only kind that ``.npz`` stores without executable objects."""
+    return np.array(values.tolist(), dtype=np.str_)
+
+
+def _set(table: object, **arrays: object) -> None:
+    for name, value in arrays.items():
+        object.__setattr__(table, name, value)
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """The names behind the codes: items, annotators and labels, each without repetition."""
+
+    items: Names
+    annotators: Names
+    labels: Names
+
+    def __post_init__(self) -> None:
+        for name in ("items", "annotators", "labels"):
+            array = names(getattr(self, name))
+            if len(set(array.tolist())) != len(array):
+                twice = Counter(array.tolist()).most_common(1)[0][0]
+                raise DataError(f"Index.{name} holds {twice!r} more than once")
+            _set(self, **{name: array})
+        if not len(self.labels):
+            raise DataError("Index.labels is empty: there must be at least one class")
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(m items, a annotators, k labels)."""
+        return len(self.items), len(self.annotators), len(self.labels)
+
+
+class _Rows:
+    """What tables with one row per answer share."""
+
+    index: Index
+    item: Ints
+    annotator: Ints
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def _check_rows(self) -> None:
+        table = type(self).__name__
+        items, annotators, _ = self.index.shape
+        _set(
+            self,
+            item=_codes(table, "item", self.item, items),
+            annotator=_codes(table, "annotator", self.annotator, annotators, low=ANONYMOUS),
+        )
+        _shaped(table, "annotator", self.annotator, (len(self),))
+
+    @property
+    def anonymous(self) -> bool:
+        """True when some answers have no known author: methods that need annotators refuse them."""
+        return bool((self.annotator == ANONYMOUS).any())
+
+    def take(self, rows: npt.ArrayLike) -> Self:
+        """The same table with these rows only; the index stays, so codes keep their meaning."""
+        rows = np.asarray(rows)
+        rows = rows if rows.size else np.zeros(0, dtype=np.int64)  # [] alone would be floats
+        cut: dict[str, Any] = {}
+        for column in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, column.name)
+            if isinstance(value, np.ndarray):
+                cut[column.name] = value[rows]
+            elif isinstance(value, Mapping):
+                cut[column.name] = {key: mask[rows] for key, mask in value.items()}
+        return replace(self, **cut)  # type: ignore[type-var]
+
+
+@dataclass(frozen=True, eq=False)
+class Statements(_Rows):
+    """What people said, one row per answer, in the order in which each person gave them.
+
+    ``named[n, r]`` are the classes a person named, in the order of naming (-1: no more);
+    ``percent[n, r]`` the chance stated for each (NaN: no number given); ``possible[n, k]`` is
+    False where the person ruled a class out.  Contradictions are kept: see ``flags``.
+    ``repairs`` says which rows were mended on reading, by the name of the repair.
+    """
+
+    index: Index
+    item: Ints
+    annotator: Ints
+    named: Ints
+    percent: Floats
+    possible: Bools
+    repairs: Mapping[str, Bools] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._check_rows()
+        _set(
+            self,
+            named=_codes("Statements", "named", self.named, len(self.index.labels), low=-1),
+            percent=_floats(self.percent),
+            possible=_frozen(np.asarray(self.possible, dtype=np.bool_)),
+        )
+        n, k = len(self), len(self.index.labels)
+        if self.named.ndim != 2:
+            raise DataError(f"Statements.named has shape {self.named.shape}, expected ({n}, r)")
+        _shaped("Statements", "named", self.named, (n, self.named.shape[1]))
+        _shaped("Statements", "percent", self.percent, self.named.shape)
+        _shaped("Statements", "possible", self.possible, (n, k))
+        for name, mask in self.repairs.items():
+            _shaped("Statements", f"repairs[{name!r}]", mask, (n,))
+        given = ~np.isnan(self.percent)
+        broken("Statements", (given & (self.named < 0)).any(axis=1), "a chance without a class")
+        bad = given & ~((self.percent >= 0) & np.isfinite(self.percent))
+        broken("Statements", bad.any(axis=1), "a chance must be 0 or more", self.percent)
+
+    @cached_property
+    def stated(self) -> Floats:
+        """(n, k) fraction stated for each class, NaN where nothing was said; first mention counts."""
+        stated = np.full((len(self), len(self.index.labels)), np.nan)
+        for r in reversed(range(self.named.shape[1])):
+            rows = np.flatnonzero((self.named[:, r] >= 0) & ~np.isnan(self.percent[:, r]))
+            stated[rows, self.named[rows, r]] = self.percent[rows, r] / 100
+        return _frozen(stated)
+
+    @cached_property
+    def contradictory(self) -> Bools:
+        """(n,) the person named a class and also ruled it out."""
+        rows = np.arange(len(self))[:, None]
+        ruled_out: Bools = (self.named >= 0) & ~self.possible[rows, self.named]
+        return _frozen(np.asarray(ruled_out.any(axis=1)))
+
+
+@dataclass(frozen=True, eq=False)
+class Annotations(_Rows):
+    """One label per answer: ``label[n]`` (hard votes, codes) or ``probs[n, k]`` (soft)."""
+
+    index: Index
+    item: Ints
+    annotator: Ints
+    label: Ints | None = None
+    probs: Floats | None = None
+
+    def __post_init__(self) -> None:
+        self._check_rows()
+        n, k = len(self), len(self.index.labels)
+        if (self.label is None) == (self.probs is None):
+            raise DataError("Annotations need either label (hard votes) or probs (soft), not both")
+        if self.label is not None:
+            _set(self, label=_codes("Annotations", "label", self.label, k))
+            _shaped("Annotations", "label", self.label, (n,))
+        else:
+            assert self.probs is not None, "one of the two bodies is there"
+            _set(self, probs=_floats(self.probs))
+            _shaped("Annotations", "probs", self.probs, (n, k))
+            check_simplex("Annotations", self.probs)
+
+    @property
+    def hard(self) -> bool:
+        """True for votes, which are codes and never become an n x k array unless asked to."""
+        return self.label is not None
+
+    def soft(self) -> Floats:
+        """(n, k) probabilities; a vote becomes a one-hot row."""
+        if self.probs is not None:
+            return self.probs
+        assert self.label is not None, "one of the two bodies is there"
+        return _frozen(np.eye(len(self.index.labels))[self.label])
+
+    def counts(self) -> Floats:
+        """(m, k) votes per item and class; soft annotations count as fractions of a vote."""
+        m, _, k = self.index.shape
+        if self.label is not None:
+            flat = np.bincount(self.item.astype(np.int64) * k + self.label, minlength=m * k)
+            return flat.reshape(m, k).astype(np.float64)
+        assert self.probs is not None, "one of the two bodies is there"
+        columns = [np.bincount(self.item, self.probs[:, j], minlength=m) for j in range(k)]
+        return np.stack(columns, axis=1)
+
+    def votes_per_item(self) -> Ints:
+        """(m,) how many answers each item has."""
+        return np.bincount(self.item, minlength=len(self.index.items))
+
+
+@dataclass(frozen=True, eq=False)
+class SoftLabels:
+    """One soft label per item.  An item nobody answered has ``count`` 0 and a row of NaN:
+    knowing nothing is not the same as believing in everything equally.
+
+    ``estimand`` says what the label estimates: how people split (``distribution``) or which
+    class is true (``truth``).  ``made_by`` is the strategy that made it.
+    """
+
+    index: Index
+    probs: Floats
+    count: Ints
+    estimand: Estimand = "distribution"
+    made_by: str = ""
+
+    def __post_init__(self) -> None:
+        m, _, k = self.index.shape
+        count = np.asarray(self.count)
+        if count.size == 0:
+            count = count.astype(np.int64)
+        if count.dtype.kind not in "iu":
+            raise DataError(f"SoftLabels.count must hold whole numbers, not {count.dtype}")
+        _set(self, probs=_floats(self.probs), count=_frozen(count))
+        _shaped("SoftLabels", "probs", self.probs, (m, k))
+        _shaped("SoftLabels", "count", self.count, (m,))
+        broken("SoftLabels", self.count < 0, "count is negative", self.count)
+        unanswered = self.count == 0
+        filled = unanswered & ~np.isnan(self.probs).all(axis=1)
+        broken("SoftLabels", filled, "an item nobody answered must have no label (NaN)")
+        check_simplex("SoftLabels", np.where(unanswered[:, None], 1 / k, self.probs))
+        if self.estimand not in ("distribution", "truth"):
+            raise DataError(f"SoftLabels.estimand is {self.estimand!r}: distribution or truth")
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    @property
+    def answered(self) -> Bools:
+        """(m,) True where at least one person answered."""
+        return self.count > 0
+
+    def save(self, path: str | Path) -> None:
+        """Plain arrays in one ``.npz``: ``item``, one column per class (named by the class),
+        ``count``; and for numpy users the same as ``probs`` (m, k) with ``labels``."""
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "item": _plain(self.index.items),
+            "count": self.count,
+            "probs": self.probs,
+            "labels": _plain(self.index.labels),
+            "annotators": _plain(self.index.annotators),
+            "estimand": np.array(self.estimand),
+            "made_by": np.array(self.made_by),
+        }
+        taken = sorted(set(arrays) & set(self.index.labels.tolist()))
+        if taken:
+            raise DataError(f"a class is called {taken[0]!r}, a name that the file itself uses")
+        arrays.update(zip(self.index.labels.tolist(), self.probs.T, strict=True))
+        with Path(path).open("wb") as file:  # an open file, so that numpy adds no suffix of its own
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> SoftLabels:
+        """What ``save`` wrote; arrays only, nothing in the file is ever executed."""
+        with np.load(path, allow_pickle=False) as file:
+            missing = {"item", "labels", "probs", "count"} - set(file)
+            if missing:
+                raise DataError(f"{path}: no array called {sorted(missing)[0]!r}; not soft labels")
+            people = file["annotators"].tolist() if "annotators" in file else []
+            index = Index(
+                names(file["item"].tolist()), names(people), names(file["labels"].tolist())
+            )
+            estimand = str(file["estimand"]) if "estimand" in file else "distribution"
+            made_by = str(file["made_by"]) if "made_by" in file else ""
+            return cls(index, file["probs"], file["count"], estimand, made_by)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a model believes about each item: ``probs[m, k]`` for the items of ``index``."""
+
+    index: Index
+    probs: Floats
+
+    def __post_init__(self) -> None:
+        m, _, k = self.index.shape
+        _set(self, probs=_floats(self.probs))
+        _shaped("Predictions", "probs", self.probs, (m, k))
+        check_simplex("Predictions", self.probs)
+
+    def __len__(self) -> int:
+        return len(self.probs)
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """One number with its interval: ``low <= value <= high`` over ``n`` units.
+
+    ``by_item`` holds the values it averages, where it is an average.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    by_item: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise DataError(f"Score: low {self.low} above high {self.high}")
+        if self.n < 0:
+            raise DataError(f"Score: n = {self.n} is negative")
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}] (n={self.n})"

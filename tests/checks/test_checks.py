@@ -1,0 +1,218 @@
+"""Every registered strategy passes the checks of its family; and every check can fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from softlabel import registry, testing
+from softlabel.aggregate import Majority, Mean, Softmax
+from softlabel.construct import Clamp, Select, Uniform
+from softlabel.tables import Annotations, SoftLabels
+
+MEMBERS = [
+    pytest.param(family, kind, id=f"{family}-{name}")
+    for family in ("construct", "aggregate", "metric")
+    for name, kind in registry.members(family).items()
+]
+VARIANTS = [
+    *(Clamp(top, 0.2, "strict") for top in (1, 2)),
+    Uniform(top=1),
+    Select(),
+]
+
+
+@pytest.mark.parametrize(("family", "kind"), MEMBERS)
+def test_registered_strategies_pass(family, kind):
+    testing.check_family(family, kind)
+
+
+@pytest.mark.parametrize("construct", VARIANTS, ids=str)
+def test_constructions_pass_with_other_parameters(construct):
+    testing.check_construct(construct)
+
+
+@pytest.mark.parametrize(
+    "aggregate", [Softmax(0.3), Majority("random", 3), Majority("split")], ids=str
+)
+def test_aggregators_pass_with_other_parameters(aggregate):
+    testing.check_aggregate(aggregate)
+
+
+def test_a_family_without_checks_is_no_pass():
+    with pytest.raises(AssertionError, match="no checks for the family 'mode'"):
+        testing.check_family("mode", object)
+
+
+# ── broken on purpose: one per check ─────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A strategy that spoils what a sound one returns."""
+
+    sound: Any
+    spoil: Any
+    name: ClassVar[str] = "broken"
+    estimand: ClassVar[str] = "distribution"
+    ruled_out_stays_zero: ClassVar[bool] = True
+
+    def __call__(self, said, map=map, shards=1):
+        made = self.sound(said) if isinstance(self.sound, Clamp) else self.sound(said, map, shards)
+        return self.spoil(made, said, shards)
+
+
+def unchecked(table, **columns):
+    """A table with columns that its own check would refuse."""
+    made = object.__new__(type(table))
+    for name, value in {**vars(table), **columns}.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def shifted_by_rows(made, said, shards):
+    probs = np.array(made.soft())
+    probs[0] = probs[0][::-1]
+    return replace(made, probs=probs)
+
+
+def by_class_position(made, said, shards):
+    weights = made.soft() * np.arange(1, made.soft().shape[1] + 1)
+    return replace(made, probs=weights / weights.sum(axis=1, keepdims=True))
+
+
+def leaking(made, said, shards):
+    return replace(made, probs=0.9 * made.soft() + 0.1 / made.soft().shape[1])
+
+
+def wandering(made, said, shards):
+    step = np.random.default_rng().random(made.soft().shape) * 1e-3
+    probs = made.soft() * (1 + step)
+    return replace(made, probs=probs / probs.sum(axis=1, keepdims=True))
+
+
+BROKEN_CONSTRUCTIONS = {
+    "sum to 1": lambda made, said, shards: unchecked(made, probs=made.soft() * 1.1),
+    "order of the rows": shifted_by_rows,
+    "classes in another order": by_class_position,
+    "ruled out and not named": leaking,
+    "two calls differ|order of the rows": wandering,
+    "one label per answer": lambda made, said, shards: made.take(np.arange(len(made) - 1)),
+}
+
+
+@pytest.mark.parametrize("complaint", BROKEN_CONSTRUCTIONS)
+def test_construction_checks_can_fail(complaint):
+    with pytest.raises(Exception, match=complaint):
+        testing.check_construct(Broken(Clamp(), BROKEN_CONSTRUCTIONS[complaint]))
+
+
+def tilt(probs, weights):
+    probs = probs * weights
+    return probs / probs.sum(axis=1, keepdims=True)
+
+
+def last_row_counts_double(made, said, shards):
+    probs = np.array(made.probs)
+    probs[said.item[-1]] = (probs[said.item[-1]] + said.soft()[-1]) / 2
+    return replace(made, probs=probs)
+
+
+def first_annotator_decides(made, said, shards):
+    probs = np.array(made.probs)
+    rows = said.annotator == 0
+    probs[said.item[rows]] = said.soft()[rows]
+    return replace(made, probs=probs)
+
+
+def loser_wins(made, said, shards):
+    return replace(made, probs=(1 - made.probs) / 2)
+
+
+def depends_on_shards(made, said, shards):
+    return replace(made, probs=tilt(made.probs, 1 + 1e-6 * shards * np.arange(3)))
+
+
+def mostly_wrong(made, said, shards):
+    """Right where people are unanimous, wrong elsewhere."""
+    split = made.probs.max(axis=1) < 1
+    return replace(made, probs=np.where(split[:, None], 1 - made.probs, made.probs * 2) / 2)
+
+
+def guesses_for_silence(made, said, shards):
+    silent = made.count == 0
+    return unchecked(made, probs=np.where(silent[:, None], 1 / 3, made.probs))
+
+
+def pool_wandering(made, said, shards):
+    return replace(
+        made, probs=tilt(made.probs, 1 + 1e-14 * np.random.default_rng().random(made.probs.shape))
+    )
+
+
+BROKEN_AGGREGATORS = {
+    "sum to 1": lambda made, said, shards: unchecked(made, probs=made.probs * 1.1),
+    "number of answers": lambda made, said, shards: replace(made, count=made.count + 1),
+    "order of the rows": last_row_counts_double,
+    "renumbering annotators": first_annotator_decides,
+    "classes in another order": lambda made, said, shards: replace(
+        made, probs=tilt(made.probs, np.array([1.0, 1.1, 1.2]))
+    ),
+    "everybody named one class": loser_wins,
+    "shards change": depends_on_shards,
+    "planted truths": mostly_wrong,
+    "must have no label": guesses_for_silence,
+    "two calls differ": pool_wandering,
+}
+
+
+@pytest.mark.parametrize("complaint", BROKEN_AGGREGATORS)
+def test_aggregator_checks_can_fail(complaint):
+    broken = Broken(Mean(), BROKEN_AGGREGATORS[complaint])
+    failed = []
+    for check in testing.AGGREGATE_CHECKS:
+        try:
+            check(broken)
+        except Exception as error:  # noqa: BLE001 - tables refuse with an error of their own
+            failed.append(str(error))
+    assert any(complaint in text for text in failed), failed
+
+
+def lower(function):
+    function.better, function.proper = "lower", True
+    return function
+
+
+def rewards_being_near(true, found):
+    """Better beside the truth than on it."""
+    off = abs(true - found).sum(axis=1)
+    return np.where((off > 0) & (off < 0.2), -1.0, 0.0)
+
+
+BROKEN_METRICS = {
+    "better = None": lambda true, found: abs(true - found).sum(axis=1),
+    "returns shape": lower(lambda true, found: abs(true - found)),
+    "item order matters": lower(lambda true, found: abs(true - found).sum(axis=1).cumsum()),
+    "give NaN": lower(
+        lambda true, found: np.where((true == 0).any(axis=1), np.nan, abs(true - found).sum(axis=1))
+    ),
+    "beats the truth": lower(lambda true, found: -abs(true - found).sum(axis=1)),
+    "not the optimum": lower(rewards_being_near),
+}
+
+
+@pytest.mark.parametrize("complaint", BROKEN_METRICS)
+def test_metric_checks_can_fail(complaint):
+    with pytest.raises(AssertionError, match=complaint):
+        testing.check_metric(BROKEN_METRICS[complaint])
+
+
+def test_examples_hold_every_odd_answer():
+    said = testing.example_statements()
+    assert said.contradictory.any()
+    assert (~said.possible.any(axis=1)).any()
+    assert isinstance(testing.example_votes()[0], Annotations)
+    assert isinstance(Mean()(testing.example_soft()), SoftLabels)

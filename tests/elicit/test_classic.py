@@ -1,0 +1,171 @@
+"""The classic form: what is read, mended, refused, kept."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softlabel.elicit import MODES, Classic, c22
+from softlabel.errors import ResponseError, SoftlabelError
+
+LABELS = ["cat", "deer", "dog", "horse"]
+
+
+def answer(**fields):
+    return {"top": "deer", "p1": 60, "second": None, "p2": None, "impossible": []} | fields
+
+
+def test_reads_classes_chances_and_what_is_ruled_out():
+    read = Classic().read(answer(second="horse", p2="40", impossible=["cat"]), LABELS)
+    assert read.named == (1, 3)
+    assert read.percent == (60, 40)
+    assert read.possible.tolist() == [False, True, True, True]
+    assert read.repairs == ()
+
+
+MENDED = [  # field, as typed, read as, by which repair
+    ("p1", "0", 100, ("zero-is-100",)),
+    ("p1", 0.0, 100, ("zero-is-100",)),
+    ("p1", " 80", 80, ()),
+    ("p1", "8p", 80, ("p-is-0",)),
+    ("p1", "33.5", 33.5, ()),
+    ("p1", "2550", 2550, ()),
+]
+
+
+@pytest.mark.parametrize(("field", "typed", "value", "repairs"), MENDED)
+def test_repairs_are_named(field, typed, value, repairs):
+    read = Classic().read(answer(**{field: typed}), LABELS)
+    assert read.percent == (value,)
+    assert read.repairs == repairs
+
+
+def test_repairs_can_be_switched_off():
+    assert Classic(repairs="none").read(answer(p1="0"), LABELS).percent == (0,)
+    with pytest.raises(ResponseError, match="'8p'"):
+        Classic(repairs="zero-is-100").read(answer(p1="8p"), LABELS)
+    with pytest.raises(SoftlabelError, match="no repair called 'magic'"):
+        Classic(repairs="magic").read(answer(), LABELS)
+
+
+def test_a_second_chance_of_zero_is_not_a_slip():
+    read = Classic().read(answer(p1="100", second="horse", p2="0"), LABELS)
+    assert read.percent == (100, 0)
+    assert read.repairs == ()
+
+
+REFUSED = [
+    ("top", None, "must be answered"),
+    ("top", "cta", "did you mean 'cat'"),
+    ("top", ["cat"], "no such class"),
+    ("p1", "", "must be answered"),
+    ("p1", "abc", "must be a number"),
+    ("p1", "nan", "must be a number"),
+    ("p1", "inf", "must be a number"),
+    ("p1", True, "must be a number"),
+    ("p1", "1_0", "must be a number"),
+    ("p1", -5, "cannot be negative"),
+    ("second", "hrose", "did you mean 'horse'"),
+    ("impossible", "cat", "must be a list"),
+    ("impossible", ["cat", "unicorn"], "no such class"),
+    ("colour", "red", "no such field"),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "reason"), REFUSED)
+def test_malformed_answers_are_refused_with_field_and_reason(field, value, reason):
+    with pytest.raises(ResponseError, match=reason) as error:
+        Classic().read(answer(**{field: value}), LABELS)
+    assert error.value.field == field
+
+
+def test_a_bad_second_chance_is_refused_only_where_it_counts():
+    with pytest.raises(ResponseError) as error:
+        Classic().read(answer(second="horse", p2="p\\\\\\"), LABELS)
+    assert error.value.field == "p2"
+    assert Classic().read(answer(p2="p\\\\\\"), LABELS).percent == (60,)
+
+
+def test_implausible_answers_are_kept():
+    read = Classic().read(answer(p1=90, second="deer", p2=95, impossible=LABELS), LABELS)
+    assert read.named == (1, 1)
+    assert read.percent == (90, 95)
+    assert not read.possible.any()
+
+
+def test_an_alternative_may_come_without_a_number():
+    read = Classic().read(answer(second="horse", p2=""), LABELS)
+    assert math.isnan(read.percent[1])
+
+
+def test_the_published_shapes_give_the_same_answer():
+    form = {
+        "classSelect": "mostProbDeer",
+        "prob": "95",
+        "classSelect2": "secondProbHorse",
+        "prob2": "5",
+        "improbClassSelectCat": "1",
+    }
+    record = {
+        "Most Probable Class": "Deer",
+        "Most Probable Class Prob": 95.0,
+        "Second Most Probable Class": "Horse",
+        "Second Most Probable Class Prob": 5.0,
+        "Impossible Class(es)": ["Cat"],
+    }
+    labels = [label.title() for label in LABELS]
+    first = Classic().read(c22.from_form(form), labels)
+    second = Classic().read(c22.from_record(record), labels)
+    assert first.named == second.named == (1, 3)
+    assert first.percent == second.percent == (95, 5)
+    assert first.possible.tolist() == second.possible.tolist()
+
+
+@pytest.mark.parametrize("written", ["secondProbNo", "secondProbNo Alternative"])
+def test_both_spellings_of_no_alternative(written):
+    form = {"classSelect": "mostProbcat", "prob": "1", "classSelect2": written, "prob2": "p\\\\\\"}
+    assert c22.from_form(form)["second"] is None
+    assert len(Classic().read(c22.from_form(form), LABELS).named) == 1
+
+
+def test_a_form_with_another_prefix_is_refused():
+    with pytest.raises(ResponseError, match="must start with 'mostProb'"):
+        c22.from_form({"classSelect": "Deer", "classSelect2": "secondProbNo"})
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_simulated_people_give_answers_that_can_be_read(name):
+    mode, rng = MODES[name](), np.random.default_rng(0)
+    for _ in range(200):
+        belief = rng.dirichlet([0.3] * len(LABELS))
+        sent = mode.simulate(belief, LABELS, rng)
+        read = mode.read(json.loads(json.dumps(sent)), LABELS)
+        assert len(read.named) == len(read.percent)
+        assert len(set(read.named)) == len(read.named)
+
+
+def test_a_simulated_person_says_what_they_believe():
+    sent = Classic().simulate(np.array([0.01, 0.7, 0.04, 0.25]), LABELS, np.random.default_rng(0))
+    assert (sent["top"], sent["p1"], sent["second"], sent["p2"]) == ("deer", 70, "horse", 25)
+    assert sent["impossible"] == ["cat"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["top", "p1", "second", "p2", "impossible", "x"]), JSON))
+def test_anything_is_read_or_refused_never_a_crash(payload):
+    try:
+        read = Classic().read(payload, LABELS)
+    except ResponseError:
+        return
+    assert all(p >= 0 or math.isnan(p) for p in read.percent)

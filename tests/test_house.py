@@ -1,0 +1,95 @@
+"""The architecture, as a test: a room imports only from floors below its own."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "softlabel"
+
+FLOORS: dict[str, float] = {
+    # the ground (one room: its three files build on each other)
+    "errors": 0,
+    "tables": 0,
+    "randomness": 0,
+    # the pure rooms: numpy and scipy only, and they do not know each other
+    "elicit": 1,
+    "construct": 1,
+    "aggregate": 1,
+    "metrics": 1,
+    "sampling": 1,
+    "intervals": 1,
+    # the hall: what joins them, and above it what brings tables in and out
+    "registry": 2,
+    "reading": 2,
+    "agree": 2,
+    "quality": 2,
+    "inspection": 2.5,
+    "files": 2.5,
+    "datasets": 2.5,
+    "simulate": 2.5,
+    "testing": 2.5,
+    # workshops, street, door
+    "report": 3,
+    "demo": 4,
+    "cli": 6,
+    "__main__": 7,
+}
+ROOT = 2.2  # softlabel/__init__.py shows floors 0 to 2
+GROUND = {"errors", "tables", "randomness"}
+HOMES = {  # packages that may be imported in these rooms only
+    "polars": {"files", "datasets"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+    "torch": set(),
+    "pandas": set(),
+}
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[0]
+
+
+def imports(path: Path) -> set[tuple[str, ...]]:
+    """Dotted names imported anywhere in the file, as tuples."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {tuple(alias.name.split(".")) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = tuple((node.module or "").split("."))
+            found |= {(*base, alias.name) for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_rooms_import_only_from_below(path):
+    room = room_of(path)
+    floor = ROOT if room == "__init__" else FLOORS[room]
+    for name in imports(path):
+        if name[0] != "softlabel" or len(name) < 2 or name[1] == "__version__":
+            continue
+        target = name[1]
+        # `from softlabel import Index` reads the root, which shows floors 0 to 2
+        below = FLOORS.get(target, ROOT)
+        same_room = target == room or (target in GROUND and room in GROUND)
+        assert below < floor or same_room, f"{room} (floor {floor}) imports {target} ({below})"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_heavy_packages_stay_at_home(path):
+    for name in imports(path):
+        if name[0] in HOMES:
+            assert room_of(path) in HOMES[name[0]], f"{path.name} imports {name[0]}"
+
+
+def test_the_rule_can_fail(tmp_path):
+    """The check above sees an upward import."""
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("from softlabel.cli import main\n")
+    assert ("softlabel", "cli", "main") in imports(wrong)
+    assert FLOORS["cli"] > FLOORS["tables"]
