@@ -10,8 +10,9 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "softlabel"
 
 FLOORS: dict[str, float] = {
-    # the ground (one room: its three files build on each other)
+    # the ground (one room: its files build on each other)
     "errors": 0,
+    "parameters": 0,
     "tables": 0,
     "randomness": 0,
     # the pure rooms: numpy and scipy only, and they do not know each other
@@ -21,6 +22,7 @@ FLOORS: dict[str, float] = {
     "metrics": 1,
     "sampling": 1,
     "intervals": 1,
+    "cost": 1,
     # the hall: what joins them, and above it what brings tables in and out
     "registry": 2,
     "reading": 2,
@@ -38,7 +40,7 @@ FLOORS: dict[str, float] = {
     "__main__": 7,
 }
 ROOT = 2.2  # softlabel/__init__.py shows floors 0 to 2
-GROUND = {"errors", "tables", "randomness"}
+GROUND = {"errors", "parameters", "tables", "randomness"}
 HOMES = {  # packages that may be imported in these rooms only
     "polars": {"files", "datasets"},
     "typer": {"cli"},

@@ -164,8 +164,6 @@ def test_nobody_out_nothing_changes():
 
 def test_anonymous_answers_cannot_be_judged():
     table = answers(said())
-    nobody = Statements(
-        table.index, table.item, [-1], table.named, table.percent, table.possible
-    )
+    nobody = Statements(table.index, table.item, [-1], table.named, table.percent, table.possible)
     with pytest.raises(DataError, match="anonymous"):
         inspect(nobody, preset("paper"), Clamp(), Mean())

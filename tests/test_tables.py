@@ -26,7 +26,7 @@ def said(index, item=(0, 0, 1), annotator=(0, 1, 0), named=((0, 1), (0, -1), (2,
 
 
 def test_names_are_unique_text():
-    with pytest.raises(DataError, match="Index.items holds 'a' more than once"):
+    with pytest.raises(DataError, match=r"Index\.items holds 'a' more than once"):
         Index(["a", "b", "a"], [], ["x"])
     with pytest.raises(DataError, match="names must be text, not 3"):
         Index(["a", 3], [], ["x"])

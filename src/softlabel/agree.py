@@ -133,7 +133,8 @@ def repeats(said: Statements | Annotations) -> tuple[Ints, Ints]:
     pair = said.item.astype(np.int64) * (len(said.index.annotators) + 1) + said.annotator
     row_of = dict(zip(pair[first].tolist(), np.flatnonzero(first).tolist(), strict=True))
     again = known[~first[known]]
-    second = again[np.sort(np.unique(pair[again], return_index=True)[1])]  # the second, not the third
+    # the second answer, not a third
+    second = again[np.sort(np.unique(pair[again], return_index=True)[1])]
     return np.array([row_of[p] for p in pair[second].tolist()], dtype=np.int64), second
 
 

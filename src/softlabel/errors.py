@@ -52,9 +52,8 @@ class UnknownName(SoftlabelError):
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         self.name, self.known = name, sorted(known)
-        super().__init__(
-            f"no {what} called {name!r}{nearest(name, self.known)}; there are: {', '.join(self.known)}"
-        )
+        hint = nearest(name, self.known)
+        super().__init__(f"no {what} called {name!r}{hint}; there are: {', '.join(self.known)}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

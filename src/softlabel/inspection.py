@@ -65,6 +65,4 @@ def inspect(
     out = {verdict.annotator for verdict in verdicts if not verdict.keep}
     stays = np.array([name not in out for name in said.index.annotators.tolist()], dtype=np.bool_)
     each = one_per_annotator(construct(said))
-    return Inspection(
-        rules, verdicts, aggregate(each), aggregate(each.take(stays[each.annotator]))
-    )
+    return Inspection(rules, verdicts, aggregate(each), aggregate(each.take(stays[each.annotator])))

@@ -7,7 +7,7 @@ and returns a new table.  Registering one is a dict entry; there are no entry po
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from softlabel import aggregate, construct, elicit, metrics
@@ -84,9 +84,7 @@ def parameters(kind: Any) -> dict[str, tuple[Any, Any]]:
 
 def describe(strategy: Any) -> str:
     """The text that ``parse`` turns back into this strategy: ``clamp:top=2,spread=0.1``."""
-    shown = [
-        f"{f.name}={getattr(strategy, f.name)}" for f in fields(strategy) if f.default is not MISSING
-    ]
+    shown = [f"{field.name}={getattr(strategy, field.name)}" for field in fields(strategy)]
     return f"{strategy.name}:{','.join(shown)}" if shown else str(strategy.name)
 
 
@@ -103,6 +101,5 @@ def _read(kind: Any, text: str, where: str) -> Any:
     try:
         return readers[kind](text)
     except (ValueError, KeyError):
-        raise SoftlabelError(
-            f"{where} = {text!r} is not {'true or false' if kind is bool else f'of type {kind.__name__}'}"
-        ) from None
+        right = "true or false" if kind is bool else f"of type {kind.__name__}"
+        raise SoftlabelError(f"{where} = {text!r} is not {right}") from None

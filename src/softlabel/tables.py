@@ -45,7 +45,7 @@ def broken(table: str, bad: Any, rule: str, values: Any = None) -> None:
         row = int(bad.argmax())
         shown = "" if values is None else f" (value {np.asarray(values)[row]})"
         raise DataError(
-            f"{table}, row {row}: {rule}{shown}; {int(bad.sum())} of {len(bad)} rows break this rule"
+            f"{table}, row {row}: {rule}{shown}; {int(bad.sum())} of {len(bad)} rows break the rule"
         )
 
 
@@ -214,7 +214,7 @@ class Statements(_Rows):
 
     @cached_property
     def stated(self) -> Floats:
-        """(n, k) fraction stated for each class, NaN where nothing was said; first mention counts."""
+        """(n, k) fraction stated for each class, NaN where none was; the first mention counts."""
         stated = np.full((len(self), len(self.index.labels)), np.nan)
         for r in reversed(range(self.named.shape[1])):
             rows = np.flatnonzero((self.named[:, r] >= 0) & ~np.isnan(self.percent[:, r]))

@@ -247,7 +247,8 @@ def shards_equal_the_whole(aggregate: Aggregate) -> None:
 
 def no_worse_than_the_vote(aggregate: Aggregate) -> None:
     """On planted truth, five simulated data sets: wins of the right class, ties counted half."""
-    found, vote = [], []
+    found: list[Floats] = []
+    vote: list[Floats] = []
     for seed in range(5):
         said, truth = example_votes(seed, items=200, right=0.6)
         for pooler, hits in ((aggregate, found), (Share(), vote)):

@@ -52,9 +52,7 @@ F3 = answer("deer", 100, None, None, but("cat"))
 F4 = answer("deer", 60, "horse", 40, but("cat"))
 G = answer("deer", 80, "deer", 20, but("deer", "dog"))
 H = answer("deer", 100, "horse", 0, but("deer", "horse"))
-REAL = answer(
-    "deer", 95, "horse", 5, ["airplane", "automobile", "frog", "truck", "bird", "ship"]
-)
+REAL = answer("deer", 95, "horse", 5, ["airplane", "automobile", "frog", "truck", "bird", "ship"])
 
 T1, T2 = {"top": 1}, {"top": 2}
 BOTH = ["strict", "reference"]
@@ -143,9 +141,7 @@ def test_random_labels_are_shares_of_uniform_numbers_not_a_flat_dirichlet():
     n = 3000
     said = A.take(np.zeros(n, int))
     index = Index([str(i) for i in range(n)], ["someone"], CIFAR)
-    said = Statements(
-        index, np.arange(n), said.annotator, said.named, said.percent, said.possible
-    )
+    said = Statements(index, np.arange(n), said.annotator, said.named, said.percent, said.possible)
     largest = Random()(said).soft().max(axis=1).mean()
     direct = np.random.default_rng(0).random((n, 10))
     assert abs(largest - (direct / direct.sum(axis=1, keepdims=True)).max(axis=1).mean()) < 0.003

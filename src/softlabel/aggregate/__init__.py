@@ -1,6 +1,6 @@
 """From the annotations of an item to one soft label."""
 
-from softlabel.aggregate.base import Aggregate
+from softlabel.aggregate.base import Aggregate, pool
 from softlabel.aggregate.logpool import LogPool
 from softlabel.aggregate.majority import Majority
 from softlabel.aggregate.mean import Mean
@@ -11,4 +11,4 @@ AGGREGATORS: dict[str, type[Aggregate]] = {
     kind.name: kind for kind in (Mean, Share, Softmax, Majority, LogPool)
 }
 
-__all__ = ["AGGREGATORS", "Aggregate", "LogPool", "Majority", "Mean", "Share", "Softmax"]
+__all__ = ["AGGREGATORS", "Aggregate", "LogPool", "Majority", "Mean", "Share", "Softmax", "pool"]

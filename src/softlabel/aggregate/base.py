@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -50,7 +51,7 @@ def _item_shards(said: Annotations, shards: int) -> list[Annotations]:
     items = len(said.index.items)
     edges = np.linspace(0, items, min(shards, max(items, 1)) + 1).astype(int)
     parts = []
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in pairwise(edges.tolist()):
         rows = np.flatnonzero((said.item >= start) & (said.item < stop))
         index = Index(said.index.items[start:stop], said.index.annotators, said.index.labels)
         cut: dict[str, Ints | Floats | None] = {

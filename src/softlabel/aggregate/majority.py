@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from softlabel.aggregate.base import Map, pool
+from softlabel.parameters import check
 from softlabel.randomness import name_keys, uniform
 from softlabel.tables import Annotations, Estimand, Floats, SoftLabels
 
@@ -30,6 +31,7 @@ class Majority:
     estimand: ClassVar[Estimand] = "truth"
 
     def __call__(self, said: Annotations, map: Map = in_turn, shards: int = 1) -> SoftLabels:
+        check(self)
         return pool(self, self.rows, said, map, shards)
 
     def rows(self, said: Annotations) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from builtins import map as in_turn
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from softlabel.aggregate.base import Map, pool
-from softlabel.errors import SoftlabelError
+from softlabel.parameters import SMALLEST, check
 from softlabel.tables import Annotations, Estimand, Floats, SoftLabels
 
 
@@ -28,8 +29,7 @@ class Softmax:
     estimand: ClassVar[Estimand] = "distribution"
 
     def __call__(self, said: Annotations, map: Map = in_turn, shards: int = 1) -> SoftLabels:
-        if not self.tau > 0:
-            raise SoftlabelError(f"softmax: tau = {self.tau} must be above 0")
+        check(self, tau=(SMALLEST, math.inf))
         return pool(self, self.rows, said, map, shards)
 
     def rows(self, said: Annotations) -> Floats:

@@ -12,4 +12,14 @@ CONSTRUCTIONS: dict[str, type[Construct]] = {
     kind.name: kind for kind in (Clamp, Uniform, Select, Hard, Smooth, Flat, Random)
 }
 
-__all__ = ["CONSTRUCTIONS", "Clamp", "Construct", "Flat", "Hard", "Random", "Select", "Smooth", "Uniform"]
+__all__ = [
+    "CONSTRUCTIONS",
+    "Clamp",
+    "Construct",
+    "Flat",
+    "Hard",
+    "Random",
+    "Select",
+    "Smooth",
+    "Uniform",
+]

@@ -41,10 +41,7 @@ def percents(said: Statements, top: int, mode: Semantics) -> Floats:
 
 def first_named(said: Statements) -> Ints:
     """(n,) the class each person named first; an answer that names none has no top class."""
-    if said.named.shape[1] == 0:
-        first = np.full(len(said), -1)
-    else:
-        first = said.named[:, 0]
+    first = said.named[:, 0] if said.named.shape[1] else np.full(len(said), -1)
     broken("Statements", first < 0, "no class is named, so there is no top class")
     return first
 

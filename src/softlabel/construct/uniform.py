@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from softlabel.construct.base import Semantics, labelled, percents
+from softlabel.parameters import check
 from softlabel.tables import Annotations, Floats, Statements
 
 
@@ -34,6 +35,7 @@ class Uniform:
 
     def vectors(self, said: Statements) -> Floats:
         """(n, k) the labels."""
+        check(self, spread=(0, 1))
         percent = percents(said, self.top, self.mode)
         total = percent.sum(axis=1, keepdims=True)
         unnamed = percent == 0

@@ -1,4 +1,4 @@
-"""What a way of asking is: the fields it shows, how its answers are read, who answers for a test."""
+"""What a way of asking is: what it asks, how its answers are read, who answers in a test."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Mode(Protocol):
     fields: ClassVar[tuple[Field, ...]]
 
     def read(self, payload: Payload, labels: Sequence[str]) -> Answer:
-        """One recorded answer; raises ``ResponseError`` with field and reason if it is malformed."""
+        """One recorded answer; a malformed one raises ``ResponseError`` with field and reason."""
 
     def simulate(
         self, belief: Floats, labels: Sequence[str], rng: np.random.Generator

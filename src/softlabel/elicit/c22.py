@@ -1,4 +1,4 @@
-"""The two shapes in which Collins et al. 2022 released their answers, turned into ``classic`` ones."""
+"""The two shapes in which Collins et al. 2022 released answers, turned into ``classic`` ones."""
 
 from __future__ import annotations
 

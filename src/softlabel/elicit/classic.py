@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softlabel.elicit.base import Answer, Field, Payload, read_class, refuse_unknown_keys
-from softlabel.errors import ResponseError, SoftlabelError
+from softlabel.errors import ResponseError, UnknownName
 from softlabel.tables import Floats
 
 P_IS_0 = "p-is-0"  # "8p" -> 80: p stands beside 0 on the keyboard
@@ -99,5 +99,5 @@ class Classic:
         wanted = self.repairs.split("+")
         unknown = set(wanted) - {*REPAIRS, "none", ""}
         if unknown:
-            raise SoftlabelError(f"no repair called {min(unknown)!r}; there are {', '.join(REPAIRS)}")
+            raise UnknownName("repair", min(unknown), (*REPAIRS, "none"))
         return repair in wanted

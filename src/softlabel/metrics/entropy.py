@@ -34,8 +34,8 @@ def normalised_entropy(probs: Floats) -> Floats:
 def entropy_pearson(true: Floats, predicted: Floats) -> float:
     """Pearson correlation over items of the two entropies; NaN where one of them is constant.
 
-    >>> a, b = [[.9, .05, .05], [.6, .3, .1], [.4, .3, .3]], [[1, 0, 0], [.5, .5, 0], [.34, .33, .33]]
-    >>> round(entropy_pearson(a, b), 6)
+    >>> people = [[1, 0, 0], [.5, .5, 0], [.34, .33, .33]]
+    >>> round(entropy_pearson(people, [[.9, .05, .05], [.6, .3, .1], [.4, .3, .3]]), 6)
     0.994584
     """
     return correlation(*(entropy(probs) for probs in pair(true, predicted)))
