@@ -384,7 +384,7 @@ class Score:
     low: float
     high: float
     n: int
-    by_item: Floats | None = None
+    by_item: Floats | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.low > self.high:

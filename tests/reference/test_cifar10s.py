@@ -38,7 +38,7 @@ def unique(everything):
 @pytest.fixture(scope="module")
 def people(everything):
     """CIFAR-10H shares of the 1,000 images, in the order of the CIFAR-10S index."""
-    soft = Share()(datasets.cifar10h.load().annotations)
+    soft = Share()(datasets.cifar10h.load("counts").annotations)
     order = [int(name) for name in everything.index.items.tolist()]
     return soft.probs[order]
 
@@ -178,7 +178,7 @@ H_CURVE = {2: 0.377, 4: 0.559, 8: 0.708, 16: 0.845, 32: 0.948}
 
 def test_cifar10h_against_its_own_subsamples(everything, people):
     """On the 1,000 relabelled images; the sub-sample is part of what it is compared with."""
-    votes = datasets.cifar10h.load().annotations
+    votes = datasets.cifar10h.load("counts").annotations
     wanted = np.isin(votes.index.items, everything.index.items)
     votes = votes.take(wanted[votes.item])
     order = [int(name) for name in everything.index.items.tolist()]
@@ -193,7 +193,7 @@ def test_cifar10h_against_its_own_subsamples(everything, people):
 
 
 def test_images_by_entropy(data_folder):
-    dataset = datasets.cifar10h.load()
+    dataset = datasets.cifar10h.load("counts")
     soft = Share()(dataset.annotations).probs
     entropy = metrics.entropy(soft)
     split = datasets.cifar10s.load().arrays

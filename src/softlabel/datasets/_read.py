@@ -19,7 +19,8 @@ import numpy.typing as npt
 import polars as pl
 
 from softlabel.errors import FileError
-from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Names, names
+from softlabel.sampling import first_presentation
+from softlabel.tables import Annotations, Ints, Names, names
 
 BROKEN = (
     OSError,  # BadGzipFile is one
@@ -106,17 +107,9 @@ def numbered(values: range | list[int], before: str = "") -> Names:
     return names([f"{before}{value}" for value in values])
 
 
-def votes(index: Index, counts: npt.NDArray[np.integer[Any]]) -> Annotations:
-    """Counts of votes per item and class as votes that nobody signed."""
-    m, k = counts.shape
-    cell = np.repeat(np.arange(m * k), counts.ravel())
-    return Annotations(index, cell // k, np.full(len(cell), ANONYMOUS), label=cell % k)
-
-
 def repeats(said: Annotations) -> tuple[str, ...]:
     """A note on how often somebody labelled an item again, if anybody did."""
-    pairs = said.item.astype(np.int64) * len(said.index.annotators) + said.annotator
-    extra = len(said) - len(np.unique(pairs))
+    extra = int((~first_presentation(said)).sum())
     if not extra:
         return ()
     return (f"{extra} rows repeat an item for the same annotator; all rows are kept.",)

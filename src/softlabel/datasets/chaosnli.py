@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from softlabel.datasets._fetch import locate
-from softlabel.datasets._read import reading, records, votes
+from softlabel.datasets._read import reading, records
 from softlabel.datasets.base import Dataset, File, Info
+from softlabel.sampling import votes_from_counts
 from softlabel.tables import Index, names
 
 URL = "https://www.dropbox.com/s/h4j7dqszmpt2679/chaosNLI_v1.0.zip?dl=1"
@@ -69,7 +70,7 @@ def load(part: str = "") -> Dataset:
         f"chaosnli/{part}",
         INFO,
         index,
-        annotations=votes(index, counts),
+        annotations=votes_from_counts(index, counts),
         gold=gold,
         arrays=arrays,
         texts=texts,

@@ -16,9 +16,10 @@ import polars as pl
 
 from softlabel.datasets import cifar10
 from softlabel.datasets._fetch import find, locate
-from softlabel.datasets._read import array, coded, content, numbered, reading, votes
+from softlabel.datasets._read import array, coded, content, numbered, reading
 from softlabel.datasets.base import Dataset, File, Info
 from softlabel.errors import FileError, UnknownName
+from softlabel.sampling import votes_from_counts
 from softlabel.tables import Annotations, Index, names
 
 COUNTS, RAW = "cifar10h-counts.npy", "cifar10h-raw"
@@ -66,7 +67,7 @@ def _from_counts() -> Dataset:
         "cifar10h",
         INFO,
         index,
-        annotations=votes(index, counts),
+        annotations=votes_from_counts(index, counts),
         gold=cifar10.gold_of_test(),
         arrays={"counts": counts},
         notes=(

@@ -9,7 +9,6 @@ release twice.
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
@@ -23,9 +22,9 @@ from softlabel.datasets._read import array, coded, content, reading
 from softlabel.datasets.base import Dataset, File, Info
 from softlabel.datasets.cifar10 import CLASSES
 from softlabel.elicit import Answer, Classic, c22
-from softlabel.elicit.classic import REPAIRS
 from softlabel.errors import FileError, UnknownName
-from softlabel.tables import Floats, Index, Statements, names
+from softlabel.reading import stack
+from softlabel.tables import Floats, Index, names
 
 RAW, ANSWERS = "raw_human_data.csv", "human_soft_labels_data.json"
 LABELS = "cifar10s_t2clamp_redist10.json"
@@ -115,15 +114,8 @@ def load(presentations: Literal["first", "all"] = "first") -> Dataset:
         "elapsed_ms": np.array([row.elapsed_ms for row in rows]),
     }
     index = Index(images, names(list(people)), CLASSES)
-    said = Statements(
-        index,
-        item,
-        np.array([people[row.subject] for row in rows]),
-        np.array([(*row.answer.named, -1)[:2] for row in rows]),
-        np.array([(*row.answer.percent, math.nan)[:2] for row in rows]),
-        np.array([row.answer.possible for row in rows]),
-        {name: np.array([name in row.answer.repairs for row in rows]) for name in REPAIRS},
-    )
+    annotator = np.array([people[row.subject] for row in rows])
+    said = stack(index, item, annotator, [row.answer for row in rows])
     keep = ~columns["is_repeat"] & ~columns["duplicate"]
     if presentations == "first":
         said, columns = said.take(keep), {name: value[keep] for name, value in columns.items()}

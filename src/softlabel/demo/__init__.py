@@ -1,0 +1,108 @@
+"""The demo: pictures with a known truth, people with known faults, and one page about both.
+
+``run`` writes the page and the data behind it into a folder; it prints nothing and needs nothing
+but the core package.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softlabel.demo.findings import RICH, find
+from softlabel.demo.page import render
+from softlabel.demo.study import Study, collect
+from softlabel.elicit import Classic
+from softlabel.report import png
+from softlabel.tables import SoftLabels
+
+Progress = Callable[[str, int, int], None]
+STEPS = ("asking people", "making labels", "writing the page", "writing the data")
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """``path`` is the page; ``rows`` has one dict per recipe: its name as ``label``, and ``tv``,
+    ``kl`` and ``entropy_r``, each a ``Score``."""
+
+    path: Path
+    rows: list[dict[str, Any]]
+
+
+def run(out: Path, seed: int = 0, progress: Progress | None = None) -> DemoResult:
+    """Make the study of this seed, measure it, and write everything into the folder ``out``.
+
+    ``progress`` is told, before each step, what is done now, how many steps are done, and how
+    many there are; and once more at the end.
+    """
+
+    def step(number: int) -> None:
+        if progress is not None:
+            progress(STEPS[min(number, len(STEPS) - 1)], number, len(STEPS))
+
+    step(0)
+    study = collect(seed)
+    step(1)
+    found = find(seed, study)
+    step(2)
+    out = Path(out)
+    (out / "images").mkdir(parents=True, exist_ok=True)
+    page = out / "index.html"
+    page.write_text(render(found), encoding="utf-8", newline="\n")
+    step(3)
+    _write_data(out, study, found.pooled[RICH].labels)
+    step(4)
+    rows = [
+        {"label": one.recipe.name, "tv": one.tv, "kl": one.kl, "entropy_r": one.entropy_r}
+        for one in found.pooled
+    ]
+    return DemoResult(page, rows)
+
+
+def _write_data(out: Path, study: Study, labels: SoftLabels) -> None:
+    """What a real study would leave behind, and beside it what only a simulation knows."""
+    index = study.index
+    for name, pixels in zip(index.items.tolist(), study.pictures, strict=True):
+        (out / "images" / f"{name}.png").write_bytes(png.encode(pixels))
+    (out / "answers.jsonl").write_text(_answers(study), encoding="utf-8", newline="\n")
+    labels.save(out / "labels.npz")
+    one = np.ones(len(study.truth), dtype=np.int64)  # "how many people" has no meaning for a truth
+    SoftLabels(index, study.truth, one, made_by="known by construction").save(out / "truth.npz")
+    votes = zip(study.votes.item, study.votes.annotator, study.votes.named[:, 0], strict=True)
+    rows = [[index.items[i], index.annotators[a], index.labels[c]] for i, a, c in votes]
+    _write_csv(out / "votes.csv", ["item", "annotator", "label"], rows)
+    settings = [asdict(person) for person in study.persons]
+    people = zip(index.annotators.tolist(), settings, strict=True)
+    columns = ["annotator", *settings[0]]
+    _write_csv(out / "people.csv", columns, [[name, *kept.values()] for name, kept in people])
+
+
+def _answers(study: Study) -> str:
+    """One JSON object per line, in the order in which each person answered."""
+    mode, index = Classic(), study.index
+    lines = []
+    for response in study.responses:
+        presentation = {"kind": response.kind, "mode": mode.name, "mode_version": mode.version}
+        record = {
+            "schema": "softlabel.response/1",
+            "item": str(index.items[response.item]),
+            "annotator": str(index.annotators[response.annotator]),
+            "labels": index.labels.tolist(),
+            "presentation": presentation,
+            "answer": response.answer,
+        }
+        lines.append(json.dumps(record) + "\n")
+    return "".join(lines)
+
+
+def _write_csv(path: Path, columns: list[str], rows: list[list[Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)

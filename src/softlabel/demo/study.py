@@ -1,0 +1,117 @@
+"""The demo's study: made-up people say what they see in made-up pictures, in two ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from softlabel import sampling, simulate
+from softlabel.aggregate import Aggregate, LogPool, Majority, Mean, Share, Softmax
+from softlabel.construct import Clamp, Construct, Hard, Select, Smooth, Uniform
+from softlabel.demo import shapes
+from softlabel.elicit import Classic
+from softlabel.elicit import Hard as Vote
+from softlabel.tables import Bools, Floats, Index, Ints, Statements, names
+
+ITEMS, PEOPLE, PER_ITEM, REPEATS, CARELESS = 120, 24, 10, 4, 3
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One way from answers to labels: which answers, how a label is built, and pooled."""
+
+    arm: str  # "rich": the whole form; "votes": one click
+    construct: Construct
+    aggregate: Aggregate
+    words: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.arm}: {self.steps}"
+
+    @property
+    def steps(self) -> str:
+        return f"{self.construct.name} → {self.aggregate.name}"
+
+
+RECIPES = (
+    Recipe(
+        "rich", Clamp(), Mean(), "both chances; what is left goes to shapes not ruled out; averaged"
+    ),
+    Recipe("rich", Clamp(), LogPool(), "as clamp → mean, but averaged on the log scale"),
+    Recipe(
+        "rich", Uniform(), Mean(), "both chances; what is left goes to all other shapes; averaged"
+    ),
+    Recipe("rich", Select(), Mean(), "only which two shapes were named, half each; averaged"),
+    Recipe("rich", Hard(), Share(), "only the shape named first, counted"),
+    Recipe("votes", Hard(), Share(), "votes counted: the share of each shape"),
+    Recipe("votes", Smooth(), Mean(), "votes with 5 % spread over all shapes (label smoothing)"),
+    Recipe(
+        "votes",
+        Hard(),
+        Softmax(),
+        "counts raised to powers of e (softmax): the largest weighs most",
+    ),
+    Recipe("votes", Hard(), Majority(), "the shape with most votes takes all"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Everything that was drawn: pictures with their truth, people, and what they said."""
+
+    index: Index
+    pictures: list[shapes.Pixels]
+    truth: Floats
+    persons: list[simulate.Person]
+    responses: list[simulate.Response]  # to the whole form, repeats included
+    rich: Statements  # the same, read
+    votes: Statements  # one click on every picture by everybody
+
+    @property
+    def looking(self) -> Bools:
+        """(a,) True for people who were not made to click through most of their pages."""
+        return np.array([person.carelessness < 0.5 for person in self.persons])
+
+    def first(self, arm: str) -> Statements:
+        """First answers of the ten people who were asked about each picture."""
+        asked = self.rich.take(sampling.first_presentation(self.rich))
+        if arm == "rich":
+            return asked
+        people = len(self.persons)
+        chosen = np.isin(_pair(self.votes, people), _pair(asked, people))
+        return self.votes.take(chosen)
+
+
+def _pair(said: Statements, people: int) -> Ints:
+    return said.item.astype(np.int64) * people + said.annotator
+
+
+def collect(seed: int) -> Study:
+    """Draw pictures and people, and ask the same people about the same pictures in two ways."""
+    rng = np.random.default_rng(seed)
+    blend = shapes.weights(ITEMS, rng)
+    truth = shapes.truth(blend)
+    pictures = [shapes.draw(row, rng) for row in blend]
+    persons = simulate.people(PEOPLE, rng, careless=CARELESS / PEOPLE)
+    index = Index(
+        names([f"picture-{i:03d}" for i in range(1, ITEMS + 1)]),
+        names([f"person-{i:02d}" for i in range(1, PEOPLE + 1)]),
+        names(shapes.LABELS),
+    )
+    held = simulate.opinions(truth, persons, rng)
+    showings = simulate.plan(ITEMS, PEOPLE, rng, per_item=PER_ITEM, repeats=REPEATS)
+    responses = simulate.answers(
+        truth, persons, Classic(), shapes.LABELS, rng, showings=showings, held=held
+    )
+    votes = simulate.answers(truth, persons, Vote(), shapes.LABELS, rng, held=held)
+    return Study(
+        index,
+        pictures,
+        truth,
+        persons,
+        responses,
+        simulate.statements(index, Classic(), responses),
+        simulate.statements(index, Vote(), votes),
+    )

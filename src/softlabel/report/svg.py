@@ -1,0 +1,316 @@
+"""Charts as SVG text: data in, string out.
+
+Every chart takes its data and a ``Frame`` (words and size), escapes all text, leaves out values
+that are not finite, says "no data" when nothing is left, and carries hover texts on its marks.
+Series are told apart by shape as well as by colour.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from softlabel.errors import DataError
+from softlabel.report.axes import (
+    GRID,
+    INK,
+    LETTER,
+    QUIET,
+    SERIES,
+    Frame,
+    Scale,
+    axes,
+    drawing,
+    label,
+    nothing,
+    rule,
+    span,
+    ticks,
+    words,
+)
+from softlabel.report.markup import Html, el, join
+
+Numbers = Sequence[float] | npt.NDArray[np.float64]
+
+# Paul Tol's "light" scheme: told apart by colour-blind people, and dark text can be read on all
+FILLS = ("#77aadd", "#ee8866", "#44bb99", "#eedd88", "#ffaabb", "#bbcc33", "#99ddff", "#aaaa00")
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One row of a dot-and-whisker chart."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    series: int = 0
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve; ``low`` and ``high`` draw a band around it."""
+
+    name: str
+    x: Numbers
+    y: Numbers
+    low: Numbers = ()
+    high: Numbers = ()
+
+    def __post_init__(self) -> None:
+        sizes = {len(self.x), len(self.y)} | {len(b) for b in (self.low, self.high) if len(b)}
+        if len(sizes) > 1 or len(self.low) != len(self.high):
+            raise DataError(f"Line {self.name!r}: x, y, low and high differ in length")
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A remark in a line chart: a thin level line from one x to another, with words on it."""
+
+    words: str
+    start: float
+    end: float
+    y: float
+
+
+def mark(series: int, x: float, y: float, hover: str, size: float = 4.5, **style: object) -> Html:
+    """A filled circle, an open diamond, a filled square or an open circle, by series."""
+    colour = SERIES[series % len(SERIES)]
+    hollow = {
+        "fill": "var(--paper,#fff)",
+        "fill_opacity": 0.6,
+        "stroke": colour,
+        "stroke_width": 1.5,
+    }
+    style = (hollow if series % 2 else {"fill": colour}) | style
+    if series % 4 in (0, 3):
+        return el("circle", el("title", hover), cx=x, cy=y, r=size, **style)
+    side = size * 1.7
+    turn = f"rotate(45 {x:.2f} {y:.2f})" if series % 4 == 1 else None
+    place = {"x": x - side / 2, "y": y - side / 2, "width": side, "height": side}
+    return el("rect", el("title", hover), **place, transform=turn, **style)
+
+
+def legend(names: Sequence[str], x: float, y: float) -> Html:
+    """One row of marks with their names."""
+    parts = []
+    for series, name in enumerate(names):
+        parts += [mark(series, x + 5, y - 4, name), words(x + 14, y, name, fill=INK)]
+        x += 14 + LETTER * len(name) + 16
+    return join(*parts)
+
+
+def bars(values: Mapping[str, float], frame: Frame, row: float = 24) -> Html:
+    """Horizontal bars from 0, one per name, with their numbers at the end."""
+    finite = {name: value for name, value in values.items() if math.isfinite(value)}
+    if not finite:
+        return nothing(frame)
+    left = 12 + LETTER * max(map(len, values))
+    x = Scale(*span(finite.values(), [0]), left, frame.width - 56)
+    parts = []
+    for i, (name, value) in enumerate(values.items()):
+        y = i * row + 4
+        parts.append(words(left - 8, y + row / 2 + 1, name, "end", fill=INK))
+        if name in finite:
+            start, end = sorted((x(0), x(value)))
+            shape = {"x": start, "y": y, "width": max(end - start, 0.5), "height": row - 8}
+            parts.append(el("rect", el("title", f"{name}: {value:.3g}"), fill=SERIES[0], **shape))
+        shown = f"{value:.3g}" if name in finite else "–"
+        parts.append(words(x(max(finite.get(name, 0), 0)) + 6, y + row / 2 + 1, shown))
+    return drawing(frame, len(values) * row + 8, *parts)
+
+
+def stacked(
+    rows: Mapping[str, Numbers],
+    parts: Sequence[str],
+    frame: Frame,
+    fills: Sequence[str] = FILLS,
+    row: float = 27,
+) -> Html:
+    """One bar of full width per row, cut into shares: labels over classes, one under another."""
+    if not rows:
+        return nothing(frame)
+    left = 8 + LETTER * max(len(name) for name in rows)
+    marks = []
+    for i, (name, shares) in enumerate(rows.items()):
+        y, place = i * row + 2, left
+        marks.append(words(left - 8, y + row / 2 + 2, name, "end", fill=INK))
+        for part, (what, share) in enumerate(zip(parts, shares, strict=True)):
+            size = (frame.width - left) * (float(share) if math.isfinite(share) else 0.0)
+            if size > 0:
+                shape = {"x": place, "y": y, "width": size, "height": row - 5}
+                hover = el("title", f"{name}: {what} {100 * share:.0f} %")
+                marks.append(el("rect", hover, fill=fills[part % len(fills)], **shape))
+            if size > LETTER * (len(what) + 1):
+                marks.append(words(place + 5, y + row / 2 + 2, what, fill="#1f2a36", font_size=11))
+            place += size
+    return drawing(frame, len(rows) * row, *marks)
+
+
+def whiskers(
+    rows: Sequence[Dot], frame: Frame, series: Sequence[str] = (), row: float = 28
+) -> Html:
+    """A dot per row with its interval as a line, on an axis that shows 0; ``series`` are named."""
+    values = [v for dot in rows for v in (dot.value, dot.low, dot.high)]
+    if not any(math.isfinite(dot.value) for dot in rows):
+        return nothing(frame)
+    left, top = 12 + LETTER * max(len(dot.name) for dot in rows), 26.0 if series else 6.0
+    low, high = span(values, [0])
+    x = Scale(low, high, left, frame.width - 14)
+    bottom = top + row * len(rows)
+    parts = [legend(series, left, 13)] if series else []
+    for value in ticks(low, high, 6 if frame.width > 480 else 3):
+        parts.append(rule(x(value), top, x(value), bottom))
+        parts.append(words(x(value), bottom + 16, label(value), "middle"))
+    for i, dot in enumerate(rows):
+        y = top + row * (i + 0.5)
+        parts.append(words(left - 10, y + 4, dot.name, "end", fill=INK))
+        parts.append(_whisker(dot, x, y))
+    parts.append(words(frame.width - 14, bottom + 36, frame.x, "end", fill=INK))
+    return drawing(frame, bottom + 44, *parts)
+
+
+def _whisker(dot: Dot, x: Scale, y: float) -> Html:
+    if not math.isfinite(dot.value):
+        return words(x.start + 4, y + 4, "not defined")
+    hover = f"{dot.name}: {dot.value:.3f} [{dot.low:.3f}, {dot.high:.3f}]"
+    point = mark(dot.series, x(dot.value), y, hover, 5, fill_opacity=1)
+    if not (math.isfinite(dot.low) and math.isfinite(dot.high)):
+        return point
+    colour = SERIES[dot.series % len(SERIES)]
+    return join(rule(x(dot.low), y, x(dot.high), y, colour, stroke_width=2), point)
+
+
+def scatter(
+    series: Mapping[str, tuple[Numbers, Numbers]],
+    frame: Frame,
+    *,
+    diagonal: bool = False,
+    limits: tuple[float, float, float, float] | None = None,
+    first: int = 0,
+    hover: Sequence[str] = (),
+) -> Html:
+    """Points of one or more series; ``diagonal`` draws the line on which both would be equal.
+
+    ``limits`` are (x low, x high, y low, y high), ``first`` the number of the first series' mark,
+    ``hover`` the points' names.
+    """
+    points = [
+        (first + s, float(a), float(b), hover[i] if i < len(hover) else name)
+        for s, (name, (xs, ys)) in enumerate(series.items())
+        for i, (a, b) in enumerate(zip(xs, ys, strict=True))
+        if math.isfinite(a) and math.isfinite(b)
+    ]
+    if not points:
+        return nothing(frame, frame.height)
+    ends = limits or (*span([p[1] for p in points]), *span([p[2] for p in points]))
+    named = len(series) > 1
+    x = Scale(ends[0], ends[1], 44, frame.width - 12)
+    y = Scale(ends[2], ends[3], frame.height - 44, 56 if named else 30)
+    marks = [axes(frame, x, y, ticks(*ends[:2]), ticks(*ends[2:]))]
+    if named:
+        marks.append(legend(list(series), 44, 14))
+    if diagonal:
+        low, high = max(ends[0], ends[2]), min(ends[1], ends[3])
+        marks.append(rule(x(low), y(low), x(high), y(high), QUIET, stroke_dasharray="3 4"))
+    for s, a, b, name in points:
+        marks.append(mark(s, x(a), y(b), f"{name}: {a:.2f}, {b:.2f}", 3.5, fill_opacity=0.6))
+    return drawing(frame, frame.height, *marks)
+
+
+def lines(series: Sequence[Line], frame: Frame, guides: Sequence[Guide] = ()) -> Html:
+    """Curves with bands, on an axis that shows 0; a gap where a value is not finite."""
+    if not any(math.isfinite(v) for line in series for v in line.y):
+        return nothing(frame, frame.height)
+    x = Scale(*span(v for line in series for v in line.x), 44, frame.width - 14)
+    ends = span((v for line in series for part in (line.y, line.low, line.high) for v in part), [0])
+    y = Scale(*ends, frame.height - 44, 56)
+    x_ticks = ticks(x.low, x.high, 8 if frame.width > 480 else 5)
+    marks = [axes(frame, x, y, sorted({x.low, *x_ticks}), ticks(*ends))]
+    marks.append(legend([line.name for line in series], 44, 14))
+    marks += [_line(s, line, x, y) for s, line in enumerate(series)]
+    for guide in guides:
+        level = {"stroke_dasharray": "1 3", "stroke_width": 1.5}
+        marks.append(rule(x(guide.start), y(guide.y), x(guide.end), y(guide.y), INK, **level))
+        marks.append(words(x(guide.end) + 8, y(guide.y) - 12, guide.words, fill=INK))
+    return drawing(frame, frame.height, *marks)
+
+
+def _line(series: int, line: Line, x: Scale, y: Scale) -> Html:
+    colour = SERIES[series % len(SERIES)]
+    marks = []
+    if len(line.low):
+        upper, lower = (list(zip(line.x, part, strict=True)) for part in (line.high, line.low))
+        band = _path([*upper, *reversed(lower)], x, y)
+        marks.append(el("path", d=band + "Z" if band else "", fill=colour, fill_opacity=0.15))
+    style = {"fill": "none", "stroke": colour, "stroke_width": 2}
+    dashes = "6 4" if series % 2 else None
+    points = list(zip(line.x, line.y, strict=True))
+    marks.append(el("path", d=_path(points, x, y), stroke_dasharray=dashes, **style))
+    for a, b in points:
+        if math.isfinite(a) and math.isfinite(b):
+            hover = f"{line.name}, {a:g}: {b:.3f}"
+            marks.append(mark(series, x(a), y(b), hover, 3.5, fill_opacity=1))
+    return join(*marks)
+
+
+def _path(points: Sequence[tuple[float, float]], x: Scale, y: Scale) -> str:
+    """``M`` where a run of finite points begins, ``L`` inside it."""
+    steps, pen = [], "M"
+    for a, b in points:
+        finite = math.isfinite(a) and math.isfinite(b)
+        if finite:
+            steps.append(f"{pen}{x(a):.1f} {y(b):.1f}")
+        pen = "L" if finite else "M"
+    return "".join(steps)
+
+
+def histogram(
+    values: Numbers,
+    frame: Frame,
+    *,
+    bins: int = 20,
+    limits: tuple[float, float] | None = None,
+    series: int = 0,
+) -> Html:
+    """How many values lie where; equal values alone make one bar."""
+    finite = np.array([v for v in values if math.isfinite(v)])
+    if not len(finite):
+        return nothing(frame, frame.height)
+    counts, edges = np.histogram(finite, bins=bins, range=limits)
+    x = Scale(float(edges[0]), float(edges[-1]), 44, frame.width - 12)
+    y = Scale(0, float(counts.max()), frame.height - 44, 30)
+    marks = [axes(frame, x, y, ticks(x.low, x.high), ticks(0, y.high, 4))]
+    for count, a, b in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        if count:
+            shape = {"x": x(a) + 0.5, "y": y(count), "width": x(b) - x(a) - 1}
+            hover = el("title", f"{a:.2f} to {b:.2f}: {count}")
+            colour = SERIES[series % len(SERIES)]
+            marks.append(el("rect", hover, height=y(0) - y(count), fill=colour, **shape))
+    return drawing(frame, frame.height, *marks)
+
+
+def spark(
+    value: float,
+    low: float,
+    high: float,
+    title: str,
+    *,
+    middle: float | None = None,
+    series: int = 0,
+) -> Html:
+    """A dot on a line from low to high, for tables; ``middle`` puts a tick for comparison."""
+    frame = Frame(title, width=72)
+    x = Scale(low, high, 5, frame.width - 5)
+    marks = [rule(5, 8, frame.width - 5, 8, GRID, stroke_width=2)]
+    if middle is not None and math.isfinite(middle):
+        marks.append(rule(x(middle), 2, x(middle), 14, QUIET))
+    if math.isfinite(value):
+        marks.append(
+            mark(series, x(min(max(value, low), high)), 8, f"{value:.2f}", 4, fill_opacity=1)
+        )
+    return drawing(frame, 16, *marks)
