@@ -1,0 +1,93 @@
+"""Statements as answers to the classic form: the way back from ``softlabel.files.responses``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from softlabel.elicit import Classic
+from softlabel.elicit.c22 import NO_ALTERNATIVE
+from softlabel.errors import DataError
+from softlabel.files.classic import JOIN, RULED_OUT, SECOND
+from softlabel.files.responses import SCHEMA
+from softlabel.files.shapes import CLASSIC
+from softlabel.sampling import first_presentation
+from softlabel.tables import ANONYMOUS, Statements, broken
+
+
+def payloads(said: Statements) -> Iterator[dict[str, Any]]:
+    """Each row as the classic form would have recorded it."""
+    named, percent = said.named, said.percent
+    broken("Statements", (named[:, 2:] >= 0).any(axis=1), "a third class; the form asks for two")
+    first = percent[:, 0] if named.shape[1] else np.full(len(said), math.nan)
+    broken("Statements", np.isnan(first), "no first class with a chance; the form asks for one")
+    labels = said.index.labels
+    for row in range(len(said)):
+        two = named.shape[1] > 1 and named[row, 1] >= 0
+        yield {
+            "top": labels[named[row, 0]],
+            "p1": float(percent[row, 0]),
+            "second": labels[named[row, 1]] if two else None,
+            "p2": float(percent[row, 1]) if two and not math.isnan(percent[row, 1]) else None,
+            "impossible": labels[~said.possible[row]].tolist(),
+        }
+
+
+def as_json_lines(said: Statements) -> str:
+    """One response per line."""
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in _responses(said))
+
+
+def _responses(said: Statements) -> Iterator[dict[str, Any]]:
+    items, people = said.index.items.tolist(), said.index.annotators.tolist()
+    labels = said.index.labels.tolist()
+    first = first_presentation(said)
+    for row, answer in enumerate(payloads(said)):
+        person = said.annotator[row]
+        yield {
+            "schema": SCHEMA,
+            "item": items[said.item[row]],
+            "annotator": None if person == ANONYMOUS else people[person],
+            "labels": labels,
+            "presentation": {
+                "kind": "target" if first[row] else "repeat",
+                "mode": Classic.name,
+                "mode_version": Classic.version,
+            },
+            "answer": answer,
+        }
+
+
+def table(said: Statements, who: dict[str, pl.Series]) -> pl.DataFrame:
+    """One row per answer; the classes ruled out are joined by ``|``."""
+    odd = [name for name in said.index.labels.tolist() if JOIN in name]
+    if odd:
+        raise DataError(f"the class {odd[0]!r} holds {JOIN!r}, which separates classes in a table")
+    rows = [row | {"impossible": JOIN.join(row["impossible"]) or None} for row in payloads(said)]
+    numbers = {"p1": pl.Float64(), "p2": pl.Float64()}
+    schema = {name: numbers.get(name, pl.String()) for name in CLASSIC}
+    return pl.DataFrame(who).hstack(pl.DataFrame(rows, schema=schema))
+
+
+def as_json(said: Statements) -> str:
+    """The shape in which CIFAR-10S was released: records by item, without annotators."""
+    for label in said.index.labels.tolist():
+        if label.lower() in NO_ALTERNATIVE:
+            raise DataError(f"a class is called {label!r}, which in .json means no alternative")
+    items = said.index.items.tolist()
+    records: dict[str, list[dict[str, Any]]] = {}
+    for row, answer in enumerate(payloads(said)):
+        record = {
+            "Most Probable Class": answer["top"],
+            "Most Probable Class Prob": answer["p1"],
+            SECOND: answer["second"] or "No",
+            f"{SECOND} Prob": answer["p2"],
+            RULED_OUT: answer["impossible"],
+        }
+        records.setdefault(items[said.item[row]], []).append(record)
+    return json.dumps(records, ensure_ascii=False)

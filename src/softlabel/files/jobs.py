@@ -1,0 +1,157 @@
+"""The work behind ``softlabel label`` and ``softlabel export``: from what was read to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from softlabel import metrics, registry
+from softlabel.aggregate import Aggregate, Mean
+from softlabel.construct import Clamp, Construct
+from softlabel.errors import SoftlabelError
+from softlabel.files.codes import natural
+from softlabel.files.shapes import ITEM
+from softlabel.files.source import Repeats, Said, Source
+from softlabel.files.writing import COUNT, refuse_classes, write_said, write_soft
+from softlabel.reading import statements_of_votes
+from softlabel.sampling import first_presentation, one_per_annotator, subsample
+from softlabel.tables import Annotations, SoftLabels
+
+Facts = dict[str, str]
+Tell = Callable[[str], None]
+
+CONSTRUCTION, POOL = Clamp(), Mean()  # unless told
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do between reading and writing.
+
+    ``construct`` None: statements are clamped, votes stay votes.  ``repeats`` None: what is usual
+    for the source.
+    """
+
+    construct: Construct | None = None
+    aggregate: Aggregate = POOL
+    repeats: Repeats | None = None
+    sample: int | None = None
+    seed: int = 0
+
+
+def label(source: Source, out: Path, plan: Plan, tell: Tell = lambda step: None) -> Facts:
+    """Write one soft label per item; returns what happened on the way."""
+    refuse_classes(source.said.index.labels.tolist(), (ITEM, COUNT))
+    tell("looking for repeated answers")
+    said, facts = _without_repeats(source, plan)
+    facts = _counts(said) | facts | _oddities(said)
+    tell("pooling")
+    each, made_by = _annotations(said, plan)
+    if plan.sample is not None:
+        each = _sample(each, plan.sample, plan.seed)
+        facts["answers"] += f", of which {len(each):,} drawn by --sample"
+    soft = plan.aggregate(each)
+    tell(f"writing {out.name}")
+    write_soft(soft, out)
+    return facts | {
+        "construction": made_by,
+        "pool": registry.describe(plan.aggregate),
+        "mean entropy": f"{_mean_entropy(soft):.4f} nats",
+    }
+
+
+def export(source: Source, out: Path, plan: Plan, tell: Tell = lambda step: None) -> Facts:
+    """Write every answer: as it was given or, with a construction, as a soft vote."""
+    tell("looking for repeated answers")
+    said, facts = _without_repeats(source, plan)
+    facts = _counts(said) | facts
+    if plan.construct is not None or plan.repeats == "mean":
+        each, made_by = _annotations(said, plan)
+        said = replace(each, label=None, probs=each.soft())
+        facts["construction"] = made_by
+    tell(f"writing {out.name}")
+    write_said(said, out)
+    names = said.index.labels.tolist()
+    if isinstance(said, Annotations) and said.hard and names != natural(_chosen(said)):
+        facts["to read it again"] = f"--labels {','.join(names)}"
+    return facts
+
+
+# ── between ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _without_repeats(source: Source, plan: Plan) -> tuple[Said, Facts]:
+    """The answers that count; means are taken later, of labels."""
+    repeats = plan.repeats or source.repeats
+    if repeats == "error":
+        source.refuse_repeats()
+    said: Said = source.said
+    if repeats in ("error", "all"):
+        return said, {"repeats dropped": "0"}
+    first = first_presentation(said)
+    again = int((~first).sum())
+    if repeats == "mean":
+        return said, {"repeats dropped": f"0 ({again:,} averaged with the first)"}
+    return said.take(first) if again else said, {"repeats dropped": f"{again:,}"}
+
+
+def _sample(each: Annotations, m: int, seed: int) -> Annotations:
+    if not first_presentation(each).all():
+        raise SoftlabelError(
+            f"--sample {m} draws people, and with --repeats all one may be drawn twice; say "
+            "--repeats first or mean"
+        )
+    return subsample(each, m, np.random.default_rng(seed))
+
+
+def _annotations(said: Said, plan: Plan) -> tuple[Annotations, str]:
+    """One label per answer (or per person, if repeats are to be averaged) and what made it."""
+    if isinstance(said, Annotations) and plan.construct is None:
+        each, made_by = said, "none (votes)" if said.hard else "none (soft votes)"
+    elif isinstance(said, Annotations) and not said.hard:
+        raise SoftlabelError(
+            f"--construct {plan.construct and plan.construct.name}: these are soft votes, which "
+            "are distributions already; leave it out"
+        )
+    else:
+        construct = plan.construct or CONSTRUCTION
+        each = construct(statements_of_votes(said) if isinstance(said, Annotations) else said)
+        made_by = registry.describe(construct)
+    return one_per_annotator(each, "mean") if plan.repeats == "mean" else each, made_by
+
+
+def _chosen(votes: Annotations) -> list[str]:
+    assert votes.label is not None, "only hard votes choose"
+    return list(votes.index.labels[np.unique(votes.label)].tolist())
+
+
+# ── telling ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _counts(said: Said) -> Facts:
+    items = np.count_nonzero(np.bincount(said.item))
+    people = np.count_nonzero(np.bincount(said.annotator[said.annotator >= 0]))
+    return {
+        "items": f"{items:,}",
+        "annotators": "not known" if said.anonymous else f"{people:,}",
+        "classes": f"{len(said.index.labels):,}",
+        "answers": f"{len(said):,}",
+    }
+
+
+def _oddities(said: Said) -> Facts:
+    """Of statements: how many contradict themselves, and how many were mended on reading."""
+    if isinstance(said, Annotations):
+        return {}
+    mended = {name: int(rows.sum()) for name, rows in said.repairs.items()}
+    shown = ", ".join(f"{name} {count}" for name, count in sorted(mended.items()) if count)
+    return {
+        "contradictory answers": f"{int(said.contradictory.sum()):,}",
+        "repaired answers": shown or "0",
+    }
+
+
+def _mean_entropy(soft: SoftLabels) -> float:
+    return float(metrics.entropy(soft.probs[soft.answered]).mean())

@@ -1,0 +1,108 @@
+"""From the name of a file to a table, whatever its kind and shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from softlabel.errors import DataError, FileError
+from softlabel.files import jsontext
+from softlabel.files.classic import read_classic, read_collins
+from softlabel.files.comma import read_csv
+from softlabel.files.opening import kind_of, text
+from softlabel.files.parquet import read_parquet
+from softlabel.files.responses import read_responses
+from softlabel.files.shapes import shape_of
+from softlabel.files.sheet import Sheet
+from softlabel.files.votelines import read_vote_lines
+from softlabel.files.votes import read_votes
+from softlabel.sampling import first_presentation
+from softlabel.tables import Annotations, Index, Statements
+
+Said = Statements | Annotations
+Repeats = Literal["first", "mean", "all", "error"]
+
+KINDS = ("csv", "csv.gz", "jsonl", "jsonl.gz", "parquet", "json", "json.gz")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What was read, and how to find a row again in order to complain about it.
+
+    ``repeats`` is what to do, unless told, where one person answered one item more than once.
+    """
+
+    name: str
+    said: Said
+    line_of: Callable[[int], int] | None = None
+    repeats: Repeats = "error"
+
+    def refuse_repeats(self) -> None:
+        """Complain about the first person who answered an item a second time."""
+        again = np.flatnonzero(~first_presentation(self.said))
+        if not len(again):
+            return
+        row, said = int(again[0]), self.said
+        same = (said.item == said.item[row]) & (said.annotator == said.annotator[row])
+        first = int(same.argmax())
+        who = said.index.annotators[said.annotator[row]]
+        what = said.index.items[said.item[row]]
+        rest = f" ({len(again)} answers are repeats)" if len(again) > 1 else ""
+        remedy = "say what to do with --repeats first, mean or all"
+        if self.line_of is None:
+            raise DataError(
+                f"{self.name}: {who!r} answered item {what!r} in row {first + 1} and again in row "
+                f"{row + 1}{rest}; {remedy}"
+            )
+        raise FileError(
+            self.name,
+            f"{who!r} answered item {what!r} on line {self.line_of(first)} and again here{rest}; "
+            f"{remedy}",
+            line=self.line_of(row),
+        )
+
+
+def read(path: str | Path, labels: Sequence[str] | None = None) -> Source:
+    """Hard votes, soft votes or statements; the module docstrings say which shapes there are.
+
+    ``labels`` is the full list of classes: anything outside it is an error.  Without it the
+    classes are those the file declares or those that occur.
+    """
+    path = Path(path)
+    kind = kind_of(path, KINDS).removesuffix(".gz")
+    wanted = None if labels is None else list(labels)
+    if kind == "json":
+        return Source(str(path), read_collins(path, text(path), wanted))
+    if kind == "jsonl":
+        data = text(path)
+        _, first = next(jsontext.lines(path, data))
+        if "schema" in first:
+            said, line_of = read_responses(path, data, wanted)
+            return Source(str(path), said, line_of)
+        sheet, shape = read_vote_lines(path, data)
+        return Source(str(path), read_votes(sheet, shape, wanted), sheet.line_of)
+    sheet = read_csv(path) if kind == "csv" else read_parquet(path)
+    return _of_sheet(sheet, wanted)
+
+
+def source_of(name: str, said: Said, repeats: Repeats = "first") -> Source:
+    """A table from elsewhere as a source, items in the order in which they occur in it (those
+    without answers last), as they would be had it been read from a file."""
+    m = len(said.index.items)
+    first = np.full(m, len(said))
+    np.minimum.at(first, said.item, np.arange(len(said)))
+    order = np.argsort(first, kind="stable")
+    new = np.empty(m, dtype=np.int64)
+    new[order] = np.arange(m)
+    index = Index(said.index.items[order], said.index.annotators, said.index.labels)
+    return Source(name, replace(said, index=index, item=new[said.item]), repeats=repeats)
+
+
+def _of_sheet(sheet: Sheet, labels: list[str] | None) -> Source:
+    shape = shape_of(sheet.path, sheet.frame.columns)
+    reader = read_classic if shape.kind == "classic" else read_votes
+    return Source(str(sheet.path), reader(sheet, shape, labels), sheet.line_of)

@@ -1,0 +1,163 @@
+"""Published data sets and the demo, from the command line."""
+
+from __future__ import annotations
+
+import csv
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from softlabel import Annotations, Index, datasets, demo, metrics
+from softlabel.tables import ANONYMOUS
+
+
+def test_list_names_every_data_set(run):
+    out = run("data", "list").out
+    for info in datasets.infos():
+        assert f"{info.name}: {info.title}" in out
+        assert info.licence in out
+
+
+def test_where_says_what_is_not_here(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOFTLABEL_DATA", str(tmp_path))
+    monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "rte").mkdir()
+    first = datasets.DATASETS["rte"].INFO.files[0].name
+    (tmp_path / "rte" / first).write_text("x")
+    facts = {key: value.strip() for key, value in run("data", "where", "rte").facts.items()}
+    assert facts[first] == str(tmp_path / "rte" / first)
+    assert set(facts.values()) == {facts[first], "not here"}
+    assert run("data", "where", "rtf").code == 1
+
+
+def test_missing_data_say_how_to_get_them(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOFTLABEL_DATA", str(tmp_path))
+    monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path / "cache"))
+    done = run("label", "dataset:cifar10s", tmp_path / "s.csv")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "softlabel data fetch cifar10s" in done.err
+
+
+def test_fetch_reports_and_lists_new_files(run, tmp_path, monkeypatch):
+    def fetch(name, report):
+        assert name == "rte"
+        report("a.txt", 5, None)
+        report("a.txt", 10, 10)
+        return [tmp_path / "a.txt"]
+
+    monkeypatch.setattr(datasets, "fetch", fetch)
+    done = run("data", "fetch", "rte")
+    assert (done.code, done.out) == (0, f"{tmp_path / 'a.txt'}\n")
+    monkeypatch.setattr(datasets, "fetch", lambda name, report: [])
+    assert run("data", "fetch", "rte").out == "rte: every file is here already\n"
+
+
+def test_demo_passes_folder_and_seed(run, tmp_path, monkeypatch):
+    def fake(out, seed, progress):
+        progress("asking people", 0, 2)
+        return SimpleNamespace(path=out / f"{seed}.html", rows=[])
+
+    monkeypatch.setattr(demo, "run", fake)
+    done = run("demo", tmp_path / "d", "--seed", 7)
+    assert (done.code, done.out) == (0, f"wrote {tmp_path / 'd' / '7.html'}\n")
+
+
+def fake_dataset(monkeypatch, **columns):
+    """A data set called tiny, its items numbered in another order than they occur."""
+    index = Index(["i0", "i1", "i2"], ["w0", "w1"], ["x", "y"])
+    said = Annotations(index, **columns)
+    found = SimpleNamespace(statements=None, annotations=said)
+    monkeypatch.setattr(datasets, "load", lambda name: {"tiny": found}[name])
+
+
+def test_data_sets_keep_first_answers_and_come_in_order_of_appearance(run, tmp_path, monkeypatch):
+    item, annotator, label = np.array([[2, 0, 1], [1, 0, 1], [2, 0, 0], [2, 1, 0]]).T
+    fake_dataset(monkeypatch, item=item, annotator=annotator, label=label)
+    done = run("label", "dataset:tiny", tmp_path / "s.csv")
+    assert done.facts["repeats dropped"].strip() == "1"
+    expected = {
+        "item": ["i2", "i1", "i0"],
+        "x": [0.5, 0, None],
+        "y": [0.5, 1, None],
+        "count": [2, 1, 0],
+    }
+    assert pl.read_csv(tmp_path / "s.csv").to_dict(as_series=False) == expected
+    done = run("label", "dataset:tiny", tmp_path / "s.csv", "--repeats", "error")
+    assert (done.code, "in row 1 and again in row 3" in done.err) == (1, True)
+    assert run("label", "dataset:tiny", tmp_path / "s.csv", "--labels", "x,y").code == 0
+    assert (
+        "has its own classes"
+        in run("label", "dataset:tiny", tmp_path / "s.csv", "--labels", "x,z").err
+    )
+
+
+def test_votes_without_authors_go_round_through_json_lines(run, tmp_path, monkeypatch):
+    who = np.full(3, ANONYMOUS)
+    fake_dataset(monkeypatch, item=np.array([0, 0, 1]), annotator=who, label=np.array([0, 1, 1]))
+    assert run("export", "dataset:tiny", tmp_path / "v.jsonl").code == 0
+    assert (
+        run("label", tmp_path / "v.jsonl", tmp_path / "s.csv").facts["annotators"].strip()
+        == "not known"
+    )
+    assert pl.read_csv(tmp_path / "s.csv")["x"].to_list() == [0.5, 0.0]
+
+
+# ── real data ────────────────────────────────────────────────────────────────────────────────
+
+
+def labels_in(path) -> dict[str, list[float]]:
+    with path.open(newline="") as file:
+        _, *rows = csv.reader(file)
+    return {row[0]: [float(cell) for cell in row[1:-1]] for row in rows}
+
+
+def test_cifar10s_counts_each_person_once_per_image(run, data_folder, tmp_path):
+    once = run("label", "dataset:cifar10s", tmp_path / "once.csv")
+    shown = ("items", "annotators", "answers", "repeats dropped")
+    assert {key: once.facts[key].strip() for key in shown} == {
+        "items": "1,000",
+        "annotators": "248",
+        "answers": "6,200",
+        "repeats dropped": "523",
+    }
+    assert once.facts["repaired answers"].strip() == "p-is-0 1, zero-is-100 6"
+    every = run("label", "dataset:cifar10s", tmp_path / "all.csv", "--repeats", "all")
+    assert every.facts["answers"].strip() == "6,723"
+
+
+def test_cifar10s_with_all_rows_is_what_the_authors_released(run, data_folder, tmp_path):
+    options = ("--repeats", "all", "--construct", "clamp:mode=reference")
+    assert run("label", "dataset:cifar10s", tmp_path / "s.csv", *options).code == 0
+    ours = labels_in(tmp_path / "s.csv")
+    theirs = {name: each.mean(axis=0) for name, each in datasets.cifar10s.released_labels().items()}
+    assert ours.keys() == theirs.keys()
+    far = [metrics.total_variation([ours[name]], [theirs[name]])[0] for name in ours]
+    assert max(far) < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "json"])
+def test_cifar10s_goes_round(run, data_folder, tmp_path, kind):
+    run("label", "dataset:cifar10s", tmp_path / "1.csv")
+    assert run("export", "dataset:cifar10s", tmp_path / f"copy.{kind}").code == 0
+    assert run("label", tmp_path / f"copy.{kind}", tmp_path / "2.csv").code == 0
+    assert (tmp_path / "2.csv").read_text() == (tmp_path / "1.csv").read_text()
+
+
+def test_the_released_json_holds_the_same_answers(run, data_folder, tmp_path):
+    released = next((data_folder / "cifar10s").glob("human_soft_labels_data.json*"))
+    assert run("label", released, tmp_path / "json.csv").facts["answers"].strip() == "6,723"
+    run("label", "dataset:cifar10s", tmp_path / "all.csv", "--repeats", "all")
+    ours, theirs = labels_in(tmp_path / "all.csv"), labels_in(tmp_path / "json.csv")
+    assert ours.keys() == theirs.keys()
+    for name, row in ours.items():
+        assert row == pytest.approx(theirs[name], abs=1e-12)
+
+
+def test_released_crowd_votes_are_a_file_like_any_other(run, data_folder, tmp_path):
+    path = data_folder / "crowd" / "adult.label.csv.gz"
+    assert run("label", path, tmp_path / "1.csv", "--repeats", "first").code == 0
+    assert run("label", "dataset:crowd/adult", tmp_path / "2.csv").code == 0
+    first, second = labels_in(tmp_path / "1.csv"), labels_in(tmp_path / "2.csv")
+    assert len(first) == len(second)
