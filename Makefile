@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench smoke clean
+.PHONY: help demo test lint types docs bench smoke clean
 
 help:  ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -36,6 +36,9 @@ lint: $(VENV)/.dev  ## ruff and codespell
 
 types: $(VENV)/.dev  ## mypy, strict on floors 0 to 2
 	$(BIN)/mypy
+
+docs: $(VENV)/.dev  ## write the pages that are made of the program itself
+	$(BIN)/python tools/commands.py
 
 bench: $(VENV)/.dev  ## speed, as ratios in one run
 	$(BIN)/python bench/label.py

@@ -16,6 +16,7 @@ from softlabel.agree import (
     repeat_distance,
     stability,
 )
+from softlabel.intervals import resampled
 from softlabel.sampling import votes_from_counts
 from softlabel.testing import example_soft, example_votes
 
@@ -72,6 +73,15 @@ def alpha_by_pairs(said, distance):
 def test_alpha_equals_its_definition_on_soft_labels(distance):
     said = example_soft(items=12)
     assert alpha(said, distance) == pytest.approx(alpha_by_pairs(said, distance), abs=1e-12)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_resampling_moments_equals_resampling_the_table(distance):
+    """The interval from per-item sums is that of rebuilding the table for every draw."""
+    for said in (example_soft(items=15), example_votes(items=15)[0]):
+        fast = alpha_score(said, distance, draws=50)
+        slow = resampled(said, lambda cut: alpha(cut, distance), draws=50)
+        assert (fast.value, fast.low, fast.high) == pytest.approx((slow.value, slow.low, slow.high))
 
 
 def test_alpha_at_its_edges():
@@ -165,3 +175,11 @@ def test_cards_by_hand():
     assert ann.accuracy == 0.5
     assert np.isnan(idle.agreement)
     assert np.isnan(cards(each)[0].accuracy)
+
+
+def test_cards_of_votes_equal_cards_of_one_hot_labels():
+    votes, truth = example_votes()
+    rows = Annotations(votes.index, votes.item, votes.annotator, probs=votes.soft())
+    for vote, row in zip(cards(votes, truth), cards(rows, truth), strict=True):
+        assert vote.agreement == pytest.approx(row.agreement)
+        assert (vote.entropy, vote.accuracy) == (row.entropy, row.accuracy)

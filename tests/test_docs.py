@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import os
 import re
 import subprocess
@@ -47,6 +48,13 @@ def test_every_metric_is_documented():
     page = (DOCS / "metrics.md").read_text()
     missing = [name for name in registry.members("metric") if f"`{name}`" not in page]
     assert not missing
+
+
+def test_the_page_of_commands_is_what_the_program_says():
+    spec = importlib.util.spec_from_file_location("commands", ROOT / "tools" / "commands.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert (DOCS / "commands.md").read_text() == tool.page(), "run make docs"
 
 
 def test_every_error_is_documented():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softlabel import Annotations, DataError, Index
+from softlabel import Annotations, DataError, Index, UnknownName
 from softlabel.sampling import first_presentation, one_per_annotator, subsample, votes_from_counts
 from softlabel.tables import ANONYMOUS
 from softlabel.testing import example_votes
@@ -43,7 +43,7 @@ def test_nothing_repeated_stays_as_it_is():
 
 
 def test_another_way_is_refused():
-    with pytest.raises(DataError, match="'last'"):
+    with pytest.raises(UnknownName, match="'last'; there are: first, mean"):
         one_per_annotator(TWICE, "last")
 
 

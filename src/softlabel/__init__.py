@@ -1,10 +1,34 @@
 """softlabel carries what every annotator believes from the person to the model."""
 
-from softlabel import aggregate, construct, elicit, metrics
-from softlabel.errors import DataError, FileError, ResponseError, SoftlabelError, UnknownName
-from softlabel.tables import Annotations, Index, Predictions, Score, SoftLabels, Statements
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from softlabel import (
+        aggregate,
+        agree,
+        construct,
+        cost,
+        datasets,
+        elicit,
+        errors,
+        files,
+        intervals,
+        metrics,
+        quality,
+        registry,
+        sampling,
+        simulate,
+        testing,
+    )
+    from softlabel.errors import DataError, FileError, ResponseError, SoftlabelError, UnknownName
+    from softlabel.tables import Annotations, Index, Predictions, Score, SoftLabels, Statements
 
 __version__ = "0.1.0"
+
+TABLES = ["Annotations", "Index", "Predictions", "Score", "SoftLabels", "Statements"]
+ERRORS = ["DataError", "FileError", "ResponseError", "SoftlabelError", "UnknownName"]
+HOMES = dict.fromkeys(TABLES, "softlabel.tables") | dict.fromkeys(ERRORS, "softlabel.errors")
 
 __all__ = [
     "Annotations",
@@ -19,7 +43,27 @@ __all__ = [
     "Statements",
     "UnknownName",
     "aggregate",
+    "agree",
     "construct",
+    "cost",
+    "datasets",
     "elicit",
+    "errors",
+    "files",
+    "intervals",
     "metrics",
+    "quality",
+    "registry",
+    "sampling",
+    "simulate",
+    "testing",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Rooms are opened when they are entered: ``import softlabel`` itself costs nothing."""
+    if name in HOMES:
+        return getattr(import_module(HOMES[name]), name)
+    if name in __all__:
+        return import_module(f"softlabel.{name}")
+    raise AttributeError(f"module 'softlabel' has no attribute {name!r}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from softlabel.errors import UnknownName
-from softlabel.intervals import Unit, resampled
+from softlabel.intervals import Unit, bootstrap, resampled
 from softlabel.metrics import entropy, total_variation
+from softlabel.parameters import check_choice
 from softlabel.sampling import first_presentation
 from softlabel.tables import ANONYMOUS, Annotations, Bools, Floats, Ints, Score, Statements
 
@@ -22,9 +22,7 @@ def observed_agreement(said: Annotations) -> Floats:
     For soft labels: the chance that a class drawn from each of two people's labels is the same.
     One answer agrees with itself (1); none gives NaN.  (33, 13, 4) gives .499592 (U20, table 1).
     """
-    count = said.votes_per_item()
-    total = said.counts()
-    own = np.bincount(said.item, (said.soft() ** 2).sum(axis=1), minlength=len(count))
+    count, own, total = _moments(said, "brier")
     pairs = count * (count - 1)
     agreement = ((total**2).sum(axis=1) - own) / np.maximum(pairs, 1)
     return np.where(count > 1, agreement, np.where(count == 1, 1.0, np.nan))
@@ -39,19 +37,16 @@ def alpha(said: Annotations, distance: Distance = "brier") -> float:
     squared Hellinger distance.  Undefined (NaN) when no item has two answers or all answers are
     the same.  Repeated answers of one person count as two people: drop them first.
     """
-    if distance not in DISAGREEMENT:
-        raise UnknownName("distance", distance, DISAGREEMENT)
+    check_choice("distance", distance, get_args(Distance))
+    if said.hard or distance != "total-variation":
+        return _alpha_of_moments(*_moments(said, distance))
     said = said.take(said.votes_per_item()[said.item] > 1)
-    n = len(said)
-    if n == 0:
+    if not len(said):
         return float("nan")
-    disagreement = DISAGREEMENT[distance]
     count = said.votes_per_item()
-    within = disagreement(said.soft(), said.item, len(count)) / np.maximum(count - 1, 1)
-    between = disagreement(said.soft(), np.zeros(n, dtype=np.int64), 1)[0] / (n - 1)
-    if between < 1e-12 * n:
-        return float("nan")
-    return float(1 - within.sum() / between)
+    within = _variations(said.soft(), said.item, len(count)) / np.maximum(count - 1, 1)
+    between = _variations(said.soft(), np.zeros(len(said), dtype=np.int64), 1)[0]
+    return _ratio(within.sum(), between, len(said))
 
 
 def alpha_score(
@@ -59,35 +54,67 @@ def alpha_score(
 ) -> Score:
     """Alpha with its bootstrap interval over items.
 
-    Over annotators a person drawn twice would agree with themselves, so there the interval is the
-    leave-one-out jackknife's.
+    Over annotators a person drawn twice would agree with themselves, so there the interval is a
+    jackknife's that leaves out one person (one group of them, if there are many) at a time.
     """
-    if over == "items":
+    if over == "annotators":
+        return _jackknife(said, distance)
+    if not said.hard and distance == "total-variation":
         return resampled(said, lambda cut: alpha(cut, distance), draws=draws)
+    count, own, sums = _moments(said, distance)
+
+    def statistic(rows: Ints) -> float:
+        return _alpha_of_moments(count[rows], own[rows], sums[rows])
+
+    return bootstrap(statistic, len(said.index.items), draws=draws)
+
+
+def _jackknife(said: Annotations, distance: Distance, groups: int = 200) -> Score:
     value = alpha(said, distance)
-    people = np.unique(said.annotator)
-    left_out = np.array([alpha(said.take(said.annotator != person), distance) for person in people])
-    n = len(people)
+    people = len(np.unique(said.annotator))
+    group = np.unique(said.annotator, return_inverse=True)[1] % min(people, groups)
+    n = min(people, groups)
+    left_out = np.array([alpha(said.take(group != g), distance) for g in range(n)])
     spread = 1.96 * np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
-    return Score(value, value - spread, value + spread, n)
+    return Score(value, value - spread, value + spread, people)
 
 
-# Sums over ordered pairs of different rows in a group, each without building the pairs.
+def _moments(said: Annotations, distance: Distance) -> tuple[Ints, Floats, Floats]:
+    """Per item: how many answers, the sum of their squared lengths, and their sum (m, k).
+
+    Lengths and sums are of the labels, or of their square roots for ``hellinger``; the sum of
+    distances over all ordered pairs of n answers is then n * lengths - |sum|^2.  Hard votes have
+    length 1 either way, and never become an n x k array.
+    """
+    count = said.votes_per_item()
+    if said.probs is None:
+        return count, count.astype(np.float64), said.counts()
+    rows = np.sqrt(said.probs) if distance == "hellinger" else said.probs
+    own = np.bincount(said.item, (rows**2).sum(axis=1), minlength=len(count)).astype(np.float64)
+    sums = [np.bincount(said.item, column, minlength=len(count)) for column in rows.T]
+    return count, own, np.stack(sums, axis=1)
 
 
-def _brier(probs: Floats, group: Ints, groups: int) -> Floats:
-    size = np.bincount(group, minlength=groups)
-    own = np.bincount(group, (probs**2).sum(axis=1), minlength=groups)
-    return np.asarray(size * own - (_sums(probs, group, groups) ** 2).sum(axis=1))
+def _alpha_of_moments(count: Ints, own: Floats, sums: Floats) -> float:
+    paired = count > 1
+    count, own, sums = count[paired], own[paired], sums[paired]
+    n = int(count.sum())
+    if not n:
+        return float("nan")
+    within = (count * own - (sums**2).sum(axis=1)) / (count - 1)
+    between = n * own.sum() - (sums.sum(axis=0) ** 2).sum()
+    return _ratio(within.sum(), between, n)
 
 
-def _hellinger(probs: Floats, group: Ints, groups: int) -> Floats:
-    size = np.bincount(group, minlength=groups)
-    return np.asarray(size**2 - (_sums(np.sqrt(probs), group, groups) ** 2).sum(axis=1))
+def _ratio(within: float, between: float, n: int) -> float:
+    """1 - observed / expected; undefined where all answers are the same."""
+    expected = between / (n - 1)
+    return float("nan") if expected < 1e-12 * n else float(1 - within / expected)
 
 
-def _total_variation(probs: Floats, group: Ints, groups: int) -> Floats:
-    """Sorted within its group, a value is added once per smaller one and taken off per larger."""
+def _variations(probs: Floats, group: Ints, groups: int) -> Floats:
+    """Sum of total variations over ordered pairs in each group, without building the pairs:
+    sorted within its group, a value is added once per smaller one and taken off per larger."""
     size = np.bincount(group, minlength=groups)
     start = np.cumsum(size) - size
     total = np.zeros(groups)
@@ -97,13 +124,6 @@ def _total_variation(probs: Floats, group: Ints, groups: int) -> Floats:
         rank = np.arange(len(order)) - start[owner]
         total += np.bincount(owner, column[order] * (2 * rank - size[owner] + 1), minlength=groups)
     return total
-
-
-def _sums(rows: Floats, group: Ints, groups: int) -> Floats:
-    return np.stack([np.bincount(group, column, minlength=groups) for column in rows.T], axis=1)
-
-
-DISAGREEMENT = {"brier": _brier, "total-variation": _total_variation, "hellinger": _hellinger}
 
 
 # ── with oneself ─────────────────────────────────────────────────────────────────────────────
@@ -171,15 +191,21 @@ class Card:
 
 def cards(said: Annotations, gold: Ints | None = None) -> list[Card]:
     """One card per annotator of the index, in its order; without answers all figures are NaN."""
-    soft, people = said.soft(), len(said.index.annotators)
+    people = len(said.index.annotators)
     count = said.votes_per_item()[said.item]
-    others = (said.counts()[said.item] - soft) / np.maximum(count - 1, 1)[:, None]
-    close = np.where(count > 1, 1 - total_variation(others, soft), np.nan)
+    rest = np.maximum(count - 1, 1)
+    if said.label is not None:  # a vote is as close to the others as the share that chose it too
+        top, doubt = said.label, np.zeros(len(said))
+        close = (said.counts()[said.item, said.label] - 1) / rest
+    else:
+        soft = said.soft()
+        top, doubt = soft.argmax(axis=1), entropy(soft)
+        close = 1 - total_variation((said.counts()[said.item] - soft) / rest[:, None], soft)
     right = np.full(len(said), np.nan)
     if gold is not None:
         known = np.asarray(gold)[said.item]
-        right = np.where(known >= 0, soft.argmax(axis=1) == known, np.nan)
-    figures = [close, entropy(soft), right]
+        right = np.where(known >= 0, top == known, np.nan)
+    figures = [np.where(count > 1, close, np.nan), doubt, right]
     means = [_mean_by(said.annotator, values, people) for values in figures]
     answers = np.bincount(said.annotator[said.annotator >= 0], minlength=people)
     return [

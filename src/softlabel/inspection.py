@@ -1,4 +1,4 @@
-"""Who would fall out, why, and what that would change in the labels."""
+"""Looking at people: who would fall out, why, what that would change; and how far they agree."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from softlabel.aggregate import Aggregate
+from softlabel.agree import Card, Distance, alpha_score, cards, observed_agreement
 from softlabel.construct import Construct
 from softlabel.errors import DataError
+from softlabel.intervals import mean
 from softlabel.metrics import total_variation
 from softlabel.quality import Rules, Verdict, judge
 from softlabel.sampling import one_per_annotator
-from softlabel.tables import Floats, Ints, SoftLabels, Statements
+from softlabel.tables import Annotations, Floats, Ints, Score, SoftLabels, Statements
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,3 +68,30 @@ def inspect(
     stays = np.array([name not in out for name in said.index.annotators.tolist()], dtype=np.bool_)
     each = one_per_annotator(construct(said))
     return Inspection(rules, verdicts, aggregate(each), aggregate(each.take(stays[each.annotator])))
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How far people agree: chance of naming the same class, alpha, and a card per annotator."""
+
+    items: int
+    shared: int  # items with two answers or more; the scores are over these
+    observed: Score
+    alpha: Score
+    cards: list[Card]  # who agrees least with the others first; empty for anonymous answers
+
+
+def agreement(each: Annotations, distance: Distance = "brier", work: int = 50_000_000) -> Agreement:
+    """All of it, with bootstrap intervals over items; ``work`` bounds the rows resampled."""
+    count = each.votes_per_item()
+    if not (count > 1).any():
+        raise DataError("no item has two answers, so there is nothing to compare")
+    draws = max(50, min(500, work // len(each)))
+    people = [] if each.anonymous else [card for card in cards(each) if card.answers]
+    return Agreement(
+        items=int((count > 0).sum()),
+        shared=int((count > 1).sum()),
+        observed=mean(observed_agreement(each)[count > 1]),
+        alpha=alpha_score(each, distance, draws=draws),
+        cards=sorted(people, key=lambda card: (np.isnan(card.agreement), card.agreement)),
+    )

@@ -14,13 +14,17 @@ def check(strategy: Any, **ranges: tuple[float, float]) -> None:
     """Refuse a choice that does not exist and a number outside its range, by name and value."""
     kind = type(strategy)
     for name, choices in _choices(kind).items():
-        if getattr(strategy, name) not in choices:
-            known = [str(choice) for choice in choices]
-            raise UnknownName(f"{name} of {kind.__name__}", str(getattr(strategy, name)), known)
+        check_choice(f"{name} of {kind.__name__}", getattr(strategy, name), choices)
     for name, (low, high) in ranges.items():
         value = getattr(strategy, name)
         if not low <= value <= high:  # written so that NaN is refused too
             raise SoftlabelError(f"{kind.__name__}: {name} = {value} is not in {low}..{high}")
+
+
+def check_choice(what: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Refuse a value that is none of the choices, naming them."""
+    if value not in choices:
+        raise UnknownName(what, str(value), [str(choice) for choice in choices])
 
 
 def _choices(kind: type) -> dict[str, tuple[Any, ...]]:

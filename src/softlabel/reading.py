@@ -23,7 +23,8 @@ def stack(index: Index, item: Ints, annotator: Ints, answers: Sequence[Answer]) 
             repairs.setdefault(repair, np.zeros(len(answers), dtype=np.bool_))[row] = True
     possible = np.array([answer.possible for answer in answers], dtype=np.bool_)
     possible = possible.reshape(len(answers), len(index.labels))
-    return Statements(index, item, annotator, named, percent, possible, repairs)
+    mended = dict(sorted(repairs.items()))
+    return Statements(index, item, annotator, named, percent, possible, mended)
 
 
 def statements_of_votes(votes: Annotations) -> Statements:

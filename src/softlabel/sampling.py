@@ -7,6 +7,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from softlabel.errors import DataError
+from softlabel.parameters import check_choice
 from softlabel.tables import ANONYMOUS, Annotations, Bools, Index, Ints, Statements, broken
 
 Rows = TypeVar("Rows", Annotations, Statements)
@@ -26,11 +27,10 @@ def one_per_annotator(said: Annotations, how: Literal["first", "mean"] = "first"
     Without this a person who answered twice counts twice.  Rows stay in the order of the first
     answers.
     """
+    check_choice("way to count a person once", how, ("first", "mean"))
     first = first_presentation(said)
     if how == "first" or first.all():
         return said.take(first)
-    if how != "mean":
-        raise DataError(f"how = {how!r}: a person's repeated answers give 'first' or 'mean'")
     pair = said.item.astype(np.int64) * (len(said.index.annotators) + 1) + said.annotator
     # anonymous answers never belong together: each is a group of its own
     group = np.where(said.annotator == ANONYMOUS, -1 - np.arange(len(said)), pair)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+from functools import partial
+from hashlib import sha256
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
-from softlabel import Annotations, Index, datasets, demo, metrics
-from softlabel.tables import ANONYMOUS
+from softlabel import datasets, metrics
 
 
 def test_list_names_every_data_set(run):
@@ -40,68 +43,82 @@ def test_missing_data_say_how_to_get_them(run, tmp_path, monkeypatch):
     assert "softlabel data fetch cifar10s" in done.err
 
 
-def test_fetch_reports_and_lists_new_files(run, tmp_path, monkeypatch):
-    def fetch(name, report):
-        assert name == "rte"
-        report("a.txt", 5, None)
-        report("a.txt", 10, 10)
-        return [tmp_path / "a.txt"]
+@pytest.fixture
+def served(tmp_path, monkeypatch):
+    """A data set called tiny, of one file, at a real address on this machine."""
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web" / "a.txt").write_bytes(b"x" * 100_000)
+    handler = partial(QuietHandler, directory=tmp_path / "web")
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}/a.txt"
+        sum_ = sha256(b"x" * 100_000).hexdigest()
+        info = datasets.Info(
+            "tiny", "Tiny", "nowhere", "none", (datasets.File("a.txt", sum_, url),)
+        )
+        monkeypatch.setitem(datasets.DATASETS, "tiny", SimpleNamespace(INFO=info))
+        monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path / "cache"))
+        monkeypatch.delenv("SOFTLABEL_DATA", raising=False)
+        yield tmp_path / "cache" / "data" / "tiny" / "a.txt"
+        server.shutdown()
+        thread.join()
 
-    monkeypatch.setattr(datasets, "fetch", fetch)
-    done = run("data", "fetch", "rte")
-    assert (done.code, done.out) == (0, f"{tmp_path / 'a.txt'}\n")
-    monkeypatch.setattr(datasets, "fetch", lambda name, report: [])
-    assert run("data", "fetch", "rte").out == "rte: every file is here already\n"
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *words):
+        pass
 
 
-def test_demo_passes_folder_and_seed(run, tmp_path, monkeypatch):
-    def fake(out, seed, progress):
-        progress("asking people", 0, 2)
-        return SimpleNamespace(path=out / f"{seed}.html", rows=[])
+def test_fetch_lists_new_files_and_does_not_fetch_twice(run, served):
+    done = run("data", "fetch", "tiny")
+    assert (done.code, done.out) == (0, f"{served}\n")
+    assert served.read_bytes() == b"x" * 100_000
+    assert run("data", "fetch", "tiny").out == "tiny: every file is here already\n"
 
-    monkeypatch.setattr(demo, "run", fake)
+
+def test_demo_writes_its_page_and_prints_a_table(run, tmp_path):
     done = run("demo", tmp_path / "d", "--seed", 7)
-    assert (done.code, done.out) == (0, f"wrote {tmp_path / 'd' / '7.html'}\n")
+    assert done.code == 0
+    assert done.out.endswith(f"wrote {tmp_path / 'd' / 'index.html'}\n")
+    assert "seed 7" in (tmp_path / "d" / "index.html").read_text()
+    for recipe in ("clamp → mean", "hard → share", "hard → majority"):
+        assert recipe in done.out
 
 
-def fake_dataset(monkeypatch, **columns):
-    """A data set called tiny, its items numbered in another order than they occur."""
-    index = Index(["i0", "i1", "i2"], ["w0", "w1"], ["x", "y"])
-    said = Annotations(index, **columns)
-    found = SimpleNamespace(statements=None, annotations=said)
-    monkeypatch.setattr(datasets, "load", lambda name: {"tiny": found}[name])
+@pytest.fixture
+def own_data(tmp_path, monkeypatch):
+    """A folder in the place of the released data."""
+    monkeypatch.setenv("SOFTLABEL_DATA", str(tmp_path / "own"))
+    for name in ("crowd", "cifar10h"):
+        (tmp_path / "own" / name).mkdir(parents=True)
+    return tmp_path / "own"
 
 
-def test_data_sets_keep_first_answers_and_come_in_order_of_appearance(run, tmp_path, monkeypatch):
-    item, annotator, label = np.array([[2, 0, 1], [1, 0, 1], [2, 0, 0], [2, 1, 0]]).T
-    fake_dataset(monkeypatch, item=item, annotator=annotator, label=label)
-    done = run("label", "dataset:tiny", tmp_path / "s.csv")
+def test_data_sets_keep_first_answers_and_come_in_order_of_appearance(run, tmp_path, own_data):
+    votes = "item,worker,label\n2,0,1\n1,0,1\n2,0,0\n2,1,0\n"
+    (own_data / "crowd" / "dog.label.csv").write_text(votes)
+    (own_data / "crowd" / "dog.truth.csv").write_text("item,truth\n1,1\n")
+    done = run("label", "dataset:crowd/dog", tmp_path / "s.csv")
     assert done.facts["repeats dropped"].strip() == "1"
-    expected = {
-        "item": ["i2", "i1", "i0"],
-        "x": [0.5, 0, None],
-        "y": [0.5, 1, None],
-        "count": [2, 1, 0],
-    }
+    expected = {"item": [2, 1], "0": [0.5, 0], "1": [0.5, 1], "count": [2, 1]}
     assert pl.read_csv(tmp_path / "s.csv").to_dict(as_series=False) == expected
-    done = run("label", "dataset:tiny", tmp_path / "s.csv", "--repeats", "error")
+    done = run("label", "dataset:crowd/dog", tmp_path / "s.csv", "--repeats", "error")
     assert (done.code, "in row 1 and again in row 3" in done.err) == (1, True)
-    assert run("label", "dataset:tiny", tmp_path / "s.csv", "--labels", "x,y").code == 0
-    assert (
-        "has its own classes"
-        in run("label", "dataset:tiny", tmp_path / "s.csv", "--labels", "x,z").err
-    )
+    assert run("label", "dataset:crowd/dog", tmp_path / "s.csv", "--labels", "0,1").code == 0
+    done = run("label", "dataset:crowd/dog", tmp_path / "s.csv", "--labels", "0,2")
+    assert "has its own classes" in done.err
 
 
-def test_votes_without_authors_go_round_through_json_lines(run, tmp_path, monkeypatch):
-    who = np.full(3, ANONYMOUS)
-    fake_dataset(monkeypatch, item=np.array([0, 0, 1]), annotator=who, label=np.array([0, 1, 1]))
-    assert run("export", "dataset:tiny", tmp_path / "v.jsonl").code == 0
-    assert (
-        run("label", tmp_path / "v.jsonl", tmp_path / "s.csv").facts["annotators"].strip()
-        == "not known"
-    )
-    assert pl.read_csv(tmp_path / "s.csv")["x"].to_list() == [0.5, 0.0]
+def test_votes_without_authors_go_round_through_json_lines(run, tmp_path, own_data):
+    counts = np.zeros((10_000, 10), dtype=np.int64)
+    counts[:, 3] = 1
+    counts[0, 0] = 3
+    np.save(own_data / "cifar10h" / "cifar10h-counts.npy", counts)
+    assert run("export", "dataset:cifar10h", tmp_path / "v.jsonl").code == 0
+    done = run("label", tmp_path / "v.jsonl", tmp_path / "s.csv")
+    assert done.facts["annotators"].strip() == "not known"
+    assert pl.read_csv(tmp_path / "s.csv")["airplane"].to_list()[:2] == [0.75, 0.0]
 
 
 # ── real data ────────────────────────────────────────────────────────────────────────────────

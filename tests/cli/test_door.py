@@ -11,9 +11,13 @@ import time
 import pytest
 
 import softlabel
-from softlabel import cli, files, registry
+from softlabel import files, registry
+from softlabel.cli import shared
 
-COMMANDS = [[], ["label"], ["export"], ["list"], ["data"], ["data", "fetch"], ["demo"]]
+COMMANDS = [
+    *([], ["label"], ["export"], ["inspect"], ["agree"], ["list"], ["demo"]),
+    *(["data"], ["data", "fetch"], ["data", "where"], ["data", "list"]),
+]
 VOTES = "item,annotator,label\na,w1,x\na,w2,y\n"
 
 
@@ -158,11 +162,11 @@ def test_progress_is_shown_on_a_terminal_after_a_while(monkeypatch):
     from rich.console import Console
 
     shown: list[str] = []
-    monkeypatch.setattr(cli, "PATIENCE", 0.01)
+    monkeypatch.setattr(shared, "PATIENCE", 0.01)
     monkeypatch.setattr(Console, "is_terminal", property(lambda self: True))
     monkeypatch.setattr("rich.status.Status.start", lambda self: shown.append("started"))
     monkeypatch.setattr("rich.status.Status.update", lambda self, text: shown.append(text))
-    with cli._progress() as tell:
+    with shared.progress() as tell:
         time.sleep(0.1)
         tell("reading [red].csv")
     assert shown == ["started", "reading \\[red].csv"]

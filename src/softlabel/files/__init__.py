@@ -6,9 +6,15 @@ and value.
 """
 
 from softlabel.files.aside import check_target
-from softlabel.files.jobs import Plan, export, label
+from softlabel.files.jobs import Plan, export, label, labelled
 from softlabel.files.source import Repeats, Said, Source, read, source_of
-from softlabel.files.writing import SAID_KINDS, SOFT_KINDS, write_said, write_soft
+from softlabel.files.writing import (
+    SAID_KINDS,
+    SOFT_KINDS,
+    write_rows,
+    write_said,
+    write_soft,
+)
 
 __all__ = [
     "SAID_KINDS",
@@ -20,8 +26,10 @@ __all__ = [
     "check_target",
     "export",
     "label",
+    "labelled",
     "read",
     "source_of",
+    "write_rows",
     "write_said",
     "write_soft",
 ]

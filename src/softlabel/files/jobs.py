@@ -66,7 +66,7 @@ def export(source: Source, out: Path, plan: Plan, tell: Tell = lambda step: None
     """Write every answer: as it was given or, with a construction, as a soft vote."""
     tell("looking for repeated answers")
     said, facts = _without_repeats(source, plan)
-    facts = _counts(said) | facts
+    facts = _counts(said) | facts | _oddities(said)
     if plan.construct is not None or plan.repeats == "mean":
         each, made_by = _annotations(said, plan)
         said = replace(each, label=None, probs=each.soft())
@@ -77,6 +77,11 @@ def export(source: Source, out: Path, plan: Plan, tell: Tell = lambda step: None
     if isinstance(said, Annotations) and said.hard and names != natural(_chosen(said)):
         facts["to read it again"] = f"--labels {','.join(names)}"
     return facts
+
+
+def labelled(source: Source, plan: Plan) -> tuple[Annotations, str]:
+    """One label per answer, repeats dealt with, and what made it."""
+    return _annotations(_without_repeats(source, plan)[0], plan)
 
 
 # ── between ──────────────────────────────────────────────────────────────────────────────────

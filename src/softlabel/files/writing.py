@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,12 @@ def write_said(said: Statements | Annotations, path: str | Path) -> None:
     frame = _votes_frame(said) if isinstance(said, Annotations) else answers.table(said, who(said))
     with aside(path) as part:
         _write(frame, part, kind)
+
+
+def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """A table of any kind, as CSV."""
+    with aside(path) as part:
+        pl.DataFrame(rows).write_csv(part)
 
 
 def refuse_classes(labels: Collection[str], taken: Collection[str]) -> None:

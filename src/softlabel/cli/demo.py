@@ -1,0 +1,37 @@
+"""``demo``: a study with simulated people, and a page about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softlabel.cli.shared import app, progress, show_table
+
+
+@app.command()
+def demo(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder to write to; made if need be.")
+    ] = Path("softlabel-demo"),
+    seed: Annotated[int, typer.Option(help="Another seed is another study.")] = 0,
+) -> None:
+    """Make a study with simulated people, label it, and write a page about it."""
+    from softlabel import demo as study
+
+    with progress() as tell:
+        result = study.run(folder, seed=seed, progress=lambda step, done, of: tell(step))
+    rows = [{key: _shown(value) for key, value in row.items()} for row in result.rows]
+    show_table("how far each label is from the known truth (95 % intervals over items)", rows, 99)
+    typer.echo(f"\nwrote {result.path}")
+
+
+def _shown(value: Any) -> str:
+    """A name as it is, a score with its interval, a dash where it is not defined."""
+    score = getattr(value, "value", None)
+    if score is None:
+        return str(value)
+    if score != score:
+        return "-"
+    return f"{score:.3f} [{value.low:.3f}, {value.high:.3f}]"

@@ -1,0 +1,199 @@
+"""``inspect`` and ``agree``: looking at people before trusting their labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from softlabel.cli.shared import (
+    Construct,
+    Input,
+    Labels,
+    Load,
+    Pool,
+    Repeats,
+    app,
+    load_strategies,
+    make_plan,
+    open_dataset,
+    open_source,
+    progress,
+    show_facts,
+    show_table,
+    split,
+)
+from softlabel.errors import SoftlabelError
+
+if TYPE_CHECKING:
+    from softlabel.agree import Card
+    from softlabel.inspection import Inspection
+    from softlabel.quality import Verdict
+    from softlabel.tables import Floats, Ints, Statements
+
+SHOWN = 20  # rows of a long table
+
+TableFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.csv", help="Write the whole table of annotators to this file."),
+]
+
+
+@app.command()
+def inspect(
+    source: Input,
+    rules: Annotated[str, typer.Option(help="Quality rules: paper or reference.")] = "paper",
+    construct: Construct = "clamp",
+    aggregate: Pool = "mean",
+    labels: Labels = None,
+    output: TableFile = None,
+    load: Load = None,
+) -> None:
+    """Say who answers oddly, who would fall out and why, and what that would change."""
+    from softlabel import inspection, quality, registry
+
+    _check_table(output, source)
+    chosen = quality.preset(rules)
+    load_strategies(load)
+    build = registry.parse("construct", construct or "clamp")
+    pool = registry.parse("aggregate", aggregate)
+    with progress() as tell:
+        said, gold, seconds = _statements(source, split(labels), tell)
+        tell("judging")
+        found = inspection.inspect(said, chosen, build, pool, gold, seconds)
+    _show_answers(said)
+    _show_verdicts(found)
+    if output is not None:
+        _write(output, [_row(verdict) for verdict in found.verdicts])
+
+
+@app.command()
+def agree(
+    source: Input,
+    construct: Construct = None,
+    distance: Annotated[
+        Literal["brier", "total-variation", "hellinger"],
+        typer.Option(help="Between two labels; all are 1 between different classes."),
+    ] = "brier",
+    repeats: Repeats = None,
+    labels: Labels = None,
+    output: TableFile = None,
+    load: Load = None,
+) -> None:
+    """Say how far people agree, beyond chance, and who agrees least with the others."""
+    from softlabel import files, inspection
+
+    _check_table(output, source)
+    plan = make_plan(load, construct, repeats=repeats)
+    with progress() as tell:
+        opened = open_source(source, split(labels), tell)
+        tell("comparing people")
+        each, made_by = files.labelled(opened, plan)
+        found = inspection.agreement(each, distance)
+    show_facts(
+        {
+            "answers": f"{len(each):,} on {found.items:,} items, {found.shared:,} with two or more",
+            "construction": made_by,
+            "observed agreement": str(found.observed),
+            f"alpha ({distance})": str(found.alpha),
+            "intervals": "95 %, bootstrap over items",
+        }
+    )
+    rows = [_card(card) for card in found.cards]
+    if rows:
+        show_table("annotators, least agreement with the others first", rows, SHOWN)
+    if output is not None:
+        _write(output, rows)
+
+
+def _statements(
+    text: str, labels: list[str] | None, tell: Any
+) -> tuple[Statements, Ints | None, Floats | None]:
+    """What was said, the gold classes and the seconds per answer, where these are known."""
+    from softlabel.tables import Statements
+
+    found = open_dataset(text, tell)
+    said = open_source(text, labels, tell).said if found is None else found.statements
+    if not isinstance(said, Statements):
+        raise SoftlabelError(
+            f"{text} holds votes, and a vote cannot contradict itself; try 'softlabel agree'"
+        )
+    if found is None:
+        return said, None, None
+    seconds = found.arrays["rt_ms"] / 1000 if "rt_ms" in found.arrays else None
+    if "duplicate" in found.arrays:  # rows that the release holds twice
+        once = ~found.arrays["duplicate"]
+        said, seconds = said.take(once), None if seconds is None else seconds[once]
+    return said, found.gold, seconds
+
+
+def _show_answers(said: Statements) -> None:
+    from softlabel import agree as agreement
+    from softlabel import quality
+
+    steady, round_ = agreement.stability(said), quality.rounding(said)
+    people, items = (len(set(column.tolist())) for column in (said.annotator, said.item))
+    facts = {"answers": f"{len(said):,} by {people:,} annotators on {items:,} items"}
+    if steady.pairs:
+        facts["repeats"] = (
+            f"{steady.pairs:,}: top class changed in {steady.change_rate:.2%}".replace("%", " %")
+            + f", its chance moved by {steady.mean_points:.2f} points"
+        )
+    if round_.n:
+        share = f"{100 * round_.multiple_of_5:.1f} %"
+        facts["rounding"] = f"{share} of {round_.n:,} chances are multiples of 5"
+    odd = {name: int(rows.sum()) for name, rows in quality.flags(said).items()}
+    show_facts(facts | {name: f"{count:,}" for name, count in odd.items() if count})
+
+
+def _show_verdicts(found: Inspection) -> None:
+    out = [_row(verdict) for verdict in found.out]
+    title = f"would fall out by rules {found.rules.name!r} (version {found.rules.version})"
+    show_table(f"{len(out)} of {len(found.verdicts)} annotators {title}", out, SHOWN)
+    if out:
+        moved = found.moved
+        worst = int(moved.argmax())
+        show_facts(
+            {
+                "labels move by": f"{moved.mean():.4f} on average (total variation), at most "
+                f"{moved[worst]:.4f} on item {str(found.before.index.items[worst])!r}",
+                "top class changes": f"on {found.top_changed:,} items",
+                "items without answers": f"{len(found.lost):,}",
+            }
+        )
+    noted = [_row(verdict) for verdict in found.verdicts if verdict.keep and verdict.remarks]
+    show_table(f"{len(noted)} others with remarks, which exclude nobody", noted, SHOWN)
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "annotator": verdict.annotator,
+        "answers": verdict.answers,
+        "accuracy": "" if verdict.accuracy != verdict.accuracy else f"{verdict.accuracy:.2f}",
+        "why": "; ".join((*verdict.reasons, *verdict.remarks)),
+    }
+
+
+def _card(card: Card) -> dict[str, Any]:
+    return {
+        "annotator": card.annotator,
+        "answers": card.answers,
+        "agreement": f"{card.agreement:.3f}",
+        "entropy": f"{card.entropy:.3f}",
+    }
+
+
+def _check_table(path: Path | None, source: str) -> None:
+    """Refuse a file that cannot be written before any work is done for it."""
+    from softlabel import files
+
+    if path is not None:
+        files.check_target(path, ("csv",), source)
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    from softlabel import files
+
+    files.write_rows(rows, path)
+    typer.echo(f"\nwrote {path}")

@@ -1,0 +1,88 @@
+"""``inspect`` and ``agree``: looking at people."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+HEAD = "item,annotator,top,p1,second,p2,impossible\n"
+STEADY = "".join(
+    f"i{i},{who},cat,80,dog,20,fish\n" for i in range(6) for who in ("ann", "bob", "cleo")
+)
+CARELESS = "".join(f"i{i},eve,fish,150,,,fish\n" for i in range(6))
+
+
+@pytest.fixture
+def answers(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text(HEAD + STEADY + CARELESS)
+    return path
+
+
+def test_inspect_says_who_falls_out_why_and_what_changes(run, answers, tmp_path):
+    done = run("inspect", answers, "--rules", "reference", "--output", tmp_path / "people.csv")
+    assert (done.code, done.err) == (0, "")
+    assert "24 by 4 annotators on 6 items" in done.out
+    assert "1 of 4 annotators would fall out by rules 'reference' (version 1)" in done.out
+    assert "eve" in done.out
+    assert "6 contradictory, at most 1 allowed" in done.out
+    # eve says fish .9, cat .05, dog .05 and is a quarter of each label: total variation .9 / 4
+    assert "labels move by         0.2250 on average" in done.out
+    assert "top class changes      on 0 items" in done.out
+    with (tmp_path / "people.csv").open() as file:
+        assert [row["annotator"] for row in csv.DictReader(file)] == ["ann", "bob", "cleo", "eve"]
+
+
+def test_inspect_reports_repeats_only_where_there_are_some(run, answers, tmp_path):
+    assert "repeats" not in run("inspect", answers).out
+    again = tmp_path / "again.csv"
+    again.write_text(HEAD + STEADY + "i0,ann,dog,80,,,\n")
+    assert "1: top class changed in 100.00 %" in run("inspect", again).out
+
+
+def test_inspect_refuses_votes_and_unknown_rules(run, answers, tmp_path):
+    votes = tmp_path / "votes.csv"
+    votes.write_text("item,annotator,label\na,ann,cat\na,bob,dog\n")
+    assert "softlabel agree" in run("inspect", votes).err
+    done = run("inspect", answers, "--rules", "papre")
+    assert (done.code, "did you mean 'paper'" in done.err) == (1, True)
+
+
+def test_agree_shows_alpha_and_the_odd_one_first(run, answers):
+    done = run("agree", answers)
+    assert done.code == 0
+    rows = done.out[done.out.index("annotators, least agreement") :].splitlines()
+    assert rows[2].split()[0] == "eve"
+    assert "24 on 6 items, 6 with two or more" in done.out
+
+
+def test_agree_on_votes_is_nominal_alpha(run, tmp_path):
+    """Two observers, 4 units, one disagreement: 1 - (n - 1) * 2 / (n^2 - sum n_c^2) by hand."""
+    votes = tmp_path / "votes.csv"
+    pairs = [("x", "x"), ("x", "x"), ("y", "y"), ("x", "y")]
+    lines = [f"i{i},a,{first}\ni{i},b,{second}\n" for i, (first, second) in enumerate(pairs)]
+    votes.write_text("item,annotator,label\n" + "".join(lines))
+    by_hand = 1 - 2 / ((64 - 25 - 9) / 7)
+    for distance in ("brier", "total-variation", "hellinger"):
+        assert f"{by_hand:.4g} [" in run("agree", votes, "--distance", distance).out
+
+
+@pytest.mark.parametrize("command", ["inspect", "agree"])
+def test_a_table_that_cannot_be_written_stops_before_any_work(run, answers, tmp_path, command):
+    done = run(command, answers, "--output", tmp_path / "people.txt")
+    assert (done.code, done.out) == (1, "")
+    assert "must end in .csv" in done.err
+    assert "input itself" in run(command, answers, "--output", answers).err
+
+
+def test_nothing_to_compare(run, tmp_path):
+    votes = tmp_path / "votes.csv"
+    votes.write_text("item,annotator,label\na,ann,cat\nb,bob,dog\n")
+    assert "no item has two answers" in run("agree", votes).err
+
+
+def test_real_people(run, data_folder):
+    out = run("inspect", "dataset:cifar10s").out
+    assert "496: top class changed in 6.85 %, its chance moved by 6.07 points" in out
+    assert "0 of 248 annotators would fall out by rules 'paper' (version 1)" in out
