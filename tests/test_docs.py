@@ -84,6 +84,9 @@ def test_examples_run(page, tmp_path, monkeypatch, request):
     if NEEDS_DATA in page.read_text():
         request.getfixturevalue("data_folder")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for family, known in registry.FAMILIES.items():  # what an example registers is forgotten
+        monkeypatch.setitem(registry.FAMILIES, family, dict(known))
     names: dict[str, object] = {}
     for number, (language, text) in enumerate(blocks(page)):
         if language == "pycon":

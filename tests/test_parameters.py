@@ -17,7 +17,7 @@ REFUSED = [
     (Clamp(mode="loose"), "no mode of Clamp called 'loose'; there are: reference, strict"),
     (Clamp(top=3), "no top of Clamp called '3'; there are: 1, 2"),
     (Uniform(top=0), "no top of Uniform called '0'"),
-    (Select(mode="referenc"), "did you mean 'reference'"),
+    (Select(mode="references"), "did you mean 'reference'"),
     (Smooth(beta=-0.1), "Smooth: beta = -0.1"),
     (Softmax(tau=-1.0), "Softmax: tau = -1.0"),
     (LogPool(floor=0), "LogPool: floor = 0"),

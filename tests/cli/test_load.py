@@ -82,10 +82,8 @@ def test_a_loaded_strategy_can_be_used_and_listed(run, tmp_path):
 def test_a_loaded_strategy_is_listed(run, tmp_path):
     (tmp_path / "mine.py").write_text(TEMPERED)
     out = run("list", "aggregate", "--load", tmp_path / "mine.py").out
-    lines = ["  tempered:power=2.0 (estimates the distribution)", "Shares raised to a power."]
-    assert "
-      ".join([*lines, "nobody 2020
-"]) in out
+    shown = ["  tempered:power=2.0 (estimates the distribution)", "Shares raised to a power."]
+    assert "\n      ".join([*shown, "nobody 2020\n"]) in out
 
 
 CALL = LEAKY[: LEAKY.index("np.full")].count("\n") + 1
