@@ -11,8 +11,9 @@ import pytest
 
 from softlabel import datasets, metrics
 from softlabel.aggregate import Mean, Share
-from softlabel.agree import repeat_distance, stability
+from softlabel.agree import repeat_distance, repeats, stability
 from softlabel.construct import Clamp, Uniform
+from softlabel.construct.base import percents
 from softlabel.quality import flags, judge, preset, rounding
 from softlabel.sampling import subsample
 
@@ -241,6 +242,57 @@ def test_odd_inputs(everything):
         "impossible_empty": 136,
         "impossible_all_ten": 5,
     }
+
+
+def test_when_the_spread_acts(everything):
+    """Where the named mass reaches 100 % and, by the published count, a class is left possible."""
+    said = everything.statements
+    percent = percents(said, 2, "reference")
+    total, left = percent.sum(axis=1), said.possible.sum(axis=1) - (percent > 0).sum(axis=1)
+    fires = (total >= 100) & (left != 0)
+    assert int(fires.sum()) == 1531
+    moved = abs(
+        Clamp(spread=0.1, mode="reference")(said).soft()
+        - Clamp(spread=0.0, mode="reference")(said).soft()
+    ).max(axis=1)
+    changed = moved > 1e-9
+    assert not (changed & ~fires).any()
+    # in 9 of them all counted classes are contradictions, so that scaling to 1 undoes it
+    assert int((fires & ~changed).sum()) == 9
+    assert flags(said)["contradictory"][fires & ~changed].all()
+    # mass left over, nothing left possible: scaled to 1
+    assert int(((total < 100) & (left == 0)).sum()) == 482
+
+
+def test_the_1000_images_are_ambiguous_or_easy(everything, people):
+    entropy = metrics.entropy(people)
+    assert (int((entropy >= 0.25).sum()), int((entropy <= 0.1).sum())) == (886, 114)
+    names = everything.index.items.tolist()
+    easy = {int(name) for name, h in zip(names, entropy, strict=True) if h <= 0.1}
+    per_batch = [len(easy & set(batch.tolist())) for batch in everything.arrays["batches"]]
+    assert (per_batch.count(3), per_batch.count(0)) == (38, 2)
+
+
+def test_batches_and_people(everything):
+    arrays, said = everything.arrays, everything.statements
+    people = [len(set(said.annotator[arrays["batch"] == b].tolist())) for b in range(40)]
+    assert (people.count(6), people.count(7)) == (32, 8)
+    assert (round(arrays["minutes"].mean(), 2), round(np.median(arrays["minutes"]), 2)) == (
+        26.98,
+        23.49,
+    )
+    assert np.bincount(arrays["quizzes"]).tolist() == [0, 235, 12, 1]
+
+
+def test_seconds_per_answer(everything, unique):
+    arrays = everything.arrays
+    seconds = arrays["rt_ms"] / 1000
+    assert (round(seconds.mean(), 2), round(np.median(seconds), 2)) == (43.53, 31.96)
+    assert round(np.median(seconds[~arrays["is_repeat"]]), 2) == 32.43
+    once = ~arrays["duplicate"]
+    assert round(np.median(seconds[once & arrays["is_repeat"]]), 2) == 26.58
+    first_view, _ = repeats(unique)
+    assert round(np.median(seconds[once][first_view]), 2) == 33.23
 
 
 def test_repairs_are_logged(everything):

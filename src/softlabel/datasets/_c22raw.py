@@ -67,6 +67,20 @@ def rows(path: Path) -> Iterator[Row]:
             )
 
 
+def sessions(path: Path) -> dict[str, tuple[float, int]]:
+    """Of each person, how many minutes they took and how often they sat the quiz; of the screens
+    beside the form, only their kind and time are looked at."""
+    found: dict[str, tuple[float, int]] = {}
+    with lines(path) as text:
+        for line in csv.DictReader(text, restval=""):
+            minutes, quizzes = found.get(line["subject"], (0.0, 0))
+            found[line["subject"]] = (
+                max(minutes, float(line["time_elapsed"]) / 60_000),
+                quizzes + (line["trial_type"] == "survey-multi-choice"),
+            )
+    return found
+
+
 def lower(answer: dict[str, Any]) -> dict[str, Any]:
     """The page wrote class names with a capital."""
     return answer | {

@@ -86,7 +86,8 @@ def load(presentations: Literal["first", "all"] = "first") -> Dataset:
     ``first`` are the 6,200 answers to images seen for the first time; ``all`` the 6,723 rows of
     the release, with ``arrays["is_repeat"]`` and ``arrays["duplicate"]`` to tell them apart.
     Further columns with one entry per row: ``trial_index``, ``batch``, ``rt_ms``, ``elapsed_ms``.
-    ``arrays["batches"]`` (40, 25) are the images of each batch; ``train_indices`` and
+    ``arrays["batches"]`` (40, 25) are the images of each batch; ``minutes`` and ``quizzes`` (248,)
+    how long each person took and how often they sat the quiz; ``train_indices`` and
     ``test_indices`` the authors' split of the 10,000 test images.
     """
     if presentations not in ("first", "all"):
@@ -101,6 +102,7 @@ def load(presentations: Literal["first", "all"] = "first") -> Dataset:
     for row in rows:  # one person's session was saved twice
         duplicate.append((row.subject, row.trial) in seen)
         seen.add((row.subject, row.trial))
+    sessions = _c22raw.sessions(path)
     images, item = coded([row.image for row in rows])
     people = {subject: i for i, subject in enumerate(dict.fromkeys(row.subject for row in rows))}
     gold = np.full(len(images), -1)
@@ -128,6 +130,8 @@ def load(presentations: Literal["first", "all"] = "first") -> Dataset:
         arrays=columns
         | {
             "batches": np.array([image for _, image in batches]).reshape(-1, 25),
+            "minutes": np.array([sessions[subject][0] for subject in people]),
+            "quizzes": np.array([sessions[subject][1] for subject in people]),
             "train_indices": array(locate(INFO, "train_indices.npy")),
             "test_indices": array(locate(INFO, "test_indices.npy")),
         },
