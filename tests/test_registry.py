@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from softlabel import SoftlabelError, UnknownName, registry
+from softlabel import SoftlabelError, UnknownName, metrics, registry
 from softlabel.aggregate import Majority, Softmax
 from softlabel.construct import Clamp
 
@@ -35,6 +35,8 @@ REFUSED = [
     ("tau = 'hot' is not of type float", "aggregate", "softmax:tau=hot"),
     ("'tau' is not of the form key=value", "aggregate", "softmax:tau"),
     ("no option of aggregate 'mean' called 'x'", "aggregate", "mean:x=1"),
+    ("tau stands there twice", "aggregate", "softmax:tau=2,tau=3"),
+    ("no option of metric 'kl' called 'top'", "metric", "kl:top=2"),
 ]
 
 
@@ -56,11 +58,30 @@ def test_your_own_strategy_is_one_line(monkeypatch):
     @dataclass(frozen=True)
     class Mine:
         flip: bool = False
+        limit: float | None = None
         name: ClassVar[str] = "mine"
 
     assert registry.register("aggregate", Mine) is Mine
     assert registry.parse("aggregate", "mine:flip=true") == Mine(flip=True)
+    assert registry.parse("aggregate", "mine:limit=2.5") == Mine(limit=2.5)
+    assert registry.parse("aggregate", "mine:limit=none") == Mine()
+    with pytest.raises(SoftlabelError, match="limit = 'much' is not of type"):
+        registry.parse("aggregate", "mine:limit=much")
     with pytest.raises(SoftlabelError, match="flip = 'maybe' is not true or false"):
         registry.parse("aggregate", "mine:flip=maybe")
     with pytest.raises(SoftlabelError, match="aggregate 'mine' is registered already"):
         registry.register("aggregate", Mine)
+
+
+def test_a_metric_is_a_function_with_its_options_filled_in():
+    plain, clipped = registry.parse("metric", "kl"), registry.parse("metric", "kl:floor=0.001")
+    assert plain([[0.5, 0.5]], [[1.0, 0.0]])[0] == float("inf")
+    assert clipped([[0.5, 0.5]], [[1.0, 0.0]])[0] < 10
+
+
+def test_a_metric_cannot_take_the_place_of_another():
+    with pytest.raises(SoftlabelError, match="metric 'brier' is registered already"):
+
+        @metrics.metric(better="lower")
+        def brier(true, predicted):
+            return true - predicted

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from scipy import stats
 
+from softlabel.errors import DataError
 from softlabel.intervals import Unit, bootstrap, resampled
 from softlabel.metrics import entropy, total_variation
 from softlabel.parameters import check_choice
-from softlabel.sampling import first_presentation
-from softlabel.tables import ANONYMOUS, Annotations, Bools, Floats, Ints, Score, Statements
+from softlabel.sampling import one_per_annotator, pair_codes
+from softlabel.tables import Annotations, Bools, Floats, Ints, Score, Statements
 
 Distance = Literal["brier", "total-variation", "hellinger"]
 
@@ -57,26 +59,35 @@ def alpha_score(
     Over annotators a person drawn twice would agree with themselves, so there the interval is a
     jackknife's that leaves out one person (one group of them, if there are many) at a time.
     """
+    check_choice("unit to resample", over, get_args(Unit))
     if over == "annotators":
         return _jackknife(said, distance)
+    said = said.take(said.votes_per_item()[said.item] > 1)
     if not said.hard and distance == "total-variation":
         return resampled(said, lambda cut: alpha(cut, distance), draws=draws)
     count, own, sums = _moments(said, distance)
+    paired = np.flatnonzero(count)
 
-    def statistic(rows: Ints) -> float:
+    def statistic(drawn: Ints) -> float:
+        rows = paired[drawn]
         return _alpha_of_moments(count[rows], own[rows], sums[rows])
 
-    return bootstrap(statistic, len(said.index.items), draws=draws)
+    return bootstrap(statistic, len(paired), draws=draws)
 
 
 def _jackknife(said: Annotations, distance: Distance, groups: int = 200) -> Score:
+    if said.anonymous:
+        raise DataError("nobody can be left out: some answers are anonymous")
     value = alpha(said, distance)
-    people = len(np.unique(said.annotator))
-    group = np.unique(said.annotator, return_inverse=True)[1] % min(people, groups)
+    code = np.unique(said.annotator, return_inverse=True)[1]
+    people = int(code.max(initial=-1)) + 1
     n = min(people, groups)
-    left_out = np.array([alpha(said.take(group != g), distance) for g in range(n)])
-    spread = 1.96 * np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
-    return Score(value, value - spread, value + spread, people)
+    if n < 2:
+        return Score(value, float("nan"), float("nan"), people)
+    left_out = np.array([alpha(said.take(code % n != g), distance) for g in range(n)])
+    error = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
+    half = float(stats.t.ppf(0.975, n - 1) * error)
+    return Score(value, value - half, value + half, people)
 
 
 def _moments(said: Annotations, distance: Distance) -> tuple[Ints, Floats, Floats]:
@@ -148,14 +159,13 @@ class Stability:
 
 def repeats(said: Statements | Annotations) -> tuple[Ints, Ints]:
     """Row numbers of first and second answers of one person to one item."""
-    known = np.flatnonzero(said.annotator != ANONYMOUS)
-    first = first_presentation(said)
-    pair = said.item.astype(np.int64) * (len(said.index.annotators) + 1) + said.annotator
-    row_of = dict(zip(pair[first].tolist(), np.flatnonzero(first).tolist(), strict=True))
-    again = known[~first[known]]
-    # the second answer, not a third
-    second = again[np.sort(np.unique(pair[again], return_index=True)[1])]
-    return np.array([row_of[p] for p in pair[second].tolist()], dtype=np.int64), second
+    pair = pair_codes(said)
+    order = np.argsort(pair, kind="stable")  # answers of one person to one item, in their order
+    same = pair[order][1:] == pair[order][:-1]
+    begins = same & ~np.r_[False, same[:-1]]  # of three answers only the first two are compared
+    second = order[1:][begins]
+    by_second = np.argsort(second)
+    return order[:-1][begins][by_second], second[by_second]
 
 
 def stability(said: Statements) -> Stability:
@@ -190,8 +200,13 @@ class Card:
 
 
 def cards(said: Annotations, gold: Ints | None = None) -> list[Card]:
-    """One card per annotator of the index, in its order; without answers all figures are NaN."""
+    """One card per annotator of the index, in its order; without answers all figures are NaN.
+
+    A person who answered an item more than once is compared by the mean of these answers.
+    """
     people = len(said.index.annotators)
+    answers = np.bincount(said.annotator[said.annotator >= 0], minlength=people)
+    said = one_per_annotator(said, "mean")
     count = said.votes_per_item()[said.item]
     rest = np.maximum(count - 1, 1)
     if said.label is not None:  # a vote is as close to the others as the share that chose it too
@@ -207,7 +222,6 @@ def cards(said: Annotations, gold: Ints | None = None) -> list[Card]:
         right = np.where(known >= 0, top == known, np.nan)
     figures = [np.where(count > 1, close, np.nan), doubt, right]
     means = [_mean_by(said.annotator, values, people) for values in figures]
-    answers = np.bincount(said.annotator[said.annotator >= 0], minlength=people)
     return [
         Card(name, int(answers[a]), *(float(column[a]) for column in means))
         for a, name in enumerate(said.index.annotators.tolist())

@@ -40,6 +40,14 @@ class Inspection:
         return moved
 
     @property
+    def worst(self) -> tuple[str, float] | None:
+        """The item whose label moves most, and how far; None if no item has both labels."""
+        if np.isnan(self.moved).all():
+            return None
+        code = int(np.nanargmax(self.moved))
+        return str(self.before.index.items[code]), float(self.moved[code])
+
+    @property
     def top_changed(self) -> int:
         """Items whose most probable class is another one afterwards."""
         both = self.before.answered & self.after.answered
@@ -81,17 +89,16 @@ class Agreement:
     cards: list[Card]  # who agrees least with the others first; empty for anonymous answers
 
 
-def agreement(each: Annotations, distance: Distance = "brier", work: int = 50_000_000) -> Agreement:
-    """All of it, with bootstrap intervals over items; ``work`` bounds the rows resampled."""
+def agreement(each: Annotations, distance: Distance = "brier", draws: int = 500) -> Agreement:
+    """All of it, with bootstrap intervals over the items that have two answers or more."""
     count = each.votes_per_item()
     if not (count > 1).any():
         raise DataError("no item has two answers, so there is nothing to compare")
-    draws = max(50, min(500, work // len(each)))
     people = [] if each.anonymous else [card for card in cards(each) if card.answers]
     return Agreement(
         items=int((count > 0).sum()),
         shared=int((count > 1).sum()),
-        observed=mean(observed_agreement(each)[count > 1]),
+        observed=mean(observed_agreement(each)[count > 1], draws=draws),
         alpha=alpha_score(each, distance, draws=draws),
         cards=sorted(people, key=lambda card: (np.isnan(card.agreement), card.agreement)),
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy import stats
 
 from softlabel.errors import DataError
+from softlabel.parameters import check_choice
 from softlabel.tables import Annotations, Floats, Index, Ints, Score, names
 
 Unit = Literal["items", "annotators"]
@@ -92,6 +93,7 @@ def resampled(
 
     A unit drawn twice enters as two units of different names.
     """
+    check_choice("unit to resample", over, get_args(Unit))
     owner = said.item if over == "items" else said.annotator
     n = len(said.index.items if over == "items" else said.index.annotators)
     if over == "annotators" and said.anonymous:

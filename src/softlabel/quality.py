@@ -16,6 +16,7 @@ from softlabel.elicit.classic import ZERO_IS_100
 from softlabel.errors import UnknownName
 from softlabel.tables import ANONYMOUS, Bools, Floats, Ints, Statements
 
+ERRORS = ("out-of-range", "contradictory", "zero-first")  # those of C22
 LONG_RUN = 10  # pages in a row with the same top class: no shuffled batch looks like that
 
 
@@ -37,6 +38,7 @@ def flags(said: Statements) -> dict[str, Bools]:
         "same-class-twice": (second >= 0) & (first == second),
         "second-above-first": p2 > p1,
         "sum-above-100": np.where(given, said.percent, 0).sum(axis=1) > 100,
+        "nothing-stated": np.where(given, said.percent, 0).sum(axis=1) == 0,
         "all-ruled-out": ~said.possible.any(axis=1),
         "none-ruled-out": said.possible.all(axis=1),
         "unit-scale": (given & small).any(axis=1) & ~(given & ~small & (said.percent != 0)).any(1),
@@ -85,11 +87,11 @@ class Rules:
     contradictory: int | None = None
     zero_first: int | None = None
     accuracy: float | None = None
-    judged: tuple[str, ...] = ("out-of-range", "contradictory", "zero-first")
+    judged: tuple[str, ...] = ERRORS
 
     def reasons(self, count: Mapping[str, int], accuracy: float) -> tuple[str, ...]:
         """Why these error counts and this accuracy exclude; empty if they do not."""
-        total = sum(count[kind] for kind in ("out-of-range", "contradictory", "zero-first"))
+        total = sum(count[kind] for kind in ERRORS)
         limits = {
             "errors": (total, self.errors),
             "out-of-range": (count["out-of-range"], self.out_of_range),
@@ -159,11 +161,12 @@ def judge(
     those under ``fastest`` are remarked on.
     """
     masks = flags(said)
-    people = [a for a in np.unique(said.annotator).tolist() if a != ANONYMOUS]
-    rows_of = {a: np.flatnonzero(said.annotator == a) for a in people}
+    order = np.argsort(said.annotator, kind="stable")
+    people, start = np.unique(said.annotator[order], return_index=True)
     verdicts = []
-    for a in people:
-        rows = rows_of[a]
+    for a, rows in zip(people.tolist(), np.split(order, start[1:]), strict=True):
+        if a == ANONYMOUS or not len(rows):
+            continue
         count = {kind: int(mask[rows].sum()) for kind, mask in masks.items()}
         accuracy = _accuracy(said, rows, gold)
         remarks = _remarks(said, rows, count)
@@ -199,7 +202,8 @@ def _remarks(said: Statements, rows: Ints, count: Mapping[str, int]) -> list[str
     ]
     if count["none-ruled-out"] == len(rows):
         found.append("never ruled anything out")
-    top = _column(said.named, 0, -1)[rows]
+    first = _column(said.named, 0, -1)
+    top = first[rows]
     edges = np.flatnonzero(np.r_[True, top[1:] != top[:-1], True])
     longest = int(np.diff(edges).max())
     if longest >= LONG_RUN:
@@ -210,7 +214,7 @@ def _remarks(said: Statements, rows: Ints, count: Mapping[str, int]) -> list[str
         for row, item in zip(rows.tolist(), said.item[rows].tolist(), strict=True)
         if seen.setdefault(item, row) != row
     ]
-    changed = sum(int(said.named[a, 0] != said.named[b, 0]) for a, b in pairs)
+    changed = sum(int(first[a] != first[b]) for a, b in pairs)
     if pairs and changed == len(pairs):
         found.append(f"another top class on every repeat ({changed})")
     return found

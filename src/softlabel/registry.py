@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
+from inspect import signature
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from softlabel import aggregate, construct, elicit, metrics
@@ -22,7 +25,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
 
 
 def register(family: str, thing: Any, name: str | None = None) -> Any:
-    """Add a strategy of your own under its ``name``; returns it, so it can stand as a decorator."""
+    """Add a strategy of your own under its ``name``; returns it."""
     name = name or getattr(thing, "name", None) or thing.__name__.replace("_", "-")
     if name in members(family):
         raise SoftlabelError(f"{family} {name!r} is registered already; choose another name")
@@ -48,11 +51,11 @@ def get(family: str, name: str) -> Any:
 def make(family: str, name: str, **options: Any) -> Any:
     """The strategy with these parameters: ``make("aggregate", "softmax", tau=2.0)``."""
     kind = get(family, name)
-    known = parameters(kind)
     for key in options:
-        if key not in known:
-            raise UnknownName(f"option of {family} {name!r}", key, known or ["(none)"])
-    return kind(**options)
+        _type_of(family, name, key)
+    if is_dataclass(kind):
+        return kind(**options)
+    return partial(kind, **options) if options else kind  # a metric is a plain function
 
 
 def parse(family: str, text: str) -> Any:
@@ -62,24 +65,32 @@ def parse(family: str, text: str) -> Any:
     Softmax(tau=2.0)
     """
     name, _, rest = text.partition(":")
-    known = parameters(get(family, name))
+    get(family, name)
     options: dict[str, Any] = {}
     for pair in filter(None, rest.split(",")):
         key, equals, value = pair.partition("=")
         if not equals:
             raise SoftlabelError(f"{text!r}: {pair!r} is not of the form key=value")
-        if key not in known:
-            raise UnknownName(f"option of {family} {name!r}", key, known or ["(none)"])
-        options[key] = _read(known[key][0], value, f"{text!r}: {key}")
+        if key in options:
+            raise SoftlabelError(f"{text!r}: {key} stands there twice")
+        options[key] = _read(_type_of(family, name, key), value, f"{text!r}: {key}")
     return make(family, name, **options)
 
 
 def parameters(kind: Any) -> dict[str, tuple[Any, Any]]:
-    """Each parameter's type and default (``MISSING`` if it has none)."""
-    if not is_dataclass(kind):
-        return {}
+    """Each parameter's type and default; of a metric, what comes after the two labels."""
     hints = get_type_hints(kind)
-    return {f.name: (hints[f.name], f.default) for f in fields(kind) if f.init}
+    if is_dataclass(kind):
+        return {f.name: (hints[f.name], f.default) for f in fields(kind) if f.init}
+    options = list(signature(kind).parameters.values())[2:]
+    return {option.name: (hints.get(option.name, str), option.default) for option in options}
+
+
+def _type_of(family: str, name: str, key: str) -> Any:
+    known = parameters(get(family, name))
+    if key not in known:
+        raise UnknownName(f"option of {family} {name!r}", key, known or ["(none)"])
+    return known[key][0]
 
 
 def describe(strategy: Any) -> str:
@@ -95,11 +106,17 @@ def _read(kind: Any, text: str, where: str) -> Any:
         if text not in by_text:
             raise UnknownName(f"choice for {where}", text, by_text)
         return by_text[text]
-    readers: dict[Any, Callable[[str], Any]] = {int: int, float: float, str: str}
-    if kind is bool:
-        readers[bool] = {"true": True, "false": False}.__getitem__
-    try:
-        return readers[kind](text)
-    except (ValueError, KeyError):
-        right = "true or false" if kind is bool else f"of type {kind.__name__}"
-        raise SoftlabelError(f"{where} = {text!r} is not {right}") from None
+    readers: dict[Any, Callable[[str], Any]] = {
+        bool: {"true": True, "false": False}.__getitem__,
+        NoneType: {"none": None}.__getitem__,
+        int: int,
+        float: float,
+        str: str,
+    }
+    for one in get_args(kind) or (kind,):  # of ``float | None`` whatever fits first
+        try:
+            return readers[one](text)
+        except (ValueError, KeyError):
+            continue
+    right = "true or false" if kind is bool else f"of type {getattr(kind, '__name__', kind)}"
+    raise SoftlabelError(f"{where} = {text!r} is not {right}")

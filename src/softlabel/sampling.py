@@ -13,12 +13,20 @@ from softlabel.tables import ANONYMOUS, Annotations, Bools, Index, Ints, Stateme
 Rows = TypeVar("Rows", Annotations, Statements)
 
 
+def pair_codes(said: Annotations | Statements) -> Ints:
+    """(n,) one code per item and annotator: equal where a person answered an item again.
+
+    Anonymous answers never belong together: each has a code of its own, below zero.
+    """
+    pair = said.item.astype(np.int64) * max(len(said.index.annotators), 1) + said.annotator
+    return np.where(said.annotator == ANONYMOUS, -1 - np.arange(len(said)), pair)
+
+
 def first_presentation(said: Annotations | Statements) -> Bools:
     """(n,) True on a person's first answer to an item; anonymous answers are all first ones."""
-    pair = said.item.astype(np.int64) * (len(said.index.annotators) + 1) + said.annotator
     first = np.zeros(len(said), dtype=np.bool_)
-    first[np.unique(pair, return_index=True)[1]] = True
-    return np.asarray(first | (said.annotator == ANONYMOUS))
+    first[np.unique(pair_codes(said), return_index=True)[1]] = True
+    return first
 
 
 def one_per_annotator(said: Annotations, how: Literal["first", "mean"] = "first") -> Annotations:
@@ -31,11 +39,8 @@ def one_per_annotator(said: Annotations, how: Literal["first", "mean"] = "first"
     first = first_presentation(said)
     if how == "first" or first.all():
         return said.take(first)
-    pair = said.item.astype(np.int64) * (len(said.index.annotators) + 1) + said.annotator
-    # anonymous answers never belong together: each is a group of its own
-    group = np.where(said.annotator == ANONYMOUS, -1 - np.arange(len(said)), pair)
     _, start, inverse, size = np.unique(
-        group, return_index=True, return_inverse=True, return_counts=True
+        pair_codes(said), return_index=True, return_inverse=True, return_counts=True
     )
     order = np.argsort(start)
     soft = said.soft()

@@ -10,6 +10,7 @@ in one answer.
 
 from __future__ import annotations
 
+import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -72,26 +73,35 @@ def _codes(table: str, name: str, values: npt.ArrayLike, size: int, low: int = 0
         raise DataError(f"{table}.{name} must hold integer codes, not {array.dtype}")
     outside = ((array < low) | (array >= size)).any(axis=tuple(range(1, array.ndim)))
     broken(table, outside, f"{name} code outside {low}..{size - 1}", array)
-    return _frozen(array.astype(np.int16 if size <= 2**15 else np.int32, copy=False))
+    return given_away(array.astype(np.int16 if size <= 2**15 else np.int32))
 
 
-def _frozen(array: Array) -> Array:
-    """A read-only view; the caller's own array stays writable and is not copied."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+def frozen(array: Array) -> Array:
+    """An array that nobody can change: a copy, unless it is read-only already.
+
+    Whoever makes a large array for a table alone freezes it first, and saves the copy.
+    """
+    array = array.copy() if array.flags.writeable else array.view()
+    array.flags.writeable = False
+    return array
+
+
+def given_away(array: Array) -> Array:
+    """Freeze a fresh array in place: its maker has no further use for it."""
+    array.flags.writeable = False
+    return array
 
 
 def _floats(values: npt.ArrayLike) -> Floats:
-    return _frozen(np.asarray(values, dtype=np.float64))
+    return frozen(np.asarray(values, dtype=np.float64))
 
 
 def names(values: Sequence[str] | Names) -> Names:
     """Names as one compact array of strings."""
     if isinstance(values, np.ndarray) and isinstance(values.dtype, np.dtypes.StringDType):
-        return _frozen(values)
+        return frozen(values)
     try:
-        return _frozen(cast(Names, np.array(values, dtype=NAMES)))
+        return given_away(cast(Names, np.array(values, dtype=NAMES)))
     except ValueError:
         wrong = next(v for v in values if not isinstance(v, str))
         raise DataError(f"names must be text, not {wrong!r}") from None
@@ -152,6 +162,7 @@ class _Rows:
             item=_codes(table, "item", self.item, items),
             annotator=_codes(table, "annotator", self.annotator, annotators, low=ANONYMOUS),
         )
+        _shaped(table, "item", self.item, (len(self),))
         _shaped(table, "annotator", self.annotator, (len(self),))
 
     @property
@@ -197,7 +208,11 @@ class Statements(_Rows):
             self,
             named=_codes("Statements", "named", self.named, len(self.index.labels), low=-1),
             percent=_floats(self.percent),
-            possible=_frozen(np.asarray(self.possible, dtype=np.bool_)),
+            possible=frozen(np.asarray(self.possible, dtype=np.bool_)),
+            repairs={
+                name: frozen(np.asarray(mask, dtype=np.bool_))
+                for name, mask in self.repairs.items()
+            },
         )
         n, k = len(self), len(self.index.labels)
         if self.named.ndim != 2:
@@ -219,14 +234,14 @@ class Statements(_Rows):
         for r in reversed(range(self.named.shape[1])):
             rows = np.flatnonzero((self.named[:, r] >= 0) & ~np.isnan(self.percent[:, r]))
             stated[rows, self.named[rows, r]] = self.percent[rows, r] / 100
-        return _frozen(stated)
+        return given_away(stated)
 
     @cached_property
     def contradictory(self) -> Bools:
         """(n,) the person named a class and also ruled it out."""
         rows = np.arange(len(self))[:, None]
         ruled_out: Bools = (self.named >= 0) & ~self.possible[rows, self.named]
-        return _frozen(np.asarray(ruled_out.any(axis=1)))
+        return given_away(np.asarray(ruled_out.any(axis=1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +278,7 @@ class Annotations(_Rows):
         if self.probs is not None:
             return self.probs
         assert self.label is not None, "one of the two bodies is there"
-        return _frozen(np.eye(len(self.index.labels))[self.label])
+        return given_away(np.asarray(np.eye(len(self.index.labels))[self.label]))
 
     def counts(self) -> Floats:
         """(m, k) votes per item and class; soft annotations count as fractions of a vote."""
@@ -302,7 +317,7 @@ class SoftLabels:
             count = count.astype(np.int64)
         if count.dtype.kind not in "iu":
             raise DataError(f"SoftLabels.count must hold whole numbers, not {count.dtype}")
-        _set(self, probs=_floats(self.probs), count=_frozen(count))
+        _set(self, probs=_floats(self.probs), count=frozen(count))
         _shaped("SoftLabels", "probs", self.probs, (m, k))
         _shaped("SoftLabels", "count", self.count, (m,))
         broken("SoftLabels", self.count < 0, "count is negative", self.count)
@@ -337,12 +352,17 @@ class SoftLabels:
         if taken:
             raise DataError(f"a class is called {taken[0]!r}, a name that the file itself uses")
         arrays.update(zip(self.index.labels.tolist(), self.probs.T, strict=True))
-        with Path(path).open("wb") as file:  # an open file, so that numpy adds no suffix of its own
-            np.savez_compressed(file, allow_pickle=False, **arrays)
+        # written member by member, because numpy.savez takes names as arguments and some are taken
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as box:
+            for name, array in arrays.items():
+                with box.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
 
     @classmethod
     def load(cls, path: str | Path) -> SoftLabels:
         """What ``save`` wrote; arrays only, nothing in the file is ever executed."""
+        if not zipfile.is_zipfile(path):
+            raise DataError(f"{path}: is no .npz file, or a damaged one; not soft labels")
         with np.load(path, allow_pickle=False) as file:
             missing = {"item", "labels", "probs", "count"} - set(file)
             if missing:
@@ -375,7 +395,7 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """One number with its interval: ``low <= value <= high`` over ``n`` units.
+    """One number with its interval from ``low`` to ``high``, over ``n`` units.
 
     ``by_item`` holds the values it averages, where it is an average.
     """

@@ -319,15 +319,29 @@ def zeros_and_ones_give_no_nan(metric: Callable[..., Any]) -> None:
 
 
 def truth_is_the_best_prediction(metric: Callable[..., Any]) -> None:
+    """Of a proper metric, in expectation over a class drawn from the truth."""
     if not getattr(metric, "proper", False):
         return
-    true, predicted = _distributions()
+    true, other = _distributions()
     sign = 1 if metric.better == "lower" else -1  # type: ignore[attr-defined]
-    best = sign * np.mean(metric(true, true))
-    assert best <= sign * np.mean(metric(true, predicted)), "another prediction beats the truth"
-    for step in (0.01, 0.1, 0.5):
-        near = (1 - step) * true + step * predicted
-        assert best <= sign * np.mean(metric(true, near)) + EXACT, "the truth is not the optimum"
+
+    def expected(predicted: Floats) -> Floats:
+        outcomes = (np.tile(row, (len(true), 1)) for row in np.eye(true.shape[1]))
+        scores = [true[:, k] * metric(e, predicted) for k, e in enumerate(outcomes)]
+        return np.asarray(sign * np.sum(scores, axis=0))
+
+    sharper = true**2 / (true**2).sum(axis=1, keepdims=True)
+    for rival in (other, sharper, 0.9 * true + 0.1 * other, 0.99 * true + 0.01 * other):
+        won = expected(rival) < expected(true) - EXACT
+        assert not won.any(), "another prediction beats the truth"
+
+
+def distances_are_zero_at_the_truth(metric: Callable[..., Any]) -> None:
+    if not getattr(metric, "distance", False):
+        return
+    true, other = _distributions()
+    assert (abs(np.asarray(metric(true, true))) <= EXACT).all(), "not 0 between equal labels"
+    assert (np.asarray(metric(true, other)) >= 0).all(), "a distance is below 0"
 
 
 METRIC_CHECKS: tuple[Callable[[Callable[..., Any]], None], ...] = (
@@ -336,6 +350,7 @@ METRIC_CHECKS: tuple[Callable[[Callable[..., Any]], None], ...] = (
     item_order_does_not_matter,
     zeros_and_ones_give_no_nan,
     truth_is_the_best_prediction,
+    distances_are_zero_at_the_truth,
 )
 
 

@@ -181,15 +181,13 @@ def test_aggregator_checks_can_fail(complaint):
     assert any(complaint in text for text in failed), failed
 
 
-def lower(function):
-    function.better, function.proper = "lower", True
+def lower(function, proper=False, distance=False):
+    function.better, function.proper, function.distance = "lower", proper, distance
     return function
 
 
-def rewards_being_near(true, found):
-    """Better beside the truth than on it."""
-    off = abs(true - found).sum(axis=1)
-    return np.where((off > 0) & (off < 0.2), -1.0, 0.0)
+def variation(true, found):
+    return abs(true - found).sum(axis=1) / 2
 
 
 BROKEN_METRICS = {
@@ -199,8 +197,9 @@ BROKEN_METRICS = {
     "give NaN": lower(
         lambda true, found: np.where((true == 0).any(axis=1), np.nan, abs(true - found).sum(axis=1))
     ),
-    "beats the truth": lower(lambda true, found: -abs(true - found).sum(axis=1)),
-    "not the optimum": lower(rewards_being_near),
+    "beats the truth": lower(lambda true, found: variation(true, found), proper=True),
+    "not 0 between": lower(lambda true, found: 1 + variation(true, found), distance=True),
+    "below 0": lower(lambda true, found: -variation(true, found), distance=True),
 }
 
 

@@ -9,7 +9,15 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from softlabel.errors import DataError
-from softlabel.tables import Annotations, Estimand, Floats, Index, Ints, SoftLabels
+from softlabel.tables import (
+    Annotations,
+    Estimand,
+    Floats,
+    Index,
+    Ints,
+    SoftLabels,
+    given_away,
+)
 
 Map = Callable[..., Iterable[Any]]
 
@@ -42,7 +50,7 @@ def pool(
     count = said.votes_per_item()
     parts = [said] if shards == 1 else _item_shards(said, shards)
     probs = np.concatenate([np.asarray(rows) for rows in map(kernel, parts)])
-    probs = np.where(count[:, None] > 0, probs, np.nan)
+    probs = given_away(np.where(count[:, None] > 0, probs, np.nan))
     return SoftLabels(said.index, probs, count, pooler.estimand, repr(pooler))
 
 

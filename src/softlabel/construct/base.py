@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from softlabel.tables import Annotations, Floats, Ints, Statements, broken
+from softlabel.tables import Annotations, Floats, Ints, Statements, broken, given_away
 
 Semantics = Literal["strict", "reference"]
 
@@ -48,4 +48,4 @@ def first_named(said: Statements) -> Ints:
 
 def labelled(said: Statements, probs: Floats) -> Annotations:
     """The table of these labels; refuses rows that are not on the simplex."""
-    return Annotations(said.index, said.item, said.annotator, probs=probs)
+    return Annotations(said.index, said.item, said.annotator, probs=given_away(probs))

@@ -12,7 +12,7 @@ from softlabel.construct import Clamp, Construct, Hard, Select, Smooth, Uniform
 from softlabel.demo import shapes
 from softlabel.elicit import Classic
 from softlabel.elicit import Hard as Vote
-from softlabel.tables import Bools, Floats, Index, Ints, Statements, names
+from softlabel.tables import Bools, Floats, Index, Statements, names
 
 ITEMS, PEOPLE, PER_ITEM, REPEATS, CARELESS = 120, 24, 10, 4, 3
 
@@ -79,13 +79,8 @@ class Study:
         asked = self.rich.take(sampling.first_presentation(self.rich))
         if arm == "rich":
             return asked
-        people = len(self.persons)
-        chosen = np.isin(_pair(self.votes, people), _pair(asked, people))
+        chosen = np.isin(sampling.pair_codes(self.votes), sampling.pair_codes(asked))
         return self.votes.take(chosen)
-
-
-def _pair(said: Statements, people: int) -> Ints:
-    return said.item.astype(np.int64) * people + said.annotator
 
 
 def collect(seed: int) -> Study:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from softlabel.errors import ResponseError
+from softlabel.errors import ResponseError, nearest
 from softlabel.tables import Bools, Floats
 
 Payload = Mapping[str, Any]
@@ -51,13 +50,17 @@ class Mode(Protocol):
         """What a person who believes ``belief[k]`` would send."""
 
 
-def read_class(field: str, value: Any, labels: Sequence[str]) -> int:
+def read_class(field: str, value: Any, codes: Mapping[str, int]) -> int:
     """The code of a class, or ``ResponseError`` with the nearest spelling."""
-    if isinstance(value, str) and value in labels:
-        return list(labels).index(value)
-    close = get_close_matches(str(value), list(labels), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else f"; classes are {', '.join(labels)}"
+    if isinstance(value, str) and value in codes:
+        return codes[value]
+    hint = nearest(str(value), codes) or f"; classes are {', '.join(codes)}"
     raise ResponseError(field, value, f"no such class{hint}")
+
+
+def codes_of(labels: Sequence[str]) -> dict[str, int]:
+    """The code of each class."""
+    return {label: code for code, label in enumerate(labels)}
 
 
 def refuse_unknown_keys(payload: Payload, fields: tuple[Field, ...]) -> None:

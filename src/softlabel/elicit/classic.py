@@ -11,7 +11,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softlabel.elicit.base import Answer, Field, Payload, read_class, refuse_unknown_keys
+from softlabel.elicit.base import (
+    Answer,
+    Field,
+    Payload,
+    codes_of,
+    read_class,
+    refuse_unknown_keys,
+)
 from softlabel.errors import ResponseError, UnknownName
 from softlabel.tables import Floats
 
@@ -46,14 +53,15 @@ class Classic:
     def read(self, payload: Payload, labels: Sequence[str]) -> Answer:
         refuse_unknown_keys(payload, self.fields)
         mended: list[str] = []
-        named = [read_class("top", payload["top"], labels)]
+        codes = codes_of(labels)
+        named = [read_class("top", payload["top"], codes)]
         p1 = self._percent("p1", payload["p1"], mended)
         if p1 == 0 and self._mends(ZERO_IS_100):
             mended.append(ZERO_IS_100)
             p1 = 100.0
         percent = [p1]
         if payload.get("second") not in (None, ""):
-            named.append(read_class("second", payload["second"], labels))
+            named.append(read_class("second", payload["second"], codes))
             given = payload.get("p2") not in (None, "")
             percent.append(self._percent("p2", payload["p2"], mended) if given else math.nan)
         # without an alternative whatever stands in p2 is about nothing and is not read
@@ -61,7 +69,7 @@ class Classic:
         if isinstance(ruled_out, str) or not isinstance(ruled_out, Sequence):
             raise ResponseError("impossible", ruled_out, "must be a list of classes")
         possible = np.ones(len(labels), dtype=np.bool_)
-        possible[[read_class("impossible", value, labels) for value in ruled_out]] = False
+        possible[[read_class("impossible", value, codes) for value in ruled_out]] = False
         return Answer(tuple(named), tuple(percent), possible, tuple(dict.fromkeys(mended)))
 
     def simulate(
@@ -74,11 +82,12 @@ class Classic:
             "p1": max(5, 5 * round(20 * belief[order[0]])),
             "second": None,
             "p2": None,
-            "impossible": [label for label, p in zip(labels, belief, strict=True) if p < 0.02],
         }
         if len(labels) > 1 and belief[order[1]] >= 0.025:
             answer |= {"second": labels[order[1]], "p2": 5 * round(20 * belief[order[1]])}
-        return answer
+        named = (answer["top"], answer["second"])
+        doubted = (label for label, p in zip(labels, belief, strict=True) if p < 0.02)
+        return answer | {"impossible": [label for label in doubted if label not in named]}
 
     def _percent(self, field: str, value: Any, mended: list[str]) -> float:
         text = str(value).strip()

@@ -8,7 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softlabel.elicit.base import Answer, Field, Payload, read_class, refuse_unknown_keys
+from softlabel.elicit.base import (
+    Answer,
+    Field,
+    Payload,
+    codes_of,
+    read_class,
+    refuse_unknown_keys,
+)
 from softlabel.tables import Floats
 
 
@@ -23,7 +30,7 @@ class Hard:
 
     def read(self, payload: Payload, labels: Sequence[str]) -> Answer:
         refuse_unknown_keys(payload, self.fields)
-        label = read_class("label", payload["label"], labels)
+        label = read_class("label", payload["label"], codes_of(labels))
         return Answer((label,), (100.0,), np.ones(len(labels), dtype=np.bool_))
 
     def simulate(

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from softlabel.errors import DataError
+from softlabel.errors import DataError, SoftlabelError
 from softlabel.tables import Floats
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -15,17 +15,24 @@ METRICS: dict[str, Callable[..., Any]] = {}
 
 
 def metric(
-    better: Literal["lower", "higher"], *, proper: bool = False
+    better: Literal["lower", "higher"], *, proper: bool = False, distance: bool = False
 ) -> Callable[[Function], Function]:
     """Register a function ``(true[m, k], predicted[m, k]) -> value per item`` (or one scalar).
 
-    ``proper`` promises that its mean is best when the prediction is the truth; the checks hold it
-    to that.
+    ``proper`` promises that, when ``true`` is a class drawn from p, no prediction does better on
+    average than p itself; ``distance`` that it is 0 between equal labels and never below.  The
+    checks hold it to that.  (Total variation, for one, is a distance and not proper: against
+    classes drawn 60 to 40 an over-confident .95 beats .6.)
     """
 
     def register(function: Function) -> Function:
-        function.better, function.proper = better, proper  # type: ignore[attr-defined]
-        METRICS[function.__name__.replace("_", "-")] = function
+        name = function.__name__.replace("_", "-")
+        if name in METRICS:
+            raise SoftlabelError(f"metric {name!r} is registered already; choose another name")
+        promises = {"better": better, "proper": proper, "distance": distance}
+        for promise, value in promises.items():
+            setattr(function, promise, value)
+        METRICS[name] = function
         return function
 
     return register

@@ -9,7 +9,7 @@ from softlabel.metrics.base import metric, pair
 from softlabel.tables import Floats
 
 
-@metric(better="lower", proper=True)
+@metric(better="lower", distance=True)
 def total_variation(true: Floats, predicted: Floats) -> Floats:
     """Half the sum of absolute differences: the largest difference over any set of classes.
 
@@ -20,7 +20,7 @@ def total_variation(true: Floats, predicted: Floats) -> Floats:
     return np.asarray(abs(true - predicted).sum(axis=1) / 2)
 
 
-@metric(better="lower", proper=True)
+@metric(better="lower", proper=True, distance=True)
 def kl(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats:
     """Kullback-Leibler divergence KL(true || predicted); infinite where a class that happens was
     given no chance.  ``floor`` clips predictions from below (U20 uses 1e-12), without rescaling.
@@ -32,7 +32,7 @@ def kl(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats:
     return np.asarray(rel_entr(true, np.maximum(predicted, floor)).sum(axis=1))
 
 
-@metric(better="lower", proper=True)
+@metric(better="lower", distance=True)
 def jsd(true: Floats, predicted: Floats) -> Floats:
     """Jensen-Shannon divergence in nats, from 0 to log 2.  Its root is ``js_distance``.
 
@@ -41,10 +41,11 @@ def jsd(true: Floats, predicted: Floats) -> Floats:
     """
     true, predicted = pair(true, predicted)
     middle = (true + predicted) / 2
-    return np.asarray((rel_entr(true, middle) + rel_entr(predicted, middle)).sum(axis=1) / 2)
+    both = (rel_entr(true, middle) + rel_entr(predicted, middle)).sum(axis=1) / 2
+    return np.asarray(np.maximum(both, 0))  # rounding alone can take it below
 
 
-@metric(better="lower", proper=True)
+@metric(better="lower", distance=True)
 def js_distance(true: Floats, predicted: Floats) -> Floats:
     """Jensen-Shannon distance, the square root of ``jsd``: what scipy's ``jensenshannon`` returns
     and what some papers print under the name of the divergence.
@@ -52,7 +53,7 @@ def js_distance(true: Floats, predicted: Floats) -> Floats:
     >>> js_distance([[.8, .2, 0]], [[.5, .3, .2]]).round(6)
     array([0.303007])
     """
-    return np.sqrt(np.maximum(jsd(true, predicted), 0))
+    return np.sqrt(jsd(true, predicted))
 
 
 @metric(better="lower")
@@ -68,7 +69,7 @@ def w1_values(true: Floats, predicted: Floats) -> Floats:
     return np.asarray(abs(np.sort(true, axis=1) - np.sort(predicted, axis=1)).mean(axis=1))
 
 
-@metric(better="lower", proper=True)
+@metric(better="lower", distance=True)
 def w1_index(true: Floats, predicted: Floats) -> Floats:
     """Wasserstein distance with classes one step apart in the order of the index; it means
     something only where that order does (ratings, for instance).

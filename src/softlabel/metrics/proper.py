@@ -22,7 +22,7 @@ def cross_entropy(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats
         return np.asarray(-xlogy(true, np.maximum(predicted, floor)).sum(axis=1))
 
 
-@metric(better="lower", proper=True)
+@metric(better="lower", proper=True, distance=True)
 def brier(true: Floats, predicted: Floats) -> Floats:
     """Soft Brier score: the sum over classes of squared differences, from 0 to 2.
 
