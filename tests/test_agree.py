@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from softlabel import Annotations, Index, Statements, UnknownName
+from softlabel import Annotations, DataError, Index, Statements, UnknownName
 from softlabel.agree import (
     alpha,
     alpha_score,
@@ -183,3 +183,44 @@ def test_cards_of_votes_equal_cards_of_one_hot_labels():
     for vote, row in zip(cards(votes, truth), cards(rows, truth), strict=True):
         assert vote.agreement == pytest.approx(row.agreement)
         assert (vote.entropy, vote.accuracy) == (row.entropy, row.accuracy)
+
+
+def test_a_persons_own_repeat_is_not_the_others():
+    index = Index(["i"], ["x", "y"], ["c", "d"])
+    votes = Annotations(index, np.zeros(3, int), np.array([0, 0, 1]), label=np.array([0, 0, 1]))
+    x, y = cards(votes)
+    assert (x.answers, x.agreement, y.agreement) == (2, 0, 0)
+
+
+def test_the_jackknife_over_annotators_covers_the_value_of_many():
+    """People of different skill; the truth is alpha of 400 of them."""
+    rng = np.random.default_rng(0)
+
+    def crowd(people):
+        index = Index(
+            [f"i{i}" for i in range(40)], [f"p{i}" for i in range(people)], ["a", "b", "c"]
+        )
+        truth = np.arange(40) % 3
+        item, who = (grid.ravel() for grid in np.meshgrid(np.arange(40), np.arange(people)))
+        skill = rng.uniform(0.3, 1, people)[who]
+        label = np.where(rng.random(len(item)) < skill, truth[item], rng.integers(0, 3, len(item)))
+        return Annotations(index, item, who, label=label)
+
+    target = alpha(crowd(400))
+    scores = [alpha_score(crowd(10), over="annotators") for _ in range(200)]
+    covered = np.mean([score.low <= target <= score.high for score in scores])
+    assert 0.88 <= covered <= 0.99
+
+
+def test_nobody_can_be_left_out_of_anonymous_votes():
+    votes = votes_from_counts(Index(["a", "b"], [], ["x", "y"]), np.array([[3, 1], [2, 2]]))
+    with pytest.raises(DataError, match="anonymous"):
+        alpha_score(votes, over="annotators")
+    with pytest.raises(UnknownName, match="no unit to resample called 'item'"):
+        alpha_score(votes, over="item")
+
+
+def test_the_interval_counts_the_items_it_is_about():
+    votes, _ = example_votes(items=40)
+    few = votes.take(votes.item < 3)
+    assert alpha_score(few, draws=20).n == 3

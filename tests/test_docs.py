@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from softlabel import errors, registry
+from softlabel import datasets, errors, registry
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -59,8 +59,11 @@ def test_the_page_of_commands_is_what_the_program_says():
 
 def test_every_error_is_documented():
     page = (DOCS / "errors.md").read_text()
-    kinds = [kind.__name__ for kind in vars(errors).values() if isinstance(kind, type)]
-    missing = [name for name in kinds if name.endswith(("Error", "Name")) and name not in page]
+    kinds = [*vars(errors).values(), *vars(datasets).values()]
+    names = {kind.__name__ for kind in kinds if isinstance(kind, type)}
+    wanted = {name for name in names if name.endswith(("Error", "Name", "Data"))}
+    assert {"MissingData", "FileError", "UnknownName"} <= wanted
+    missing = [name for name in wanted if f"`{name}`" not in page]
     assert not missing
 
 

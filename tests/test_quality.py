@@ -167,3 +167,14 @@ def test_anonymous_answers_cannot_be_judged():
     nobody = Statements(table.index, table.item, [-1], table.named, table.percent, table.possible)
     with pytest.raises(DataError, match="anonymous"):
         inspect(nobody, preset("paper"), Clamp(), Mean())
+
+
+def test_answers_that_name_nothing_can_be_judged():
+    index = Index(["i"], ["p"], LABELS)
+    nothing = np.zeros((2, 0), int)
+    table = Statements(
+        index, [0, 0], [0, 0], nothing, nothing * 1.0, np.array([[True, False, False]] * 2)
+    )
+    (verdict,) = judge(table, preset("paper"))
+    assert verdict.keep
+    assert flags(table)["nothing-stated"].all()

@@ -104,6 +104,22 @@ def test_tables_are_frozen_but_the_callers_array_is_not(birds):
     label[0] = 2  # still ours
 
 
+def test_no_table_changes_through_the_array_it_was_made_of(birds):
+    item, who = np.arange(12, dtype=np.int16), np.zeros(12, dtype=np.int16)
+    probs, possible = np.full((12, 3), 1 / 3), np.ones((12, 3), bool)
+    named, percent = np.zeros((12, 1), dtype=np.int16), np.full((12, 1), 50.0)
+    mended = np.zeros(12, bool)
+    each = Annotations(birds, item, who, probs=probs)
+    said = Statements(birds, item, who, named, percent, possible, {"p-is-0": mended})
+    soft = SoftLabels(birds, probs, np.ones(12, int))
+    for array in (item, who, probs, possible, named, percent, mended):
+        array[...] = 1
+    assert each.item.tolist() == said.item.tolist() == list(range(12))
+    assert each.probs.max() == soft.probs.max() == 1 / 3
+    assert said.percent.max() == 50
+    assert not said.repairs["p-is-0"].any()
+
+
 # ── edges ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -144,6 +160,11 @@ def test_anonymous_votes_say_so(birds):
     votes = Annotations(birds, np.array([0, 1]), np.array([ANONYMOUS] * 2), label=np.array([0, 1]))
     assert votes.anonymous
     assert not Annotations(birds, np.array([0]), np.array([0]), label=np.array([0])).anonymous
+
+
+def test_items_are_one_column(birds):
+    with pytest.raises(DataError, match=r"item has shape \(2, 2\)"):
+        Annotations(birds, np.zeros((2, 2), int), np.zeros(2, int), label=np.zeros(2, int))
 
 
 def test_codes_are_small(birds):
@@ -192,6 +213,7 @@ def test_soft_labels_survive_a_file(birds, tmp_path):
     assert again.count.tolist() == soft.count.tolist()
     assert (again.estimand, again.made_by) == ("truth", "by hand")
     assert again.index.items.tolist() == birds.items.tolist()
+    assert again.probs.dtype == np.float64
     with np.load(tmp_path / "labels.npz") as file:  # the columns other programs rely on
         np.testing.assert_array_equal(file["wren"], soft.probs[:, 1])
 
@@ -202,7 +224,17 @@ def test_a_class_cannot_take_the_name_of_a_column(tmp_path):
         soft.save(tmp_path / "labels.npz")
 
 
+def test_a_class_may_have_a_name_that_numpy_uses_itself(tmp_path):
+    labels = ["file", "allow_pickle", "arr_0", "a/b"]
+    soft = SoftLabels(Index(["a"], [], labels), np.array([[0.4, 0.3, 0.2, 0.1]]), np.array([1]))
+    soft.save(tmp_path / "labels.npz")
+    assert SoftLabels.load(tmp_path / "labels.npz").index.labels.tolist() == labels
+
+
 def test_loading_something_else_says_what_is_missing(tmp_path):
+    (tmp_path / "text.npz").write_text("no arrays at all")
+    with pytest.raises(DataError, match=r"is no \.npz file"):
+        SoftLabels.load(tmp_path / "text.npz")
     np.savez(tmp_path / "other.npz", item=np.array(["a"]))
     with pytest.raises(DataError, match="no array called 'count'"):
         SoftLabels.load(tmp_path / "other.npz")

@@ -13,12 +13,15 @@ if TYPE_CHECKING:
         elicit,
         errors,
         files,
+        inspection,
         intervals,
         metrics,
         quality,
+        reading,
         registry,
         sampling,
         simulate,
+        tables,
         testing,
     )
     from softlabel.errors import DataError, FileError, ResponseError, SoftlabelError, UnknownName
@@ -50,12 +53,15 @@ __all__ = [
     "elicit",
     "errors",
     "files",
+    "inspection",
     "intervals",
     "metrics",
     "quality",
+    "reading",
     "registry",
     "sampling",
     "simulate",
+    "tables",
     "testing",
 ]
 

@@ -53,7 +53,7 @@ def make(family: str, name: str, **options: Any) -> Any:
     kind = get(family, name)
     for key in options:
         _type_of(family, name, key)
-    if is_dataclass(kind):
+    if isinstance(kind, type):
         return kind(**options)
     return partial(kind, **options) if options else kind  # a metric is a plain function
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -128,6 +129,14 @@ def test_a_pool_of_threads_gives_the_same(name):
     with ThreadPoolExecutor(2) as threads:
         spread = AGGREGATORS[name]()(said, map=threads.map, shards=5).probs
     np.testing.assert_allclose(spread, AGGREGATORS[name]()(said).probs, atol=1e-12)
+
+
+def test_a_pool_of_processes_gives_the_same():
+    said = example_soft()
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        for pooler in (Mean(), Softmax(2.0), LogPool()):
+            spread = pooler(said, map=processes.map, shards=3).probs
+            np.testing.assert_array_equal(spread, pooler(said).probs)
 
 
 @pytest.mark.parametrize("name", AGGREGATORS)

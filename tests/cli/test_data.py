@@ -39,8 +39,16 @@ def test_missing_data_say_how_to_get_them(run, tmp_path, monkeypatch):
     monkeypatch.setenv("SOFTLABEL_DATA", str(tmp_path))
     monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path / "cache"))
     done = run("label", "dataset:cifar10s", tmp_path / "s.csv")
-    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert (done.code, done.out) == (1, "")
     assert "softlabel data fetch cifar10s" in done.err
+
+
+def test_instructions_for_fetching_by_hand_can_be_copied(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOFTLABEL_DATA", str(tmp_path))
+    monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path / "cache"))
+    done = run("label", "dataset:rte", tmp_path / "s.csv")
+    assert done.code == 1
+    assert datasets.DATASETS["rte"].INFO.by_hand.rstrip() in done.err  # line breaks and all
 
 
 @pytest.fixture

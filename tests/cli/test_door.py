@@ -35,7 +35,7 @@ def test_help_explains_every_option(run, command):
 
 def test_label_has_seven_options(run):
     options = [line for line in run("label", "--help").out.splitlines() if line.startswith("  --")]
-    assert len(options) == 7 + 1, "and --help"
+    assert len(options) == 7 + 2, "and --load and --help, which every command has"
 
 
 def test_version(run):

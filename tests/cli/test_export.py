@@ -111,3 +111,28 @@ def test_refusals(run, tmp_path, monkeypatch, words, complaint):
     assert (done.code, done.err.count("\n")) == (1, 1)
     assert complaint in done.err
     assert not (tmp_path / words[1]).exists()
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_an_export_remembers_what_was_mended(run, tmp_path, kind):
+    """Else a quality rule would judge the copy more kindly than the original."""
+    path = tmp_path / "answers.csv"
+    head = "item,annotator,top,p1,second,p2,impossible\n"
+    path.write_text(head + "i,ann,cat,0,,,dog\nj,ann,cat,8p,,,dog\nk,ann,cat,70,,,dog\n")
+    assert run("export", path, tmp_path / f"copy.{kind}").code == 0
+    for source in (path, tmp_path / f"copy.{kind}"):
+        facts = run("label", source, tmp_path / "s.csv").facts
+        assert facts["repaired answers"].strip() == "p-is-0 1, zero-is-100 1"
+        assert "zero-first  1" in run("inspect", source).out
+
+
+def test_repairs_can_be_switched_off(run, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("item,annotator,top,p1,second,p2,impossible\ni,ann,cat,0,,,dog\n")
+    off = ("--mode", "classic:repairs=none")
+    facts = run("label", path, tmp_path / "s.csv", *off, "--labels", "cat,dog,fish").facts
+    assert facts["repaired answers"].strip() == "0"
+    assert (tmp_path / "s.csv").read_text() == "item,cat,dog,fish,count\ni,0.5,0.0,0.5,1\n"
+    path.write_text(path.read_text().replace(",0,", ",8p,"))
+    done = run("export", path, tmp_path / "r.jsonl", *off)
+    assert (done.code, "line 2, column 'p1', value '8p'" in done.err) == (1, True)

@@ -146,3 +146,10 @@ def test_a_strategy_that_fails_later_is_still_theirs(run, tmp_path):
     words = ("--aggregate", "tempered", "--load", tmp_path / "mine.py")
     done = run("label", tmp_path / "v.csv", tmp_path / "s.csv", *words)
     assert (done.code, f"{tmp_path / 'mine.py'}, line" in done.err) == (1, True)
+
+
+def test_a_file_that_ends_the_program_is_refused(run, tmp_path):
+    (tmp_path / "mine.py").write_text("import sys\nsys.exit(0)\n")
+    done = run("list", "--load", tmp_path / "mine.py")
+    assert (done.code, done.out) == (1, "")
+    assert "mine.py: ends the program" in done.err

@@ -49,6 +49,50 @@ def test_inspect_refuses_votes_and_unknown_rules(run, answers, tmp_path):
     assert (done.code, "did you mean 'paper'" in done.err) == (1, True)
 
 
+def test_inspect_of_items_that_only_they_answered(run, answers):
+    """An item that loses its last answer has no label to compare, and spoils no mean."""
+    answers.write_text(answers.read_text() + "only,eve,fish,150,,,fish\n")
+    out = run("inspect", answers, "--rules", "reference").out
+    assert "labels move by         0.2250 on average" in out
+    assert "items without answers  1" in out
+    alone = answers.with_name("alone.csv")
+    alone.write_text(HEAD + "i0,eve,fish,150,,,fish\ni0,bob,fish,150,,,fish\n")
+    assert "no item keeps a label" in run("inspect", alone, "--rules", "reference").out
+
+
+def test_inspect_with_gold_applies_the_accuracy_clause(run, tmp_path):
+    path, gold = tmp_path / "answers.csv", tmp_path / "gold.csv"
+    path.write_text(HEAD + STEADY + "i6,ann,cat,80,,,cat\n")  # one contradiction
+    out = run("inspect", path).out
+    assert "not known without --gold" in out
+    assert "0 of 3 annotators would fall out" in out
+    gold.write_text("item,label\n" + "".join(f"i{i},dog\n" for i in range(7)) + "other,cat\n")
+    out = run("inspect", path, "--gold", gold).out
+    assert "1 error(s) and accuracy 0.00 under 0.75" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "item,label\ni0,dgo\n",
+            "line 2, column 'label', value 'dgo': no such class (did you mean",
+        ),
+        (
+            "item,label\ni0,dog\ni0,cat\n",
+            "line 3, column 'item', value 'i0': this item has another",
+        ),
+        ("item,truth\ni0,dog\n", "column 'label': must have this column; it has item, truth"),
+        ("item,label\nx,dog\n", "names none of the items"),
+        ("item,label\ni0,\n", "line 2, column 'label'"),
+    ],
+)
+def test_bad_gold_is_refused(run, answers, tmp_path, text, words):
+    (tmp_path / "gold.csv").write_text(text)
+    done = run("inspect", answers, "--gold", tmp_path / "gold.csv")
+    assert (done.code, words in done.err) == (1, True), done.err
+
+
 def test_agree_shows_alpha_and_the_odd_one_first(run, answers):
     done = run("agree", answers)
     assert done.code == 0
@@ -74,6 +118,15 @@ def test_a_table_that_cannot_be_written_stops_before_any_work(run, answers, tmp_
     assert (done.code, done.out) == (1, "")
     assert "must end in .csv" in done.err
     assert "input itself" in run(command, answers, "--output", answers).err
+
+
+def test_people_nobody_knows_cannot_be_written(run, tmp_path):
+    votes = tmp_path / "votes.jsonl"
+    line = '{"item": "a", "annotator": null, "label": "%s"}\n'
+    votes.write_text(line % "cat" + line % "dog")
+    done = run("agree", votes, "--output", tmp_path / "people.csv")
+    assert (done.code, "does not say who answered" in done.err) == (1, True)
+    assert not (tmp_path / "people.csv").exists()
 
 
 def test_nothing_to_compare(run, tmp_path):

@@ -100,7 +100,7 @@ def test_what_is_here_is_not_fetched_again(toy, server):
 
 def test_a_file_in_the_users_own_folder_counts(toy, server, own_folder):
     (own_folder / "toy").mkdir()
-    (own_folder / "toy" / "votes.csv.gz").write_bytes(gzip.compress(BODY))
+    (own_folder / "toy" / "votes.csv.gz").write_bytes(gzip.compress(BODY, mtime=0))
     assert _fetch.fetch(toy) == []
     assert server.asked == []
 
@@ -272,7 +272,7 @@ def test_the_users_own_folder_comes_first(toy, own_folder):
     assert _fetch.where(toy) == {"votes.csv": fetched}
     own = own_folder / "toy" / "votes.csv.gz"
     own.parent.mkdir()
-    own.write_bytes(gzip.compress(BODY))
+    own.write_bytes(gzip.compress(BODY, mtime=0))
     assert _fetch.where(toy) == {"votes.csv": own}
     assert _fetch.verify(toy) == []
 
@@ -312,7 +312,7 @@ def test_verify(toy):
     path.write_bytes(b"other")
     assert _fetch.verify(toy) == [f"{path}: sha256 is {sha(b'other')}, expected {sha(BODY)}"]
     path.unlink()
-    path.with_suffix(".csv.gz").write_bytes(gzip.compress(BODY)[:-20])
+    path.with_suffix(".csv.gz").write_bytes(gzip.compress(BODY, mtime=0)[:-20])
     (wrong,) = _fetch.verify(toy)
     assert "votes.csv.gz: damaged" in wrong
 

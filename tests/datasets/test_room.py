@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from softlabel import datasets
 from softlabel.datasets import DATASETS, MissingData
+from softlabel.datasets._read import records
 from softlabel.errors import DataError, SoftlabelError, UnknownName
 
 DOCS = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text()
@@ -98,7 +100,12 @@ GOOD = {
     },
 }
 BAD = [
-    ("crowd/cf", "cf.label.csv.gz", cut(gzip.compress(LABELS)), "cf.label.csv.gz: damaged"),
+    (
+        "crowd/cf",
+        "cf.label.csv.gz",
+        cut(gzip.compress(LABELS, mtime=0)),
+        "cf.label.csv.gz: damaged",
+    ),
     ("crowd/cf", "cf.label.csv.gz", b"not a gzip", "cf.label.csv.gz: damaged"),
     ("crowd/cf", "cf.label.csv", b"", "cf.label.csv: damaged"),
     ("crowd/cf", "cf.label.csv", b"item,label\n0,1\n", "worker"),
@@ -118,7 +125,7 @@ BAD = [
     ("cifar10h", "cifar10h-raw.zip", b"PK\x03\x04", "cifar10h-raw.zip: damaged"),
     ("cifar10h", "cifar10h-raw.csv", b"annotator_id\n1\n", "cifar10h-raw.csv: damaged"),
     ("cifar10", "test.npz", b"PK", "test.npz: damaged"),
-    ("cifar10", "cifar-10-binary.tar.gz", gzip.compress(b"x")[:-3], "tar.gz: damaged"),
+    ("cifar10", "cifar-10-binary.tar.gz", gzip.compress(b"x", mtime=0)[:-3], "tar.gz: damaged"),
     ("chaosnli/snli", "chaosNLI_snli.jsonl", b'{"uid": "a"}\n', "snli.jsonl: damaged"),
     (
         "popquorn/politeness",
@@ -155,3 +162,10 @@ def test_the_same_files_undamaged(name, own_folder):
     for other, good in GOOD[name].items():
         (folder / other).write_bytes(good)
     assert len(datasets.load(name).index.items) == 1
+
+
+def test_a_line_of_json_ends_at_its_line_feed(tmp_path):
+    """Not at the other characters that Python's splitlines takes for line ends."""
+    text = {"text": "one\u2028two\u0085three"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(text, ensure_ascii=False) + "\n", "utf-8")
+    assert records(tmp_path / "a.jsonl") == [text]

@@ -155,6 +155,16 @@ def test_a_simulated_person_says_what_they_believe():
     assert sent["impossible"] == ["cat"]
 
 
+@pytest.mark.parametrize("k", [1, 2, 60, 300])
+def test_a_simulated_person_never_rules_out_what_they_name(k):
+    labels, rng = [f"c{i}" for i in range(k)], np.random.default_rng(0)
+    for _ in range(50):
+        sent = Classic().simulate(rng.dirichlet(np.ones(k)), labels, rng)
+        assert not {sent["top"], sent["second"]} & set(sent["impossible"])
+    flat = Classic().simulate(np.full(k, 1 / k), labels, rng)
+    assert flat["top"] not in flat["impossible"]
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),

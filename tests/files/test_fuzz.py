@@ -38,9 +38,9 @@ SEEDS = {
     "csv": [HARD, SOFT, CLASSIC],
     "jsonl": [json.dumps(RESPONSE).encode(), LINES],
     "json": [json.dumps(COLLINS).encode()],
-    "csv.gz": [gzip.compress(HARD)],
-    "jsonl.gz": [gzip.compress(LINES)],
-    "json.gz": [gzip.compress(json.dumps(COLLINS).encode())],
+    "csv.gz": [gzip.compress(HARD, mtime=0)],
+    "jsonl.gz": [gzip.compress(LINES, mtime=0)],
+    "json.gz": [gzip.compress(json.dumps(COLLINS).encode(), mtime=0)],
     "parquet": [as_parquet(HARD), as_parquet(SOFT)],
 }
 

@@ -58,5 +58,7 @@ def _fail(message: str, error: BaseException) -> int:
     notes: Iterable[str] = getattr(error, "__notes__", ())
     doing = [note for note in notes if note.removeprefix("in ") not in message]
     text = message + (f" ({'; '.join(doing)})" if doing else "")
-    typer.echo(f"error: {' '.join(text.split())}", err=True)
+    if "\n" not in message:  # else they are instructions, to be copied as they are
+        text = " ".join(text.split())
+    typer.echo(f"error: {text}", err=True)
     return 1

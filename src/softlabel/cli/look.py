@@ -41,17 +41,23 @@ TableFile = Annotated[
 
 
 @app.command()
-def inspect(
+def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     source: Input,
     rules: Annotated[str, typer.Option(help="Quality rules: paper or reference.")] = "paper",
     construct: Construct = "clamp",
     aggregate: Pool = "mean",
     labels: Labels = None,
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv", help="The right classes, where known: columns item and label."
+        ),
+    ] = None,
     output: TableFile = None,
     load: Load = None,
 ) -> None:
     """Say who answers oddly, who would fall out and why, and what that would change."""
-    from softlabel import inspection, quality, registry
+    from softlabel import files, inspection, quality, registry
 
     _check_table(output, source)
     chosen = quality.preset(rules)
@@ -59,10 +65,14 @@ def inspect(
     build = registry.parse("construct", construct or "clamp")
     pool = registry.parse("aggregate", aggregate)
     with progress() as tell:
-        said, gold, seconds = _statements(source, split(labels), tell)
+        said, known, seconds = _statements(source, split(labels), tell)
+        if gold is not None:
+            known = files.read_gold(gold, said.index)
         tell("judging")
-        found = inspection.inspect(said, chosen, build, pool, gold, seconds)
+        found = inspection.inspect(said, chosen, build, pool, known, seconds)
     _show_answers(said)
+    if known is None and chosen.accuracy is not None:
+        show_facts({"accuracy": "not known without --gold, so that clause excludes nobody"})
     _show_verdicts(found)
     if output is not None:
         _write(output, [_row(verdict) for verdict in found.verdicts])
@@ -101,6 +111,8 @@ def agree(
         }
     )
     rows = [_card(card) for card in found.cards]
+    if output is not None and not rows:
+        raise SoftlabelError(f"{source} does not say who answered: no annotators to write")
     if rows:
         show_table("annotators, least agreement with the others first", rows, SHOWN)
     if output is not None:
@@ -148,19 +160,20 @@ def _show_answers(said: Statements) -> None:
 
 
 def _show_verdicts(found: Inspection) -> None:
+    import numpy as np
+
     out = [_row(verdict) for verdict in found.out]
     title = f"would fall out by rules {found.rules.name!r} (version {found.rules.version})"
     show_table(f"{len(out)} of {len(found.verdicts)} annotators {title}", out, SHOWN)
     if out:
-        moved = found.moved
-        worst = int(moved.argmax())
+        worst, moved = found.worst, "no item keeps a label"
+        if worst is not None:
+            mean = found.moved[~np.isnan(found.moved)].mean()
+            moved = f"{mean:.4f} on average (total variation), at most {worst[1]:.4f} on item "
+            moved += repr(worst[0])
+        changes = {"top class changes": f"on {found.top_changed:,} items"}
         show_facts(
-            {
-                "labels move by": f"{moved.mean():.4f} on average (total variation), at most "
-                f"{moved[worst]:.4f} on item {str(found.before.index.items[worst])!r}",
-                "top class changes": f"on {found.top_changed:,} items",
-                "items without answers": f"{len(found.lost):,}",
-            }
+            {"labels move by": moved} | changes | {"items without answers": f"{len(found.lost):,}"}
         )
     noted = [_row(verdict) for verdict in found.verdicts if verdict.keep and verdict.remarks]
     show_table(f"{len(noted)} others with remarks, which exclude nobody", noted, SHOWN)

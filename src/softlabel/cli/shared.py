@@ -52,6 +52,13 @@ Repeats = Annotated[
         "of the labels, all of them, or stop. For files the default is error, for data sets first.",
     ),
 ]
+Mode = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME[:key=value,...]",
+        help="How answers are read, for instance classic:repairs=none; see 'softlabel list mode'.",
+    ),
+]
 Labels = Annotated[
     str | None,
     typer.Option(
@@ -79,14 +86,16 @@ Pool = Annotated[
 # ── opening ──────────────────────────────────────────────────────────────────────────────────
 
 
-def open_source(text: str, labels: list[str] | None, tell: Callable[[str], None]) -> Source:
+def open_source(
+    text: str, labels: list[str] | None, tell: Callable[[str], None], mode: Any = None
+) -> Source:
     """The input that ``text`` names: a file, or a published data set."""
     from softlabel import files
 
-    found = open_dataset(text, tell)
+    found = open_dataset(text, tell, mode)
     if found is None:
         tell(f"reading {text}")
-        return files.read(text, labels)
+        return files.read(text, labels, mode)
     said = found.statements if found.statements is not None else found.annotations
     if said is None:
         raise SoftlabelError(f"{text} has no annotations, so there is nothing to label")
@@ -96,7 +105,7 @@ def open_source(text: str, labels: list[str] | None, tell: Callable[[str], None]
     return files.source_of(text, said)
 
 
-def open_dataset(text: str, tell: Callable[[str], None]) -> Dataset | None:
+def open_dataset(text: str, tell: Callable[[str], None], mode: Any = None) -> Dataset | None:
     """The published data set that ``text`` names, with all its answers; None if it names a file."""
     if not text.startswith(DATASET):
         return None
@@ -104,8 +113,9 @@ def open_dataset(text: str, tell: Callable[[str], None]) -> Dataset | None:
 
     tell(f"reading {text}")
     name = text.removeprefix(DATASET)
-    # CIFAR-10S leaves its repeats out unless asked; here they are dropped, and counted, like all
-    return datasets.cifar10s.load("all") if name == "cifar10s" else datasets.load(name)
+    if name == "cifar10s":  # with its repeats, which are then dropped, and counted, like all
+        return datasets.cifar10s.load("all", mode)
+    return datasets.load(name)
 
 
 def load_strategies(path: Path | None) -> None:
@@ -127,6 +137,13 @@ def make_plan(
         aggregate=registry.parse("aggregate", aggregate),
         **rest,
     )
+
+
+def make_mode(text: str | None) -> Any:
+    """The mode that ``--mode`` describes, or None."""
+    from softlabel import registry
+
+    return None if text is None else registry.parse("mode", text)
 
 
 def split(labels: str | None) -> list[str] | None:

@@ -40,7 +40,7 @@ def columns(path: Path) -> list[str]:
         return next(csv.reader(text), [])
 
 
-def rows(path: Path) -> Iterator[Row]:
+def rows(path: Path, mode: Classic = Classic()) -> Iterator[Row]:  # noqa: B008  (a frozen value)
     """The answers; other screens, such as the debriefing with its free text, are passed over."""
     labels = CLASSES.tolist()
     with lines(path) as text:
@@ -50,7 +50,7 @@ def rows(path: Path) -> Iterator[Row]:
                 continue
             try:
                 form = json.loads(line["response"])
-                answer = Classic().read(lower(c22.from_form(form)), labels)
+                answer = mode.read(lower(c22.from_form(form)), labels)
             except ResponseError as error:
                 number = reader.line_num
                 raise FileError(path, str(error), line=number, column="response") from None

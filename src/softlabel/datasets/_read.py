@@ -79,7 +79,7 @@ def table(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
 def records(path: Path) -> list[dict[str, Any]]:
     """One JSON object per line."""
     with reading(path):
-        return [json.loads(line) for line in content(path).decode().splitlines()]
+        return [json.loads(line) for line in content(path).split(b"\n") if line.strip()]
 
 
 def arrays(path: Path, *wanted: str) -> dict[str, npt.NDArray[Any]]:

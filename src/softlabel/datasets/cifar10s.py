@@ -80,11 +80,12 @@ INFO = Info(
 )
 
 
-def load(presentations: Literal["first", "all"] = "first") -> Dataset:
+def load(presentations: Literal["first", "all"] = "first", mode: Classic | None = None) -> Dataset:
     """What people said, in the order of the file.
 
     ``first`` are the 6,200 answers to images seen for the first time; ``all`` the 6,723 rows of
     the release, with ``arrays["is_repeat"]`` and ``arrays["duplicate"]`` to tell them apart.
+    ``mode`` reads the answers: ``Classic(repairs=...)`` says which slips are mended.
     Further columns with one entry per row: ``trial_index``, ``batch``, ``rt_ms``, ``elapsed_ms``.
     ``arrays["batches"]`` (40, 25) are the images of each batch; ``minutes`` and ``quizzes`` (248,)
     how long each person took and how often they sat the quiz; ``train_indices`` and
@@ -93,7 +94,7 @@ def load(presentations: Literal["first", "all"] = "first") -> Dataset:
     if presentations not in ("first", "all"):
         raise UnknownName("choice of presentations", presentations, ("first", "all"))
     path = locate(INFO, RAW)
-    rows = list(_c22raw.rows(path))
+    rows = list(_c22raw.rows(path, mode or Classic()))
     batches = sorted({(row.batch, row.image) for row in rows})
     if len(batches) != 1000:
         raise FileError(path, f"holds answers for {len(batches)} images, not 1,000; is it whole?")

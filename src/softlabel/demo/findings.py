@@ -13,7 +13,11 @@ from softlabel.demo.study import PER_ITEM, RECIPES, Recipe, Study
 from softlabel.metrics import correlation, entropy, kl, total_variation
 from softlabel.tables import Annotations, Bools, Floats, Ints, Score, SoftLabels
 
-RICH, VOTES = 0, 5  # places in RECIPES of the two that are compared throughout
+# places in RECIPES of the two that are compared throughout
+RICH, VOTES = (
+    [recipe.name for recipe in RECIPES].index(name)
+    for name in ("rich: clamp → mean", "votes: hard → share")
+)
 KL_FLOOR = 1e-3  # a smaller chance counts as this; else one confident miss would be infinite
 REDRAWS = 20  # random choices of M people that are averaged for one point of the curve
 

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 
 from softlabel import __version__
+from softlabel.cost import Cost
 from softlabel.demo import charts, shapes
 from softlabel.demo.findings import KL_FLOOR, REDRAWS, RICH, VOTES, Findings
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
@@ -18,7 +19,7 @@ from softlabel.report.tables import interval, number, table
 from softlabel.tables import Floats, Score
 
 EXAMPLES, STRIP = 8, 12  # pictures shown with their labels, and in the row at the top
-SECONDS_RICH, SECONDS_VOTE = 32, 1.8  # medians: Collins et al. 2022; Peterson et al. 2019
+SECONDS_RICH, SECONDS_VOTE = (Cost().answer(label) for label in ("t2-clamp", "hard"))
 TITLE = "What a vote leaves out"
 ASKED = {"rich": "rich answers", "votes": "votes"}
 COMMANDS = (
@@ -218,7 +219,7 @@ def worth(votes: Score) -> str:
     saves = "people, not time" if votes.value < price else "people and time"
     said = f"""Among these people one rich answer comes as close as about {number(votes.value, 0)}
         votes ({number(votes.low, 0)} to {high}). In published studies such a form took about
-        {SECONDS_RICH} s (Collins et al. 2022) and a vote {SECONDS_VOTE} s (Peterson et al. 2019):
+        {SECONDS_RICH:g} s (Collins et al. 2022) and a vote {SECONDS_VOTE} s (Peterson et al. 2019):
         the time of {number(price, 0)} votes. By these numbers the form saves {saves}."""
     return flowing(said)
 

@@ -6,6 +6,7 @@ and value.
 """
 
 from softlabel.files.aside import check_target
+from softlabel.files.gold import read_gold
 from softlabel.files.jobs import Plan, export, label, labelled
 from softlabel.files.source import Repeats, Said, Source, read, source_of
 from softlabel.files.writing import (
@@ -28,6 +29,7 @@ __all__ = [
     "label",
     "labelled",
     "read",
+    "read_gold",
     "source_of",
     "write_rows",
     "write_said",

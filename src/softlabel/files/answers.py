@@ -13,7 +13,7 @@ import polars as pl
 from softlabel.elicit import Classic
 from softlabel.elicit.c22 import NO_ALTERNATIVE
 from softlabel.errors import DataError
-from softlabel.files.classic import JOIN, RULED_OUT, SECOND
+from softlabel.files.classic import JOIN, REPAIRS, RULED_OUT, SECOND
 from softlabel.files.responses import SCHEMA
 from softlabel.files.shapes import CLASSIC
 from softlabel.sampling import first_presentation
@@ -46,7 +46,7 @@ def as_json_lines(said: Statements) -> str:
 def _responses(said: Statements) -> Iterator[dict[str, Any]]:
     items, people = said.index.items.tolist(), said.index.annotators.tolist()
     labels = said.index.labels.tolist()
-    first = first_presentation(said)
+    first, mended = first_presentation(said), _mended(said)
     for row, answer in enumerate(payloads(said)):
         person = said.annotator[row]
         yield {
@@ -60,18 +60,28 @@ def _responses(said: Statements) -> Iterator[dict[str, Any]]:
                 "mode_version": Classic.version,
             },
             "answer": answer,
-        }
+        } | ({REPAIRS: mended[row]} if mended[row] else {})
+
+
+def _mended(said: Statements) -> list[list[str]]:
+    """The names of the repairs made in each row."""
+    repairs = said.repairs.items()
+    return [[name for name, rows in repairs if rows[row]] for row in range(len(said))]
 
 
 def table(said: Statements, who: dict[str, pl.Series]) -> pl.DataFrame:
-    """One row per answer; the classes ruled out are joined by ``|``."""
+    """One row per answer; the classes ruled out are joined by ``|``, repairs (if any) likewise."""
     odd = [name for name in said.index.labels.tolist() if JOIN in name]
     if odd:
         raise DataError(f"the class {odd[0]!r} holds {JOIN!r}, which separates classes in a table")
     rows = [row | {"impossible": JOIN.join(row["impossible"]) or None} for row in payloads(said)]
     numbers = {"p1": pl.Float64(), "p2": pl.Float64()}
     schema = {name: numbers.get(name, pl.String()) for name in CLASSIC}
-    return pl.DataFrame(who).hstack(pl.DataFrame(rows, schema=schema))
+    frame = pl.DataFrame(who).hstack(pl.DataFrame(rows, schema=schema))
+    mended = [JOIN.join(names) or None for names in _mended(said)]
+    if any(mended):
+        frame = frame.with_columns(pl.Series(REPAIRS, mended, dtype=pl.String))
+    return frame
 
 
 def as_json(said: Statements) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import polars as pl
 
@@ -32,7 +32,7 @@ def aside(path: Path) -> Iterator[Path]:
     If anything goes wrong, nothing stays behind and what was there before is untouched.
     """
     target = path.resolve()  # a link stays a link
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    part = target.with_name(f".{target.name}.{uuid4().hex}.part")
     try:
         yield part
         part.replace(target)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from softlabel.elicit import Answer, Classic, c22
+from softlabel.elicit import Answer, Classic, Mode, c22
 from softlabel.errors import FileError, ResponseError
 from softlabel.files import jsontext
 from softlabel.files.codes import coded, natural
@@ -19,13 +19,19 @@ from softlabel.reading import stack
 from softlabel.tables import ANONYMOUS, Index, Statements, names
 
 JOIN = "|"  # between the classes ruled out, in a table
+REPAIRS = "repairs"
 SECOND, RULED_OUT = "Second Most Probable Class", "Impossible Class(es)"
 
 Payload = dict[str, Any]
 
 
-def read_classic(sheet: Sheet, shape: Shape, labels: list[str] | None) -> Statements:
-    """Columns top, p1, second, p2 and impossible; classes ruled out are joined by ``|``."""
+def read_classic(
+    sheet: Sheet, shape: Shape, labels: list[str] | None, mode: Mode | None = None
+) -> Statements:
+    """Columns top, p1, second, p2 and impossible; classes ruled out are joined by ``|``.
+
+    A column repairs says, where there is one, which answers were mended before they were written.
+    """
     sheet.refuse_empty(shape.item, shape.annotator)
     for column in (shape.item, shape.annotator, *CLASSIC):
         if sheet.frame[column].dtype.is_nested():
@@ -36,13 +42,22 @@ def read_classic(sheet: Sheet, shape: Shape, labels: list[str] | None) -> Statem
     cells = sheet.frame.select(pl.col(CLASSIC).cast(pl.String)).rows(named=True)
     payloads = [_payload(row) for row in cells]
     labels = labels or seen(payloads)
+    mended = [""] * len(payloads)
+    if REPAIRS in sheet.frame.columns:
+        mended = sheet.frame[REPAIRS].cast(pl.String).fill_null("").to_list()
     answers = []
     for row, payload in enumerate(payloads):
         try:
-            answers.append(Classic().read(payload, labels))
+            answer = (mode or Classic()).read(payload, labels)
+            answers.append(with_repairs(answer, filter(None, mended[row].split(JOIN))))
         except ResponseError as error:
             raise sheet.error(error.reason, row, error.field, error.value) from None
     return stack(Index(names(items), names(people), names(labels)), item, annotator, answers)
+
+
+def with_repairs(answer: Answer, mended: Iterable[str]) -> Answer:
+    """The answer, remembering also the repairs that were made before it was written."""
+    return answer._replace(repairs=tuple(dict.fromkeys((*answer.repairs, *map(str, mended)))))
 
 
 def _payload(row: Payload) -> Payload:
@@ -50,7 +65,9 @@ def _payload(row: Payload) -> Payload:
     return row | {"impossible": ruled_out.split(JOIN) if ruled_out else []}
 
 
-def read_collins(path: Path, data: bytes, labels: list[str] | None) -> Statements:
+def read_collins(
+    path: Path, data: bytes, labels: list[str] | None, mode: Mode | None = None
+) -> Statements:
     """``{item: [records]}``, the shape in which CIFAR-10S was released: without annotators."""
     places: list[str] = []
     items: list[str] = []
@@ -66,7 +83,8 @@ def read_collins(path: Path, data: bytes, labels: list[str] | None) -> Statement
         raise FileError(path, "holds no answers")
     labels = labels or seen(payloads)
     answers = [
-        _read(path, place, payload, labels) for place, payload in zip(places, payloads, strict=True)
+        _read(path, place, payload, labels, mode or Classic())
+        for place, payload in zip(places, payloads, strict=True)
     ]
     images, item = coded(pl.Series(items))
     index = Index(names(images), names([]), names(labels))
@@ -96,9 +114,9 @@ def _record(path: Path, place: str, record: Any) -> Payload:
     return c22.from_record(record)
 
 
-def _read(path: Path, place: str, payload: Payload, labels: Sequence[str]) -> Answer:
+def _read(path: Path, place: str, payload: Payload, labels: Sequence[str], mode: Mode) -> Answer:
     try:
-        return Classic().read(payload, labels)
+        return mode.read(payload, labels)
     except ResponseError as error:
         raise FileError(
             path, f"item {place}: {error.reason}", column=error.field, value=short(error.value)

@@ -49,7 +49,10 @@ def _execute(path: Path) -> None:
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses look their module up by name
     code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
-    exec(code, module.__dict__)
+    try:
+        exec(code, module.__dict__)
+    except SystemExit as error:
+        raise SoftlabelError(f"{path}: ends the program (SystemExit {error.code})") from None
 
 
 def _check_new(path: Path, before: Mapping[str, Mapping[str, Any]], check: Check) -> None:

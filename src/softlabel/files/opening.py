@@ -28,7 +28,7 @@ def kind_of(path: Path, kinds: tuple[str, ...]) -> str:
 
 
 def content(path: Path) -> bytes:
-    """All bytes, unpacked if the name ends in ``.gz``; a file without any is an error."""
+    """All bytes, unpacked if the name ends in ``.gz``."""
     try:
         data = path.read_bytes()
         if path.suffix.lower() == ".gz":
@@ -43,14 +43,14 @@ def content(path: Path) -> bytes:
         raise FileError(path, f"is not sound gzip data ({error})") from None
     except OSError as error:
         raise FileError(path, f"cannot be read: {error.strerror}") from None
-    if not data or data.isspace():
-        raise FileError(path, "is empty")
     return data
 
 
 def text(path: Path) -> bytes:
     """The content of a text file: UTF-8 for certain, without the byte order mark."""
     data = content(path)
+    if not data.removeprefix(BOM).strip():
+        raise FileError(path, "is empty")
     for magic, guess in MAGIC.items():
         if data.startswith(magic):
             raise FileError(path, f"is not UTF-8 text: {guess}", line=1)

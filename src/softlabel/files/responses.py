@@ -10,13 +10,14 @@ import numpy as np
 import polars as pl
 
 from softlabel import registry
-from softlabel.elicit import Answer
+from softlabel.elicit import Answer, Hard, Mode
 from softlabel.errors import FileError, ResponseError, UnknownName
 from softlabel.files import jsontext
+from softlabel.files.classic import with_repairs
 from softlabel.files.codes import coded
 from softlabel.files.sheet import short
 from softlabel.reading import stack
-from softlabel.tables import ANONYMOUS, Index, Ints, Statements, names
+from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Statements, names
 
 SCHEMA = "softlabel.response/1"
 KINDS = ("target", "repeat")
@@ -26,18 +27,24 @@ Line = tuple[int, dict[str, Any]]
 
 
 def read_responses(
-    path: Path, data: bytes, labels: list[str] | None
-) -> tuple[Statements, Callable[[int], int]]:
-    """The statements, and the line of each."""
+    path: Path, data: bytes, labels: list[str] | None, mode: Mode | None = None
+) -> tuple[Statements | Annotations, Callable[[int], int]]:
+    """The statements, and the line of each; votes, if all that was asked for were votes.
+
+    ``mode`` reads the answers given through the mode of its name, instead of that mode's defaults.
+    """
     rows = list(jsontext.lines(path, data))
     for row in rows:
         _check_envelope(path, row)
     labels = _labels(path, rows, labels)
-    answers = [_answer(path, row, labels) for row in rows]
+    answers = [_answer(path, row, labels, mode) for row in rows]
     items, item = coded(pl.Series([_name(path, row, "item") for row in rows]))
     people, annotator = _people(path, rows)
     index = Index(names(items), names(people), names(labels))
     numbers = [line for line, _ in rows]
+    if {row[1]["presentation"]["mode"] for row in rows} == {Hard.name}:
+        votes = np.array([answer.named[0] for answer in answers])
+        return Annotations(index, item, annotator, label=votes), numbers.__getitem__
     return stack(index, item, annotator, answers), numbers.__getitem__
 
 
@@ -100,11 +107,12 @@ def _people(path: Path, rows: list[Line]) -> tuple[list[str], Ints]:
     return coded(pl.Series([_name(path, row, "annotator") for row in rows]))
 
 
-def _answer(path: Path, row: Line, labels: Sequence[str]) -> Answer:
+def _answer(path: Path, row: Line, labels: Sequence[str], given: Mode | None) -> Answer:
     line, response = row
     shown = response["presentation"]
+    name = str(shown.get("mode"))
     try:
-        mode = registry.get("mode", str(shown.get("mode")))()
+        mode = given if given is not None and given.name == name else registry.get("mode", name)()
     except UnknownName as error:
         raise FileError(path, str(error), line=line, column="presentation.mode") from None
     version = shown.get("mode_version")
@@ -116,4 +124,4 @@ def _answer(path: Path, row: Line, labels: Sequence[str]) -> Answer:
     except ResponseError as error:
         column = "answer" if error.field == "answer" else f"answer.{error.field}"
         raise _wrong(path, row, column, error.value, error.reason) from None
-    return answer
+    return with_repairs(answer, response.get("repairs", ()))

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from softlabel.elicit import Mode
 from softlabel.errors import DataError, FileError
 from softlabel.files import jsontext
 from softlabel.files.classic import read_classic, read_collins
@@ -66,27 +67,28 @@ class Source:
         )
 
 
-def read(path: str | Path, labels: Sequence[str] | None = None) -> Source:
+def read(path: str | Path, labels: Sequence[str] | None = None, mode: Mode | None = None) -> Source:
     """Hard votes, soft votes or statements; the module docstrings say which shapes there are.
 
     ``labels`` is the full list of classes: anything outside it is an error.  Without it the
-    classes are those the file declares or those that occur.
+    classes are those the file declares or those that occur.  ``mode`` reads the answers that were
+    given through it, with its repairs for instance, instead of the mode's defaults.
     """
     path = Path(path)
     kind = kind_of(path, KINDS).removesuffix(".gz")
     wanted = None if labels is None else list(labels)
     if kind == "json":
-        return Source(str(path), read_collins(path, text(path), wanted))
+        return Source(str(path), read_collins(path, text(path), wanted, mode))
     if kind == "jsonl":
         data = text(path)
         _, first = next(jsontext.lines(path, data))
         if "schema" in first:
-            said, line_of = read_responses(path, data, wanted)
+            said, line_of = read_responses(path, data, wanted, mode)
             return Source(str(path), said, line_of)
         sheet, shape = read_vote_lines(path, data)
         return Source(str(path), read_votes(sheet, shape, wanted), sheet.line_of)
     sheet = read_csv(path) if kind == "csv" else read_parquet(path)
-    return _of_sheet(sheet, wanted)
+    return _of_sheet(sheet, wanted, mode)
 
 
 def source_of(name: str, said: Said, repeats: Repeats = "first") -> Source:
@@ -102,7 +104,8 @@ def source_of(name: str, said: Said, repeats: Repeats = "first") -> Source:
     return Source(name, replace(said, index=index, item=new[said.item]), repeats=repeats)
 
 
-def _of_sheet(sheet: Sheet, labels: list[str] | None) -> Source:
+def _of_sheet(sheet: Sheet, labels: list[str] | None, mode: Mode | None) -> Source:
     shape = shape_of(sheet.path, sheet.frame.columns)
-    reader = read_classic if shape.kind == "classic" else read_votes
-    return Source(str(sheet.path), reader(sheet, shape, labels), sheet.line_of)
+    if shape.kind == "classic":
+        return Source(str(sheet.path), read_classic(sheet, shape, labels, mode), sheet.line_of)
+    return Source(str(sheet.path), read_votes(sheet, shape, labels), sheet.line_of)
