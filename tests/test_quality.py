@@ -117,6 +117,10 @@ def test_rounding_counts_all_stated_chances():
     assert found.exactly_100 == 0.25
 
 
+def test_a_missing_chance_is_an_error_of_the_paper():
+    assert preset("paper").reasons({"no-number-first": 3}, 0.99) == ("3 errors, at most 2 allowed",)
+
+
 def test_remarks_report_and_do_not_exclude():
     page = said(impossible=())
     table = answers(*[page] * 12)

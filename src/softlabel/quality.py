@@ -16,7 +16,8 @@ from softlabel.elicit.classic import ZERO_IS_100
 from softlabel.errors import UnknownName
 from softlabel.tables import ANONYMOUS, Bools, Floats, Ints, Statements
 
-ERRORS = ("out-of-range", "contradictory", "zero-first")  # those of C22
+# the errors of C22; its third, "no chance for the top class", comes as none or as zero
+ERRORS = ("out-of-range", "contradictory", "zero-first", "no-number-first")
 LONG_RUN = 10  # pages in a row with the same top class: no shuffled batch looks like that
 
 
@@ -24,7 +25,7 @@ LONG_RUN = 10  # pages in a row with the same top class: no shuffled batch looks
 
 
 def flags(said: Statements) -> dict[str, Bools]:
-    """(n,) masks of implausible answers, by name.  The first three are the errors of C22."""
+    """(n,) masks of implausible answers, by name.  The first four are the errors of C22."""
     first, second = _column(said.named, 0, -1), _column(said.named, 1, -1)
     p1, p2 = _column(said.percent, 0, np.nan), _column(said.percent, 1, np.nan)
     given = ~np.isnan(said.percent)
@@ -75,7 +76,7 @@ def rounding(said: Statements) -> Rounding:
 class Rules:
     """When an annotator falls out.  ``None`` switches a rule off.
 
-    An annotator is out with more than ``errors`` errors of all three types together, more than
+    An annotator is out with more than ``errors`` errors of all types together, more than
     ``out_of_range``, ``contradictory`` or ``zero_first`` of one type, or with at least one error
     of the types ``judged`` and an accuracy under ``accuracy``.  Accuracy alone excludes nobody.
     """
@@ -91,19 +92,19 @@ class Rules:
 
     def reasons(self, count: Mapping[str, int], accuracy: float) -> tuple[str, ...]:
         """Why these error counts and this accuracy exclude; empty if they do not."""
-        total = sum(count[kind] for kind in ERRORS)
+        total = sum(count.get(kind, 0) for kind in ERRORS)
         limits = {
             "errors": (total, self.errors),
-            "out-of-range": (count["out-of-range"], self.out_of_range),
-            "contradictory": (count["contradictory"], self.contradictory),
-            "zero-first": (count["zero-first"], self.zero_first),
+            "out-of-range": (count.get("out-of-range", 0), self.out_of_range),
+            "contradictory": (count.get("contradictory", 0), self.contradictory),
+            "zero-first": (count.get("zero-first", 0), self.zero_first),
         }
         found = [
             f"{n} {kind}, at most {limit} allowed"
             for kind, (n, limit) in limits.items()
             if limit is not None and n > limit
         ]
-        judged = sum(count[kind] for kind in self.judged)
+        judged = sum(count.get(kind, 0) for kind in self.judged)
         if self.accuracy is not None and judged and accuracy < self.accuracy:
             found.append(f"{judged} error(s) and accuracy {accuracy:.2f} under {self.accuracy}")
         return tuple(found)

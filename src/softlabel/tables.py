@@ -34,6 +34,7 @@ Estimand = Literal["distribution", "truth"]
 
 ANONYMOUS = -1  # annotator code of a vote whose author was never released
 NAMES = np.dtypes.StringDType(coerce=False)
+LARGEST_PERCENT = 1e6  # implausible is kept (people typed 2550); beyond this it is no chance
 SIMPLEX_TOLERANCE = 1e-6  # published labels are rounded; anything further off is a mistake
 
 
@@ -224,8 +225,9 @@ class Statements(_Rows):
             _shaped("Statements", f"repairs[{name!r}]", mask, (n,))
         given = ~np.isnan(self.percent)
         broken("Statements", (given & (self.named < 0)).any(axis=1), "a chance without a class")
-        bad = given & ~((self.percent >= 0) & np.isfinite(self.percent))
-        broken("Statements", bad.any(axis=1), "a chance must be 0 or more", self.percent)
+        bad = given & ~((self.percent >= 0) & (self.percent <= LARGEST_PERCENT))
+        rule = f"a chance must be from 0 to {LARGEST_PERCENT:g}"
+        broken("Statements", bad.any(axis=1), rule, self.percent)
 
     @cached_property
     def stated(self) -> Floats:
@@ -348,9 +350,9 @@ class SoftLabels:
             "estimand": np.array(self.estimand),
             "made_by": np.array(self.made_by),
         }
-        taken = sorted(set(arrays) & set(self.index.labels.tolist()))
-        if taken:
-            raise DataError(f"a class is called {taken[0]!r}, a name that the file itself uses")
+        for label in self.index.labels.tolist():
+            if label in arrays or label.endswith(".npy"):
+                raise DataError(f"a class is called {label!r}, a name that the file itself uses")
         arrays.update(zip(self.index.labels.tolist(), self.probs.T, strict=True))
         # written member by member, because numpy.savez takes names as arguments and some are taken
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as box:

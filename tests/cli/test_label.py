@@ -217,3 +217,75 @@ def test_a_failed_write_leaves_nothing(run, tmp_path, monkeypatch):
     done = run("label", tmp_path / "v.csv", tmp_path / "s.csv")
     assert (done.code, "cannot be written: No space left" in done.err) == (1, True)
     assert [path.name for path in tmp_path.iterdir()] == ["v.csv"]
+
+
+def test_a_folder_is_no_file_whatever_its_name(run, tmp_path):
+    for name in ("votes", "votes.csv"):
+        (tmp_path / name).mkdir()
+        assert "is a folder" in run("label", tmp_path / name, tmp_path / "s.csv").err
+    assert "there is no such file" in run("label", tmp_path / "no", tmp_path / "s.csv").err
+
+
+def test_a_missing_label_is_no_class_unless_it_is_named(run, tmp_path):
+    votes = tmp_path / "v.csv"
+    votes.write_text("item,annotator,label\na,ann,cat\na,bob,NaN\n")
+    done = run("label", votes, tmp_path / "s.csv")
+    assert (done.code, "line 3, column 'label', value 'NaN'" in done.err) == (1, True)
+    assert run("label", votes, tmp_path / "s.csv", "--labels", "cat,NaN").code == 0
+
+
+def test_class_names_may_hold_commas(run, tmp_path):
+    votes = tmp_path / "v.csv"
+    votes.write_text('item,annotator,label\na,ann,"cat, big"\n')
+    done = run("label", votes, tmp_path / "s.csv", "--labels", '"cat, big",dog')
+    assert done.code == 0
+    assert (tmp_path / "s.csv").read_text().startswith('item,"cat, big",dog,count')
+
+
+def test_what_was_shown_first_counts_as_first(run, tmp_path):
+    def line(kind, top):
+        return json.dumps(
+            {
+                "schema": "softlabel.response/1",
+                "item": "i",
+                "annotator": "ann",
+                "labels": ["cat", "deer"],
+                "presentation": {"kind": kind, "mode": "hard", "mode_version": 1},
+                "answer": {"label": top},
+            }
+        )
+
+    path = tmp_path / "r.jsonl"
+    path.write_text(f"{line('repeat', 'cat')}\n{line('target', 'deer')}\n")
+    assert run("label", path, tmp_path / "s.csv", "--repeats", "first").code == 0
+    assert (tmp_path / "s.csv").read_text() == "item,cat,deer,count\ni,0.0,1.0,1\n"
+    done = run("label", path, tmp_path / "s.csv")
+    assert "line 1: 'ann' answered item 'i' on line 2 and again here" in done.err
+
+
+def test_votes_collected_as_responses_are_the_votes(run, tmp_path):
+    """The same three votes in a table and as responses give the same shares."""
+    rows = [("i", "ann", "cat"), ("i", "bob", "cat"), ("i", "cleo", "dog")]
+    table, lines = tmp_path / "v.csv", tmp_path / "v.jsonl"
+    table.write_text("item,annotator,label\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    shown = {"kind": "target", "mode": "hard", "mode_version": 1}
+    lines.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "schema": "softlabel.response/1",
+                    "item": item,
+                    "annotator": who,
+                    "labels": ["cat", "dog"],
+                    "presentation": shown,
+                    "answer": {"label": label},
+                }
+            )
+            + "\n"
+            for item, who, label in rows
+        )
+    )
+    for path in (table, lines):
+        assert run("label", path, path.with_suffix(".out.csv"), "--aggregate", "share").code == 0
+    assert table.with_suffix(".out.csv").read_text() == lines.with_suffix(".out.csv").read_text()
+    assert "holds votes" in run("inspect", lines).err

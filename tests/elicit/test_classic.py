@@ -67,6 +67,8 @@ REFUSED = [
     ("p1", "abc", "must be a number"),
     ("p1", "nan", "must be a number"),
     ("p1", "inf", "must be a number"),
+    ("p1", "-inf", "cannot be negative"),
+    ("p1", "1e308", "must be a number"),
     ("p1", True, "must be a number"),
     ("p1", "1_0", "must be a number"),
     ("p1", -5, "cannot be negative"),

@@ -15,6 +15,12 @@ def test_a_vote_is_one_class_with_certainty():
     assert read.possible.all()
 
 
+def test_a_class_may_be_a_number():
+    assert Hard().read({"label": 2}, ["1", "2"]).named == (1,)
+    with pytest.raises(ResponseError):
+        Hard().read({"label": True}, ["1", "True"])
+
+
 @pytest.mark.parametrize("payload", [{}, {"label": ""}, {"label": "c"}, {"labl": "a"}, None])
 def test_anything_else_is_refused(payload):
     with pytest.raises(ResponseError):

@@ -40,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error), error)
     except OSError as error:
         return _fail(f"{error.filename or 'a file'}: {error.strerror or error}", error)
+    except MemoryError as error:
+        return _fail("there is not enough memory for this; fewer classes or items would do", error)
     except Exception as error:  # noqa: BLE001  the one place where everything ends
         from softlabel.files.loading import their_mistake
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from softlabel.cli.shared import app, download_bars, show_facts
+from softlabel.errors import SoftlabelError
 
 data = typer.Typer(
     help="Published data sets: which there are, and where.",
@@ -47,8 +48,16 @@ def fetch(name: Name) -> None:
 
 
 @data.command()
-def where(name: Name) -> None:
+def where(
+    name: Name,
+    check: Annotated[
+        bool, typer.Option("--check", help="Also compare the files with their known checksums.")
+    ] = False,
+) -> None:
     """Say where the files of a data set are on this machine."""
     from softlabel import datasets
 
+    wrong = datasets.verify(name) if check else []
+    if wrong:
+        raise SoftlabelError("; ".join(wrong))
     show_facts({file: str(path or "not here") for file, path in datasets.where(name).items()})

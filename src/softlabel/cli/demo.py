@@ -15,7 +15,7 @@ def demo(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder to write to; made if need be.")
     ] = Path("softlabel-demo"),
-    seed: Annotated[int, typer.Option(help="Another seed is another study.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed is another study.")] = 0,
 ) -> None:
     """Make a study with simulated people, label it, and write a page about it."""
     from softlabel import demo as study

@@ -38,7 +38,7 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     sample: Annotated[
         int | None, typer.Option(min=1, metavar="M", help="Use M annotators per item, by chance.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of --sample.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of --sample.")] = 0,
     mode: Mode = None,
     load: Load = None,
 ) -> None:

@@ -5,6 +5,7 @@ Imports of numpy, polars and scipy wait inside the functions, so that ``--help``
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -150,7 +151,7 @@ def split(labels: str | None) -> list[str] | None:
     """``a,b,c`` to a list of classes, each there once."""
     if labels is None:
         return None
-    names = [name.strip() for name in labels.split(",")]
+    names = [name.strip() for name in next(csv.reader([labels]), [""])]  # quotes hold commas
     for name in names:
         if not name or names.count(name) > 1:
             fault = f"names {name!r} twice" if name else "holds an empty name"

@@ -78,8 +78,10 @@ def _missing(info: Info, filename: str) -> str:
     text = f"{info.name}: {filename} is not in {places}.\n"
     if any(file.url for file in info.files if file.name == filename):
         return text + f"Get it with: softlabel data fetch {info.name}"
+    files = [file.name for file in info.files if not file.url and find(info, file.name) is None]
+    wanted = " and ".join(files or [filename])
     return (
-        f"{text}It must be got by hand. {info.by_hand.rstrip()}\nPut {filename} into such a folder."
+        f"{text}It must be got by hand. {info.by_hand.rstrip()}\nPut {wanted} into such a folder."
     )
 
 

@@ -19,10 +19,12 @@ from softlabel.demo.findings import RICH, find
 from softlabel.demo.page import render
 from softlabel.demo.study import Study, collect
 from softlabel.elicit import Classic
+from softlabel.errors import SoftlabelError
 from softlabel.report import png
 from softlabel.tables import SoftLabels
 
 Progress = Callable[[str, int, int], None]
+TRUTH = "truth.npz"
 STEPS = ("asking people", "making labels", "writing the page", "writing the data")
 
 
@@ -46,12 +48,14 @@ def run(out: Path, seed: int = 0, progress: Progress | None = None) -> DemoResul
         if progress is not None:
             progress(STEPS[min(number, len(STEPS) - 1)], number, len(STEPS))
 
+    out = Path(out)
+    if out.exists() and not (out / TRUTH).is_file() and any(out.iterdir()):
+        raise SoftlabelError(f"{out}: holds other files; name a new folder, or one of an old demo")
     step(0)
     study = collect(seed)
     step(1)
     found = find(seed, study)
     step(2)
-    out = Path(out)
     (out / "images").mkdir(parents=True, exist_ok=True)
     page = out / "index.html"
     page.write_text(render(found), encoding="utf-8", newline="\n")
@@ -73,7 +77,7 @@ def _write_data(out: Path, study: Study, labels: SoftLabels) -> None:
     (out / "answers.jsonl").write_text(_answers(study), encoding="utf-8", newline="\n")
     labels.save(out / "labels.npz")
     one = np.ones(len(study.truth), dtype=np.int64)  # "how many people" has no meaning for a truth
-    SoftLabels(index, study.truth, one, made_by="known by construction").save(out / "truth.npz")
+    SoftLabels(index, study.truth, one, made_by="known by construction").save(out / TRUTH)
     votes = zip(study.votes.item, study.votes.annotator, study.votes.named[:, 0], strict=True)
     rows = [[index.items[i], index.annotators[a], index.labels[c]] for i, a, c in votes]
     _write_csv(out / "votes.csv", ["item", "annotator", "label"], rows)

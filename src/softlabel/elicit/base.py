@@ -52,8 +52,9 @@ class Mode(Protocol):
 
 def read_class(field: str, value: Any, codes: Mapping[str, int]) -> int:
     """The code of a class, or ``ResponseError`` with the nearest spelling."""
-    if isinstance(value, str) and value in codes:
-        return codes[value]
+    name = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(name, str) and name in codes:
+        return codes[name]
     hint = nearest(str(value), codes) or f"; classes are {', '.join(codes)}"
     raise ResponseError(field, value, f"no such class{hint}")
 

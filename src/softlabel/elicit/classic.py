@@ -20,7 +20,7 @@ from softlabel.elicit.base import (
     refuse_unknown_keys,
 )
 from softlabel.errors import ResponseError, UnknownName
-from softlabel.tables import Floats
+from softlabel.tables import LARGEST_PERCENT, Floats
 
 P_IS_0 = "p-is-0"  # "8p" -> 80: p stands beside 0 on the keyboard
 ZERO_IS_100 = "zero-is-100"  # a most probable class with chance 0 -> 100: judged a slip
@@ -98,7 +98,7 @@ class Classic:
             number = math.nan if isinstance(value, bool) else float(text)
         except ValueError:
             number = math.nan
-        if not math.isfinite(number) or "_" in text:
+        if not number <= LARGEST_PERCENT or "_" in text:  # so written, NaN is refused too
             raise ResponseError(field, value, "must be a number from 0 to 100")
         if number < 0:
             raise ResponseError(field, value, "a chance cannot be negative; say 0 to 100")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,7 +78,9 @@ def export(source: Source, out: Path, plan: Plan, tell: Tell = lambda step: None
     write_said(said, out)
     names = said.index.labels.tolist()
     if isinstance(said, Annotations) and said.hard and names != natural(_chosen(said)):
-        facts["to read it again"] = f"--labels {','.join(names)}"
+        row = io.StringIO()
+        csv.writer(row, lineterminator="").writerow(names)
+        facts["to read it again"] = f"--labels {shlex.quote(row.getvalue())}"
     return facts
 
 

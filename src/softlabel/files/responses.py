@@ -36,6 +36,8 @@ def read_responses(
     rows = list(jsontext.lines(path, data))
     for row in rows:
         _check_envelope(path, row)
+    # a file may hold answers in any order, but what was shown first counts as first
+    rows.sort(key=lambda row: KINDS.index(row[1]["presentation"]["kind"]))
     labels = _labels(path, rows, labels)
     answers = [_answer(path, row, labels, mode) for row in rows]
     items, item = coded(pl.Series([_name(path, row, "item") for row in rows]))

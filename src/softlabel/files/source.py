@@ -75,6 +75,10 @@ def read(path: str | Path, labels: Sequence[str] | None = None, mode: Mode | Non
     given through it, with its repairs for instance, instead of the mode's defaults.
     """
     path = Path(path)
+    if not path.exists():
+        raise FileError(path, "there is no such file")
+    if path.is_dir():
+        raise FileError(path, "is a folder, not a file")
     kind = kind_of(path, KINDS).removesuffix(".gz")
     wanted = None if labels is None else list(labels)
     if kind == "json":

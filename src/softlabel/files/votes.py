@@ -61,6 +61,9 @@ def _who(sheet: Sheet, shape: Shape, labels: list[str]) -> tuple[Index, Ints, In
 def _hard(sheet: Sheet, labels: list[str] | None) -> tuple[list[str], Ints]:
     votes = sheet.frame[LABEL]
     if labels is None:
+        missing = votes.str.to_lowercase() == "nan"
+        reason = "looks like a missing value; if it is a class, name all classes with --labels"
+        sheet.refuse(missing, reason, LABEL)
         labels = natural(votes.unique().to_list())
     label = codes_among(votes, labels)
     unknown = np.flatnonzero(label < 0)
