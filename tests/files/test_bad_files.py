@@ -105,6 +105,8 @@ TABLES = [
         "gzip",
     ),
     ("a.csv", b"\xef\xbb\xbf", None, None, None, "is empty"),
+    ("a.parquet", b"", None, None, None, "is empty"),
+    ("a.parquet.gz", gzip.compress(b"x", mtime=0), None, None, None, "is not Parquet"),
     ("a.csv", b"\xef\xbb\xbf\n \n", None, None, None, "is empty"),
     ("a.jsonl", b"\xef\xbb\xbf\n", None, None, None, "is empty"),
     ("a.csv.gz", gzip.compress(b"", mtime=0), None, None, None, "is empty"),

@@ -236,6 +236,14 @@ def test_responses(tmp_path, name):
     same_statements(files.read(path, CLASSES[::-1]).said, CLASSES[::-1])
 
 
+def test_parquet_may_be_packed_again(tmp_path):
+    path = tmp_path / "v.parquet.gz"
+    plain = io.BytesIO()
+    pl.DataFrame({"item": ["a"], "annotator": ["w"], "label": ["cat"]}).write_parquet(plain)
+    path.write_bytes(gzip.compress(plain.getvalue(), mtime=0))
+    assert files.read(path).said.index.labels.tolist() == ["cat"]
+
+
 def test_responses_of_the_hard_mode(tmp_path):
     path = tmp_path / "r.jsonl"
     hard = {"kind": "repeat", "mode": "hard", "mode_version": 1}

@@ -43,6 +43,8 @@ def content(path: Path) -> bytes:
         raise FileError(path, f"is not sound gzip data ({error})") from None
     except OSError as error:
         raise FileError(path, f"cannot be read: {error.strerror}") from None
+    if not data:
+        raise FileError(path, "is empty")
     return data
 
 

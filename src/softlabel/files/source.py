@@ -27,7 +27,7 @@ from softlabel.tables import Annotations, Index, Statements
 Said = Statements | Annotations
 Repeats = Literal["first", "mean", "all", "error"]
 
-KINDS = ("csv", "csv.gz", "jsonl", "jsonl.gz", "parquet", "json", "json.gz")
+KINDS = (*("csv", "jsonl", "parquet", "json"), *("csv.gz", "jsonl.gz", "parquet.gz", "json.gz"))
 
 
 @dataclass(frozen=True, eq=False)
