@@ -17,7 +17,7 @@ CLASSIC = b"item,annotator,top,p1,second,p2,impossible\n"
 
 # file name, content, line, column, value, words of the reason
 TABLES = [
-    ("a.xls", HEAD, None, None, None, "must end in .csv, .csv.gz, .jsonl"),
+    ("a.xls", HEAD, None, None, None, "must end in .csv, .jsonl, .parquet"),
     ("a.csv", b"", None, None, None, "is empty"),
     ("a.csv", b" \n\n", None, None, None, "is empty"),
     ("a.csv", HEAD, None, None, None, "has a header but no rows"),
