@@ -224,3 +224,5 @@ def test_the_interval_counts_the_items_it_is_about():
     votes, _ = example_votes(items=40)
     few = votes.take(votes.item < 3)
     assert alpha_score(few, draws=20).n == 3
+    soft = Annotations(few.index, few.item, few.annotator, probs=few.soft())
+    assert alpha_score(soft, "total-variation", draws=20).n == 3

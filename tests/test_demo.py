@@ -7,6 +7,7 @@ import json
 import math
 import xml.etree.ElementTree as ET
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -300,3 +301,13 @@ def test_worth_is_read_off_the_curve_of_votes():
 def test_those_far_below_the_rest_are_marked():
     values = np.array([0.80, 0.82, 0.79, 0.81, 0.80, 0.45])
     assert findings.far_below(values).tolist() == [False] * 5 + [True]
+
+
+def test_the_readme_says_what_the_demo_shows(made):
+    text = (Path(__file__).parent.parent / "README.md").read_text()
+    by_name = {row["label"]: row["tv"] for row in made[1].rows}
+    for name in ("rich: clamp → mean", "votes: hard → share"):
+        value, low, high = (
+            100 * n for n in (by_name[name].value, by_name[name].low, by_name[name].high)
+        )
+        assert f"{value:.1f} % [{low:.1f}, {high:.1f}]" in text

@@ -91,13 +91,14 @@ def resampled(
 ) -> Score:
     """Any statistic of a table of annotations, resampling whole items or whole annotators.
 
-    A unit drawn twice enters as two units of different names.
+    A unit drawn twice enters as two units of different names; one without answers is not drawn.
     """
     check_choice("unit to resample", over, get_args(Unit))
-    owner = said.item if over == "items" else said.annotator
-    n = len(said.index.items if over == "items" else said.index.annotators)
     if over == "annotators" and said.anonymous:
         raise DataError("annotators cannot be resampled: some answers are anonymous")
+    # units without answers are none: they would only be counted
+    owner = np.unique(said.item if over == "items" else said.annotator, return_inverse=True)[1]
+    n = int(owner.max(initial=-1)) + 1
     order = np.argsort(owner, kind="stable")
     size = np.bincount(owner, minlength=n)
     start = np.cumsum(size) - size

@@ -241,7 +241,7 @@ def raw(folder, *lines):
 def test_rows_of_a_raw_file(own_folder):
     debriefing = line(trial_type="survey-text", task="", response='"my id is 123"', label="")
     path = raw(own_folder, line(), debriefing, line(task="rerun_spec_conf", trial_index="31"))
-    first, again = _c22raw.rows(path)
+    first, again = _c22raw.rows(path, Classic())
     assert (first.image, first.gold, first.is_repeat) == (12, 4, False)
     assert (first.answer.named, first.answer.percent) == ((4,), (60.0,))
     assert (again.is_repeat, again.trial) == (True, 31)

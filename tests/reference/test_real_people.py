@@ -1,29 +1,76 @@
-"""What the demo page says of real people, measured on the published answers."""
+"""What our pages say of real people, measured on the published answers."""
 
 from __future__ import annotations
 
-import numpy as np
+import re
+from pathlib import Path
 
-from softlabel import datasets, metrics
+import numpy as np
+import pytest
+
+from softlabel import datasets, intervals, metrics
 from softlabel.aggregate import Mean, Share
 from softlabel.agree import cards, repeat_distance
 from softlabel.construct import Clamp, Hard
 from softlabel.demo.page import REAL
+from softlabel.quality import flags
+
+ROOT = Path(__file__).parent.parent.parent
 
 
-def test_the_figures_on_the_demo_page(data_folder):
-    first = datasets.cifar10s.load().statements
-    everything = datasets.cifar10s.load("all")
-    unique = everything.statements.take(~everything.arrays["duplicate"])
+@pytest.fixture(scope="module")
+def first(data_folder):
+    return datasets.cifar10s.load().statements
+
+
+@pytest.fixture(scope="module")
+def everything(data_folder):
+    return datasets.cifar10s.load("all")
+
+
+@pytest.fixture(scope="module")
+def errors(first):
+    """KL and total variation to CIFAR-10H of rich answers and of first choices, by image."""
     people = Share()(datasets.cifar10h.load("counts").annotations).probs
     people = people[[int(name) for name in first.index.items.tolist()]]
-    rich, hard = (Mean()(construct(first)).probs for construct in (Clamp(), Hard()))
+    found = {}
+    for name, construct in (("rich", Clamp()), ("hard", Hard())):
+        label = Mean()(construct(first)).probs
+        found[f"{name} kl"] = metrics.kl(people, label, floor=1e-3)
+        found[f"{name} tv"] = metrics.total_variation(people, label)
+    return found
+
+
+def test_the_figures_on_the_demo_page(first, everything, errors):
+    unique = everything.statements.take(~everything.arrays["duplicate"])
     found = {
         "agreement": np.mean([card.agreement for card in cards(Clamp()(first))]),
         "change": repeat_distance(Clamp()(unique)).mean(),
-        "rich kl": metrics.kl(people, rich, floor=1e-3).mean(),
-        "hard kl": metrics.kl(people, hard, floor=1e-3).mean(),
-        "rich tv": metrics.total_variation(people, rich).mean(),
-        "hard tv": metrics.total_variation(people, hard).mean(),
+        **{name: values.mean() for name, values in errors.items()},
     }
     assert {name: round(float(value), 2) for name, value in found.items()} == REAL
+
+
+def test_the_result_in_the_readme(errors):
+    text = (ROOT / "README.md").read_text()
+    for name in ("rich kl", "hard kl"):
+        score = intervals.mean(errors[name])
+        assert f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]" in text
+    assert f"{errors['hard tv'].mean():.3f} to {errors['rich tv'].mean():.3f}" in text
+
+
+def test_the_counts_on_the_page_of_quality_rules(everything):
+    page = (ROOT / "docs" / "quality.md").read_text()
+    marked = flags(everything.statements)
+    written = dict(re.findall(r"^\| `([a-z0-9-]+)` \|.*\| (\d+)[^|]*\|$", page, re.MULTILINE))
+    assert {name: int(count) for name, count in written.items()} == {
+        name: int(rows.sum()) for name, rows in marked.items()
+    }
+
+
+def test_how_often_the_largest_class_is_not_the_first(everything):
+    said = everything.statements
+    top = Clamp(mode="reference")(said).soft().argmax(axis=1)
+    moved = int((top != said.named[:, 0]).sum())
+    for page in ("constructions/clamp.md", "design/0001-what-people-said.md"):
+        assert f"in {moved} of " in (ROOT / "docs" / page).read_text().lower()

@@ -40,7 +40,7 @@ def columns(path: Path) -> list[str]:
         return next(csv.reader(text), [])
 
 
-def rows(path: Path, mode: Classic = Classic()) -> Iterator[Row]:  # noqa: B008  (a frozen value)
+def rows(path: Path, mode: Classic) -> Iterator[Row]:
     """The answers; other screens, such as the debriefing with its free text, are passed over."""
     labels = CLASSES.tolist()
     with lines(path) as text:

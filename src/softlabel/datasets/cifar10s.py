@@ -37,7 +37,7 @@ def _check_raw(path: Path) -> str:
     if _c22raw.columns(path) != _c22raw.COLUMNS:
         return f"{path}: has other columns than the release without platform ids"
     found: dict[str, list[Answer]] = {}
-    for row in _c22raw.rows(path):
+    for row in _c22raw.rows(path, Classic()):
         found.setdefault(str(row.image), []).append(row.answer)
     labels = CLASSES.tolist()
     for image, released in released_answers().items():

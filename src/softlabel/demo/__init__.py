@@ -6,8 +6,6 @@ but the core package.
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from softlabel import files
+from softlabel.construct import Hard
 from softlabel.demo.findings import RICH, find
 from softlabel.demo.page import render
 from softlabel.demo.study import Study, collect
-from softlabel.elicit import Classic
 from softlabel.errors import SoftlabelError
 from softlabel.report import png
 from softlabel.tables import SoftLabels
@@ -74,39 +73,11 @@ def _write_data(out: Path, study: Study, labels: SoftLabels) -> None:
     index = study.index
     for name, pixels in zip(index.items.tolist(), study.pictures, strict=True):
         (out / "images" / f"{name}.png").write_bytes(png.encode(pixels))
-    (out / "answers.jsonl").write_text(_answers(study), encoding="utf-8", newline="\n")
+    files.write_said(study.rich, out / "answers.jsonl")
+    files.write_said(Hard()(study.votes), out / "votes.csv")
     labels.save(out / "labels.npz")
     one = np.ones(len(study.truth), dtype=np.int64)  # "how many people" has no meaning for a truth
     SoftLabels(index, study.truth, one, made_by="known by construction").save(out / TRUTH)
-    votes = zip(study.votes.item, study.votes.annotator, study.votes.named[:, 0], strict=True)
-    rows = [[index.items[i], index.annotators[a], index.labels[c]] for i, a, c in votes]
-    _write_csv(out / "votes.csv", ["item", "annotator", "label"], rows)
-    settings = [asdict(person) for person in study.persons]
-    people = zip(index.annotators.tolist(), settings, strict=True)
-    columns = ["annotator", *settings[0]]
-    _write_csv(out / "people.csv", columns, [[name, *kept.values()] for name, kept in people])
-
-
-def _answers(study: Study) -> str:
-    """One JSON object per line, in the order in which each person answered."""
-    mode, index = Classic(), study.index
-    lines = []
-    for response in study.responses:
-        presentation = {"kind": response.kind, "mode": mode.name, "mode_version": mode.version}
-        record = {
-            "schema": "softlabel.response/1",
-            "item": str(index.items[response.item]),
-            "annotator": str(index.annotators[response.annotator]),
-            "labels": index.labels.tolist(),
-            "presentation": presentation,
-            "answer": response.answer,
-        }
-        lines.append(json.dumps(record) + "\n")
-    return "".join(lines)
-
-
-def _write_csv(path: Path, columns: list[str], rows: list[list[Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
+    people = zip(index.annotators.tolist(), study.persons, strict=True)
+    rows = [{"annotator": name, **asdict(person)} for name, person in people]
+    files.write_rows(rows, out / "people.csv")
