@@ -15,12 +15,13 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "softlabel needs Python 3.11 or newer")'
 	@echo "setting up $(VENV) (once, about half a minute)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install -c constraints.txt -e .
+	@$(PIP) install -c constraints.txt -e '.[serve]'
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.core
+$(VENV)/.dev: $(VENV)/.core tools/chromium
 	@$(PIP) install 'pip>=25.1'
 	@$(PIP) install -c constraints.txt --group dev
+	@tools/chromium
 	@touch $@
 
 demo: $(VENV)/.core  ## make pictures, simulated people, soft labels and a report to look at
@@ -44,7 +45,7 @@ bench: $(VENV)/.dev  ## speed, as ratios in one run
 	$(BIN)/python bench/label.py
 
 smoke:  ## the bare package in a fresh environment: installs, says hello, makes its demo
-	rm -rf .smoke && $(PYTHON) -m venv .smoke && .smoke/bin/pip -q install .
+	rm -rf .smoke && $(PYTHON) -m venv .smoke && .smoke/bin/pip -q install '.[serve]'
 	.smoke/bin/softlabel --help > /dev/null && .smoke/bin/softlabel demo .smoke/report && rm -rf .smoke
 
 clean:  ## remove what the commands above made

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from softlabel import demo
-from softlabel.demo import findings, shapes
+from softlabel.demo import findings
+from softlabel.pictures import shapes
 from softlabel.demo import page as words
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
 from softlabel.metrics import entropy

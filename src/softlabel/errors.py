@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -37,6 +38,50 @@ class FileError(DataError):
         if value is not None:
             place.append(f"value {value!r}")
         super().__init__(f"{', '.join(place)}: {reason}")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake in a study folder: where it is, what stands there, what would be right."""
+
+    file: str
+    key: str
+    value: object
+    reason: str
+
+    def __str__(self) -> str:
+        place = [self.file, *([self.key] if self.key else [])]
+        shown = f" = {self.value!r}" if self.value is not None else ""
+        return f"{', '.join(place)}{shown}: {self.reason}"
+
+
+class StudyError(SoftlabelError):
+    """A study folder that cannot be used: every mistake in it, one per line."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class StoreError(SoftlabelError):
+    """The store could not do what was asked, and changed nothing."""
+
+
+class Conflict(StoreError):
+    """An answer that cannot stand beside one that is stored: ``reason`` says which rule."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
+
+
+class MissingExtra(SoftlabelError, ImportError):
+    """A part of the package whose libraries are not installed; the text says what to type."""
+
+    def __init__(self, doing: str, extra: str) -> None:
+        super().__init__(
+            f"{doing} needs more packages than are installed: pip install 'softlabel[{extra}]'"
+        )
 
 
 class ResponseError(SoftlabelError):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from softlabel.errors import DataError
-from softlabel.report import png
+from softlabel.pictures import png
 
 
 def decode(data: bytes) -> np.ndarray:

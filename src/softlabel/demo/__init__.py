@@ -19,7 +19,7 @@ from softlabel.demo.findings import RICH, find
 from softlabel.demo.page import render
 from softlabel.demo.study import Study, collect
 from softlabel.errors import SoftlabelError
-from softlabel.report import png
+from softlabel.pictures import png
 from softlabel.tables import SoftLabels
 
 Progress = Callable[[str, int, int], None]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from softlabel.demo import shapes
+from softlabel.pictures import png, shapes
 from softlabel.demo.findings import RICH, VOTES, Findings, Pooled
 from softlabel.metrics import entropy
-from softlabel.report import png, svg
+from softlabel.report import svg
 from softlabel.report.axes import Frame
 from softlabel.report.markup import Html, el
 from softlabel.report.page import picture

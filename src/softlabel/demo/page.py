@@ -9,7 +9,8 @@ import numpy as np
 
 from softlabel import __version__
 from softlabel.cost import Cost
-from softlabel.demo import charts, shapes
+from softlabel.demo import charts
+from softlabel.pictures import shapes
 from softlabel.demo.findings import KL_FLOOR, REDRAWS, RICH, VOTES, Findings
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
 from softlabel.metrics import entropy, total_variation

@@ -9,7 +9,7 @@ import numpy as np
 from softlabel import sampling, simulate
 from softlabel.aggregate import Aggregate, LogPool, Majority, Mean, Share, Softmax
 from softlabel.construct import Clamp, Construct, Hard, Select, Smooth, Uniform
-from softlabel.demo import shapes
+from softlabel.pictures import shapes
 from softlabel.elicit import Classic
 from softlabel.elicit import Hard as Vote
 from softlabel.tables import Bools, Floats, Index, Statements, names
