@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -42,3 +51,83 @@ def birds() -> Index:
 def cifar() -> Index:
     """One image, one person, the ten classes of CIFAR-10."""
     return Index(["405"], ["someone"], CIFAR)
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A real PostgreSQL of this test run's own, stopped and removed at its end."""
+    with warnings.catch_warnings():  # it asks for a runtime folder and then does without
+        warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
+        import pgserver
+    server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
+    # what the tests ask of it is not whether the disk of the test machine works
+    server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
+    yield server
+    server.cleanup()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: Any) -> str:
+    """A fresh and empty PostgreSQL database, which goes with its server."""
+    import psycopg
+
+    name = f"test_{next(_databases)}"
+    with psycopg.connect(postgres_server.get_uri(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return str(postgres_server.get_uri(name))
+
+
+_databases = count()
+
+
+class Served:
+    """A server process of its own: where it listens, and ways to end it."""
+
+    def __init__(self, words: list[str], log: Path) -> None:
+        self.log = log
+        with log.open("a") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "softlabel", "serve", *words],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+        self.url = self._wait()
+
+    def _wait(self, seconds: float = 60) -> str:
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        line = self.process.stdout.readline() if ready else ""
+        found = re.fullmatch(r"softlabel serves \S+ at (http://\S+)/\n", line)
+        if found is None:
+            self.end(signal.SIGKILL)
+            raise AssertionError(f"the server said {line!r} and {self.log.read_text()!r}")
+        return found[1]
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """Send the signal and wait; the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        code = self.process.wait(30)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+
+@pytest.fixture
+def serve_study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Served]]:
+    """Real server processes on free ports: ``serve_study(folder, "--db", url)``.
+
+    The same log file takes what each says on stderr; whatever still runs after the test is ended.
+    """
+    log = tmp_path_factory.mktemp("served") / "log.txt"
+    started: list[Served] = []
+
+    def start(folder: Path, *options: object, port: int = 0) -> Served:
+        words = [str(folder), "--port", str(port), *map(str, options)]
+        started.append(Served(words, log))
+        return started[-1]
+
+    yield start
+    for served in started:
+        served.end(signal.SIGKILL)

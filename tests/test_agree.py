@@ -124,6 +124,24 @@ def test_observed_agreement_of_soft_labels_by_pairs():
         assert found[item] == pytest.approx(np.mean(pairs) if pairs else 1)
 
 
+def test_pairwise_variation_by_pairs():
+    said = example_soft()
+    found = pairwise_variation(said)
+    for item in range(len(said.index.items)):
+        rows = said.soft()[said.item == item]
+        pairs = [abs(a - b).sum() / 2 for a, b in itertools.combinations(rows, 2)]
+        assert found[item] == pytest.approx(np.mean(pairs) if pairs else np.nan, nan_ok=True)
+
+
+def test_pairwise_variation_of_votes_is_the_chance_to_differ():
+    votes = example_votes()
+    hot = Annotations(votes.index, votes.item, votes.annotator, probs=votes.soft())
+    np.testing.assert_allclose(pairwise_variation(votes), pairwise_variation(hot))
+    shared = votes.votes_per_item() > 1
+    expected = 1 - observed_agreement(votes)[shared]
+    np.testing.assert_allclose(pairwise_variation(votes)[shared], expected)
+
+
 def repeated(*rows):
     """(item, top, chance) of one person, in order."""
     index = Index(["i0", "i1"], ["someone"], ["deer", "horse"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
@@ -12,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softlabel import demo
-from softlabel.demo import findings
-from softlabel.pictures import shapes
+from softlabel import crowd, demo
+from softlabel.cli import main
+from softlabel.demo import asking, findings
 from softlabel.demo import page as words
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
 from softlabel.metrics import entropy
+from softlabel.pictures import shapes
 from softlabel.tables import Score, SoftLabels
 
 
@@ -88,16 +90,22 @@ def test_the_page_says_its_main_numbers(document, made):
     assert "seed 0" in document
 
 
+def lasting(out: Path) -> list[Path]:
+    """The files of a demo, but for the database and its export: these hold times and ids."""
+    names = sorted(path.relative_to(out) for path in out.rglob("*") if path.is_file())
+    changing = (Path("study/.softlabel"), Path("study/responses.jsonl"))
+    return [name for name in names if not any(name.is_relative_to(one) for one in changing)]
+
+
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(made, tmp_path):
-    out, result, _ = made
-    again = demo.run(tmp_path / "again")
-    assert again.path.read_bytes() == result.path.read_bytes()
-    files = sorted(path.relative_to(out) for path in out.rglob("*") if path.is_file())
-    assert len(files) == 6 + ITEMS
-    for name in files:
+    out = made[0]
+    demo.run(tmp_path / "again")
+    assert len(lasting(out)) == 6 + 2 + ITEMS
+    assert lasting(tmp_path / "again") == lasting(out)
+    for name in lasting(out):
         assert (tmp_path / "again" / name).read_bytes() == (out / name).read_bytes(), name
-    other = demo.run(tmp_path / "other", seed=1)
-    assert other.path.read_bytes() != result.path.read_bytes()
+    assert not np.array_equal(asking.draw(1).truth, asking.draw(0).truth)
+    assert crowd.crowd(PEOPLE, 1) != crowd.crowd(PEOPLE, 0)
 
 
 def test_progress_is_told_step_by_step(made):
@@ -208,10 +216,34 @@ def test_answers_are_in_the_exchange_format(made):
     assert kinds["repeat"] == PEOPLE * REPEATS
 
 
+def test_the_answers_came_through_a_served_study(made, document):
+    """Everybody answered their share, under a pseudonym; the export makes the same labels."""
+    out = made[0]
+    rows = [json.loads(line) for line in (out / "study/responses.jsonl").read_text().splitlines()]
+    each = Counter(row["annotator"] for row in rows)
+    assert len(each) == PEOPLE
+    assert set(each.values()) == {ITEMS * PER_ITEM // PEOPLE + REPEATS}
+    assert all(re.fullmatch("[0-9a-f]{16}", name) for name in each)
+    assert {row["presentation"]["mode"] for row in rows} == {"classic"}
+    exported = label("study/responses.jsonl", out)
+    ours = SoftLabels.load(out / "labels.npz")
+    order = [exported.index.items.tolist().index(name) for name in ours.index.items.tolist()]
+    np.testing.assert_allclose(exported.probs[order], ours.probs, atol=1e-12)
+    assert "had each acknowledged once it was on the disk" in " ".join(document.split())
+
+
+def label(source: str, out: Path) -> SoftLabels:
+    """What ``softlabel label`` makes of a file of the demo, as the page says to call it."""
+    made = out.parent / "made.npz"
+    steps = ["--construct", "clamp", "--aggregate", "mean", "--repeats", "first"]
+    assert main(["label", str(out / source), str(made), *steps]) == 0
+    return SoftLabels.load(made)
+
+
 def test_pictures_and_people_lie_beside_the_page(made):
     out = made[0]
     items = SoftLabels.load(out / "truth.npz").index.items.tolist()
-    assert sorted(path.stem for path in (out / "images").iterdir()) == items
+    assert sorted(path.stem for path in (out / "study" / "images").iterdir()) == items
     with (out / "people.csv").open() as file:
         people = list(csv.DictReader(file))
     assert len(people) == PEOPLE

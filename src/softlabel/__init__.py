@@ -21,17 +21,23 @@ if TYPE_CHECKING:
         registry,
         sampling,
         simulate,
+        study,
         tables,
         testing,
     )
     from softlabel.errors import DataError, FileError, ResponseError, SoftlabelError, UnknownName
+    from softlabel.study import Study
     from softlabel.tables import Annotations, Index, Predictions, Score, SoftLabels, Statements
 
 __version__ = "0.1.0"
 
 TABLES = ["Annotations", "Index", "Predictions", "Score", "SoftLabels", "Statements"]
 ERRORS = ["DataError", "FileError", "ResponseError", "SoftlabelError", "UnknownName"]
-HOMES = dict.fromkeys(TABLES, "softlabel.tables") | dict.fromkeys(ERRORS, "softlabel.errors")
+HOMES = {
+    **dict.fromkeys(TABLES, "softlabel.tables"),
+    **dict.fromkeys(ERRORS, "softlabel.errors"),
+    "Study": "softlabel.study",
+}
 
 __all__ = [
     "Annotations",
@@ -44,6 +50,7 @@ __all__ = [
     "SoftLabels",
     "SoftlabelError",
     "Statements",
+    "Study",
     "UnknownName",
     "aggregate",
     "agree",
@@ -61,6 +68,7 @@ __all__ = [
     "registry",
     "sampling",
     "simulate",
+    "study",
     "tables",
     "testing",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from softlabel.errors import DataError
 from softlabel.intervals import Unit, bootstrap, resampled
@@ -28,6 +28,20 @@ def observed_agreement(said: Annotations) -> Floats:
     pairs = count * (count - 1)
     agreement = ((total**2).sum(axis=1) - own) / np.maximum(pairs, 1)
     return np.where(count > 1, agreement, np.where(count == 1, 1.0, np.nan))
+
+
+def pairwise_variation(said: Annotations) -> Floats:
+    """(m,) mean total variation between the labels of two people; NaN below two answers.
+
+    Between hard votes it is the chance that two of them differ.
+    """
+    count = said.votes_per_item()
+    pairs = np.maximum(count * (count - 1), 1)
+    if said.hard:
+        apart = 1 - observed_agreement(said)
+    else:
+        apart = _variations(said.soft(), said.item, len(count)) / pairs
+    return np.where(count > 1, apart, np.nan)
 
 
 def alpha(said: Annotations, distance: Distance = "brier") -> float:
@@ -86,7 +100,7 @@ def _jackknife(said: Annotations, distance: Distance, groups: int = 200) -> Scor
         return Score(value, float("nan"), float("nan"), people)
     left_out = np.array([alpha(said.take(code % n != g), distance) for g in range(n)])
     error = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
-    half = float(stats.t.ppf(0.975, n - 1) * error)
+    half = float(stdtrit(n - 1, 0.975) * error)
     return Score(value, value - half, value + half, people)
 
 

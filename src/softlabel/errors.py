@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from reprlib import Repr
 
 
 class SoftlabelError(Exception):
@@ -84,12 +85,18 @@ class MissingExtra(SoftlabelError, ImportError):
         )
 
 
+# a browser may send anything: megabytes, or lists in lists that repr() would be lost in
+_BRIEF = Repr()
+_BRIEF.maxlist = _BRIEF.maxdict = 12
+_BRIEF.maxstring = _BRIEF.maxother = 80
+
+
 class ResponseError(SoftlabelError):
     """An answer that cannot be read: which field, and why."""
 
     def __init__(self, field: str, value: object, reason: str) -> None:
         self.field, self.value, self.reason = field, value, reason
-        super().__init__(f"{field} = {value!r}: {reason}")
+        super().__init__(f"{field} = {_BRIEF.repr(value)}: {reason}")
 
 
 class UnknownName(SoftlabelError):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from softlabel.errors import DataError
 from softlabel.parameters import check_choice
@@ -136,7 +136,8 @@ def over_seeds(values: Floats, level: float = 0.95) -> Score:
     if len(values) < 2:
         raise DataError(f"an interval over seeds needs at least 2 runs, got {len(values)}")
     centre = float(values.mean())
-    half = float(stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values))
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    half = float(stdtrit(len(values) - 1, (1 + level) / 2) * error)
     return Score(centre, centre - half, centre + half, len(values), values)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from softlabel.errors import SoftlabelError, UnknownName
@@ -13,7 +14,7 @@ SMALLEST = 1e-12  # for parameters that must be above zero
 def check(strategy: Any, **ranges: tuple[float, float]) -> None:
     """Refuse a choice that does not exist and a number outside its range, by name and value."""
     kind = type(strategy)
-    for name, choices in _choices(kind).items():
+    for name, choices in _choices(kind).items():  # type: ignore[arg-type]  # classes are hashable
         check_choice(f"{name} of {kind.__name__}", getattr(strategy, name), choices)
     for name, (low, high) in ranges.items():
         value = getattr(strategy, name)
@@ -27,6 +28,7 @@ def check_choice(what: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise UnknownName(what, str(value), [str(choice) for choice in choices])
 
 
+@cache
 def _choices(kind: type) -> dict[str, tuple[Any, ...]]:
     hints = get_type_hints(kind)
     return {

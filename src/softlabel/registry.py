@@ -94,7 +94,7 @@ def _type_of(family: str, name: str, key: str) -> Any:
 
 
 def describe(strategy: Any) -> str:
-    """The text that ``parse`` turns back into this strategy: ``clamp:top=2,spread=0.1``."""
+    """The text that ``parse`` turns back into this strategy: ``clamp:top=all,spread=0.1``."""
     shown = [f"{field.name}={getattr(strategy, field.name)}" for field in fields(strategy)]
     return f"{strategy.name}:{','.join(shown)}" if shown else str(strategy.name)
 
@@ -107,8 +107,8 @@ def _read(kind: Any, text: str, where: str) -> Any:
             raise UnknownName(f"choice for {where}", text, by_text)
         return by_text[text]
     readers: dict[Any, Callable[[str], Any]] = {
-        bool: {"true": True, "false": False}.__getitem__,
-        NoneType: {"none": None}.__getitem__,
+        bool: lambda text: {"true": True, "false": False}[text.lower()],  # as describe writes them
+        NoneType: lambda text: {"none": None}[text.lower()],
         int: int,
         float: float,
         str: str,

@@ -129,6 +129,14 @@ def belief(person: Person, opinion: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(softmax(person.sharpness * (opinion + fresh)))
 
 
+def look(person: Person, opinion: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
+    """(k,) what a person answers by when an item comes up, and whether they did not look at it:
+    then it is any distribution."""
+    if rng.random() < person.carelessness:
+        return rng.dirichlet(np.ones(len(opinion))), True
+    return belief(person, opinion, rng), False
+
+
 def answers(
     truth: Floats,
     persons: Sequence[Person],
@@ -154,9 +162,7 @@ def answers(
     showings = plan(items, len(persons), rng) if showings is None else showings
     responses = []
     for item, who, kind in showings:
-        person = persons[who]
-        careless = bool(rng.random() < person.carelessness)
-        believed = rng.dirichlet(np.ones(k)) if careless else belief(person, held[who, item], rng)
+        believed, careless = look(persons[who], held[who, item], rng)
         answer = mode.simulate(believed, labels, rng)
         responses.append(Response(item, who, kind, answer, careless))
     return responses

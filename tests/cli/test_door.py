@@ -66,7 +66,7 @@ def test_list_names_everything_with_its_defaults(run, family):
             assert getattr(kind, "paper", "") in out
             for parameter, (_, default) in registry.parameters(kind).items():
                 assert f"{parameter}={default}" in out
-    assert ("clamp:top=2,spread=0.1,mode=strict" in out) == (family in ("construct", None))
+    assert ("clamp:top=all,spread=0.1,mode=strict" in out) == (family in ("construct", None))
 
 
 def test_list_of_a_family_that_does_not_exist(run):

@@ -83,6 +83,19 @@ def test_classes_that_a_table_of_votes_forgets_are_told(run, tmp_path):
     assert pl.read_csv(tmp_path / "1.csv").columns == ["item", "dog", "cow", "cat", "ant", "count"]
 
 
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_classes_that_answers_never_mention_are_told(run, tmp_path, kind):
+    (tmp_path / "in.csv").write_text(CLASSIC)
+    options = ("--labels", "d,c,b,a,z")
+    done = run("export", tmp_path / "in.csv", tmp_path / f"out.{kind}", *options)
+    assert done.facts["to read it again"].strip() == "--labels d,c,b,a,z"
+    done = run("export", tmp_path / "in.csv", tmp_path / "out.jsonl", *options)
+    assert "to read it again" not in done.facts, "each line names all classes"
+    run("label", tmp_path / "out.jsonl", tmp_path / "1.csv")
+    run("label", tmp_path / f"out.{kind}", tmp_path / "2.csv", *options)
+    assert (tmp_path / "1.csv").read_text() == (tmp_path / "2.csv").read_text()
+
+
 def test_repeats_are_an_error_unless_told(run, tmp_path):
     (tmp_path / "in.csv").write_text("item,annotator,label\ni,w,x\ni,w,y\n")
     assert run("export", tmp_path / "in.csv", tmp_path / "out.csv").code == 1

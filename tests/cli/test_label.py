@@ -84,7 +84,7 @@ def test_the_table_on_stdout(run, tmp_path):
         "repeats dropped": "0",
         "contradictory answers": "1",
         "repaired answers": "p-is-0 1",
-        "construction": "clamp:top=2,spread=0.1,mode=strict",
+        "construction": "clamp:top=all,spread=0.1,mode=strict",
         "pool": "mean",
         "mean entropy": f"{mean:.4f} nats",
     }
@@ -289,3 +289,52 @@ def test_votes_collected_as_responses_are_the_votes(run, tmp_path):
         assert run("label", path, path.with_suffix(".out.csv"), "--aggregate", "share").code == 0
     assert table.with_suffix(".out.csv").read_text() == lines.with_suffix(".out.csv").read_text()
     assert "holds votes" in run("inspect", lines).err
+
+
+def response(item, kind="target", answer=None, **more):
+    return {
+        "schema": "softlabel.response/1",
+        "response_uuid": f"{item}-{kind}",
+        "item": item,
+        "annotator": "ann",
+        "labels": ["cat", "dog", "fish"],
+        "supersedes": None,
+        "presentation": {"kind": kind, "mode": "quick", "mode_version": 1},
+        "answer": answer or {"top": "cat", "certainty": 3, "alternatives": ["dog"]},
+        "skip": None,
+    } | more
+
+
+@pytest.mark.parametrize("command", ["label", "export", "inspect", "agree"])
+def test_what_is_left_out_of_a_study_is_told(run, tmp_path, command):
+    path = tmp_path / "r.jsonl"
+    rows = [
+        response("t", "training"),
+        response("g", "gold"),
+        response("i"),
+        response("i", annotator="bob", response_uuid="other"),
+        response("j", answer=None) | {"answer": None, "skip": "cannot_judge"},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run(command, path, *([tmp_path / "s.jsonl"] if command in ("label", "export") else []))
+    assert (done.code, done.err) == (0, "")
+    told = next(line for line in done.out.splitlines() if line.startswith("left out"))
+    assert told.split("  ")[-1].strip() == "1 practice, 1 checks, 1 skipped"
+
+
+def test_nothing_is_told_where_nothing_is_left_out(run, tmp_path):
+    (tmp_path / "r.jsonl").write_text(json.dumps(response("i")))
+    assert "left out" not in run("label", tmp_path / "r.jsonl", tmp_path / "s.csv").facts
+
+
+def test_a_third_class_is_not_dropped(run, tmp_path):
+    said = {"top": "cat", "certainty": 2, "alternatives": ["dog", "fish"], "rest": "ruled_out"}
+    (tmp_path / "r.jsonl").write_text(json.dumps(response("i", answer=said)))
+    assert run("label", tmp_path / "r.jsonl", tmp_path / "s.csv").code == 0
+    label = labels_in(tmp_path / "s.csv")["i"]
+    assert label == pytest.approx({"cat": 0.6, "dog": 0.8 / 3, "fish": 0.4 / 3, "count": 1})
+    done = run("export", tmp_path / "r.jsonl", tmp_path / "s.json")
+    assert (done.code, "the classic form asks for two" in done.err) == (1, True)
+    assert run("export", tmp_path / "r.jsonl", tmp_path / "v.csv", "--construct", "clamp").code == 0
+    assert run("label", tmp_path / "v.csv", tmp_path / "again.csv").code == 0
+    assert (tmp_path / "again.csv").read_text() == (tmp_path / "s.csv").read_text()

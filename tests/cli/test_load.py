@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from softlabel import registry
@@ -60,6 +62,35 @@ def always_nan(true, predicted):
 always_nan.better, always_nan.proper = "lower", False
 registry.register("metric", always_nan)
 """
+MODE = """
+from dataclasses import dataclass
+from typing import ClassVar
+import numpy as np
+from softlabel import registry
+from softlabel.elicit import Answer, Field
+from softlabel.errors import ResponseError
+
+@dataclass(frozen=True)
+class Thumb:
+    \"\"\"Up means the first class, and nothing else is asked.\"\"\"
+    name: ClassVar[str] = "thumb"
+    paper: ClassVar[str] = "nobody 2021"
+    version: ClassVar[int] = 1
+    fields: ClassVar[tuple[Field, ...]] = (Field("up", "choice", True, "Which?"),)
+
+    def rules(self):
+        return {}
+
+    def read(self, payload, labels):
+        if not isinstance(payload, dict) or list(payload) != ["up"] or payload["up"] not in labels:
+            raise ResponseError("up", payload, "must be a class")
+        return Answer((labels.index(payload["up"]),), (100.0,), np.ones(len(labels), bool))
+
+    def simulate(self, belief, labels, rng):
+        return {"up": labels[int(belief.argmax())]}
+
+registry.register("mode", Thumb)
+"""
 VOTES = "item,annotator,label\na,w1,x\na,w2,x\na,w3,y\n"
 
 
@@ -86,12 +117,33 @@ def test_a_loaded_strategy_is_listed(run, tmp_path):
     assert "\n      ".join([*shown, "nobody 2020\n"]) in out
 
 
+def test_a_mode_of_ones_own_reads_the_answers_given_through_it(run, tmp_path):
+    (tmp_path / "mine.py").write_text(MODE)
+    response = {
+        "schema": "softlabel.response/1",
+        "item": "a",
+        "annotator": "w1",
+        "labels": ["x", "y"],
+        "presentation": {"kind": "target", "mode": "thumb", "mode_version": 1},
+        "answer": {"up": "y"},
+    }
+    (tmp_path / "r.jsonl").write_text(json.dumps(response))
+    words = ("label", tmp_path / "r.jsonl", tmp_path / "s.csv", "--load", tmp_path / "mine.py")
+    done = run(*words, "--construct", "hard")
+    assert done.code == 0, done.err
+    assert (tmp_path / "s.csv").read_text() == "item,x,y,count\na,0.0,1.0,1\n"
+
+
 CALL = LEAKY[: LEAKY.index("np.full")].count("\n") + 1
 
 # the file, and words of the one line on stderr; {} is the name of the file
 BAD = {
     "leaks": (LEAKY, "the construct 'leaky' fails the check 'ruled out classes get nothing'"),
     "gives NaN": (METRIC, "the metric 'always-nan' fails the check 'zeros and ones give no nan'"),
+    "takes what nobody asked": (
+        MODE.replace('list(payload) != ["up"]', '"up" not in payload'),
+        "the mode 'thumb' fails the check 'unknown keys are refused'",
+    ),
     "off the simplex": (
         TEMPERED.replace("return powered /", "return 2 * powered /"),
         "do not sum to 1",

@@ -171,6 +171,37 @@ def test_nothing_said_and_nothing_possible_is_even_over_all():
         Clamp(mode="reference")(silent)
 
 
+THREE = Statements(
+    Index(["405"], ["someone"], CIFAR),
+    np.array([0]),
+    np.array([0]),
+    np.array([[CIFAR.index(name) for name in ("deer", "horse", "dog")]]),
+    np.array([[50.0, 25.0, 15.0]]),
+    np.array([[label in ("deer", "horse", "dog", "cat") for label in CIFAR]]),
+)
+BEYOND_THE_SECOND = [
+    (Clamp(), vector("deer .5 horse .25 dog .15 cat .1")),
+    (Clamp(top="all", mode="reference"), vector("deer .5 horse .25 dog .15 cat .1")),
+    (Clamp(top=2), vector("deer .5 horse .25 dog .125 cat .125")),
+    (Clamp(top=1), vector("deer .5 horse .1666666667 dog .1666666667 cat .1666666667")),
+    (Uniform(), vector("deer .5 horse .25 dog .15", 0.1 / 7)),
+    (Uniform(top=2), vector("deer .5 horse .25", 0.25 / 8)),
+]
+
+
+@pytest.mark.parametrize(("construct", "label"), BEYOND_THE_SECOND)
+def test_a_third_class_counts_unless_told_otherwise(construct, label):
+    np.testing.assert_allclose(construct(THREE).soft()[0], label, atol=1e-9)
+
+
+def test_of_two_classes_all_and_two_are_the_same():
+    for said in (A, B, C, C2, D, E, E2, F1, F2, F3, G, H, REAL):
+        for kind in (Clamp, Uniform):
+            for mode in BOTH:
+                both = (kind(top, mode=mode).vectors(said) for top in ("all", 2))
+                np.testing.assert_array_equal(*both)
+
+
 def test_hundred_percent_is_compared_in_percent():
     """Every split of 100 into two whole numbers counts as 100, whatever its float sum."""
     for first in range(1, 100):

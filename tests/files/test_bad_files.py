@@ -180,7 +180,7 @@ LINES = [
         changed(RESPONSE, "presentation.kind", "practice"),
         "presentation.kind",
         "practice",
-        "must be target or repeat",
+        "must be one of target, repeat, training, gold, attention",
     ),
     (
         RESPONSE,

@@ -12,11 +12,21 @@ from typing import Annotated
 
 import typer
 
-from softlabel.cli import catalogue, data, demo, label, look
+from softlabel.cli import catalogue, data, demo, label, look, serve, simulate, status, study
 from softlabel.cli.shared import app
 from softlabel.errors import SoftlabelError
 
-COMMANDS = (label, look, catalogue, data, demo)  # importing them has added their commands
+COMMANDS = (
+    study,
+    label,
+    look,
+    catalogue,
+    data,
+    demo,
+    serve,
+    simulate,
+    status,
+)  # importing them has added their commands
 
 
 @app.callback(invoke_without_command=True)

@@ -33,7 +33,7 @@ def list_strategies(
 
 
 def _parameters(kind: Any) -> str:
-    """``:top=2,spread=0.1`` as it may be typed; of a metric, its options and direction."""
+    """``:top=all,spread=0.1`` as it may be typed; of a metric, its options and direction."""
     from softlabel import registry
 
     if inspect.isclass(kind):

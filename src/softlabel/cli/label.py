@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from softlabel.cli.serve import Database
 from softlabel.cli.shared import (
     Construct,
     Input,
@@ -16,6 +18,7 @@ from softlabel.cli.shared import (
     Pool,
     Repeats,
     app,
+    load_strategies,
     make_mode,
     make_plan,
     open_source,
@@ -23,6 +26,8 @@ from softlabel.cli.shared import (
     show_facts,
     split,
 )
+from softlabel.cli.status import export_study
+from softlabel.errors import SoftlabelError
 
 
 @app.command()
@@ -54,8 +59,13 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
 
 
 @app.command()
-def export(
-    source: Input,
+def export(  # noqa: PLR0913  (a command has as many arguments as options)
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT", help="A study folder, or whatever 'softlabel label' takes as INPUT."
+        ),
+    ],
     output: Annotated[
         Path, typer.Argument(metavar="OUTPUT", help="A .csv, .parquet, .jsonl or .json file.")
     ],
@@ -63,21 +73,46 @@ def export(
     repeats: Repeats = None,
     labels: Labels = None,
     mode: Mode = None,
+    db: Database = None,
     load: Load = None,
 ) -> None:
     """Write every answer as it was read or, with --construct, as a soft vote.
 
-    Responses go to .jsonl, .csv, .parquet or .json (the keys of CIFAR-10S, without annotators);
-    votes to .csv, .parquet or .jsonl. An answer that was mended on reading is written as mended,
-    and says by which repair (but in .json); --mode classic:repairs=none mends nothing. Names are
-    written as they are: one that begins with = + - @ or a tab is run as a formula by a spreadsheet
-    that opens the CSV.
+    Of a study folder: everything that is stored, practice and checks too, while the study is
+    served or without a server; exactly as it was sent to .jsonl, one flat row per answer to .csv
+    or .parquet, and to .json (mode classic) the keys of CIFAR-10S. Text files may end in .gz.
+
+    Of other inputs: responses go to .jsonl, .csv, .parquet or .json (the keys of CIFAR-10S,
+    without annotators); votes to .csv, .parquet or .jsonl. An answer that was mended on reading is
+    written as mended, and says by which repair (but in .json); --mode classic:repairs=none mends
+    nothing.
+
+    In the CSV of a study folder, text that begins with = + - @ or a tab has an apostrophe before
+    it. Of other inputs names are written as they are, and a spreadsheet runs such a one as a
+    formula.
     """
     from softlabel import files
 
+    if Path(source).is_dir():
+        _refuse({"construct": construct, "repeats": repeats, "labels": labels, "mode": mode})
+        load_strategies(load)
+        export_study(Path(source), output, db)
+        return
+    if db is not None:
+        raise SoftlabelError(f"--db {db}: {source} is no study folder, so it has no database")
     plan = make_plan(load, construct, repeats=repeats)
     files.check_target(output, files.SAID_KINDS, source)
     with progress() as tell:
         found = open_source(source, split(labels), tell, make_mode(mode))
         facts = files.export(found, output, plan, tell)
     show_facts(facts)
+
+
+def _refuse(options: Mapping[str, str | None]) -> None:
+    """A study folder is exported as it is."""
+    for name, value in options.items():
+        if value is not None:
+            raise SoftlabelError(
+                f"--{name} {value}: a study folder is exported as it is; export it to a .jsonl "
+                "file, and then that file with this option"
+            )

@@ -65,12 +65,12 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     build = registry.parse("construct", construct or "clamp")
     pool = registry.parse("aggregate", aggregate)
     with progress() as tell:
-        said, known, seconds = _statements(source, split(labels), tell)
+        said, known, seconds, told = _statements(source, split(labels), tell)
         if gold is not None:
             known = files.read_gold(gold, said.index)
         tell("judging")
         found = inspection.inspect(said, chosen, build, pool, known, seconds)
-    _show_answers(said)
+    _show_answers(said, told)
     if known is None and chosen.accuracy is not None:
         show_facts({"accuracy": "not known without --gold, so that clause excludes nobody"})
     _show_verdicts(found)
@@ -104,6 +104,7 @@ def agree(
     show_facts(
         {
             "answers": f"{len(each):,} on {found.items:,} items, {found.shared:,} with two or more",
+            **opened.facts,
             "construction": made_by,
             "observed agreement": str(found.observed),
             f"alpha ({distance})": str(found.alpha),
@@ -121,32 +122,38 @@ def agree(
 
 def _statements(
     text: str, labels: list[str] | None, tell: Any
-) -> tuple[Statements, Ints | None, Floats | None]:
-    """What was said, the gold classes and the seconds per answer, where these are known."""
-    from softlabel.tables import Statements
-
+) -> tuple[Statements, Ints | None, Floats | None, dict[str, str]]:
+    """What was said, the gold classes and the seconds per answer, where these are known, and what
+    must be told about the reading."""
     found = open_dataset(text, tell)
-    said = open_source(text, labels, tell).said if found is None else found.statements
-    if not isinstance(said, Statements):
-        raise SoftlabelError(
-            f"{text} holds votes, and a vote cannot contradict itself; try 'softlabel agree'"
-        )
     if found is None:
-        return said, None, None
+        opened = open_source(text, labels, tell)
+        return _not_votes(text, opened.said), None, None, opened.facts
+    said = _not_votes(text, found.statements)
     seconds = found.arrays["rt_ms"] / 1000 if "rt_ms" in found.arrays else None
     if "duplicate" in found.arrays:  # rows that the release holds twice
         once = ~found.arrays["duplicate"]
         said, seconds = said.take(once), None if seconds is None else seconds[once]
-    return said, found.gold, seconds
+    return said, found.gold, seconds, {}
 
 
-def _show_answers(said: Statements) -> None:
+def _not_votes(text: str, said: object) -> Statements:
+    from softlabel.tables import Statements
+
+    if not isinstance(said, Statements):
+        raise SoftlabelError(
+            f"{text} holds votes, and a vote cannot contradict itself; try 'softlabel agree'"
+        )
+    return said
+
+
+def _show_answers(said: Statements, told: dict[str, str]) -> None:
     from softlabel import agree as agreement
     from softlabel import quality
 
     steady, round_ = agreement.stability(said), quality.rounding(said)
     people, items = (len(set(column.tolist())) for column in (said.annotator, said.item))
-    facts = {"answers": f"{len(said):,} by {people:,} annotators on {items:,} items"}
+    facts = {"answers": f"{len(said):,} by {people:,} annotators on {items:,} items"} | told
     if steady.pairs:
         facts["repeats"] = (
             f"{steady.pairs:,}: top class changed in {steady.change_rate:.2%}".replace("%", " %")

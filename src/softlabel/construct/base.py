@@ -9,6 +9,7 @@ import numpy as np
 from softlabel.tables import Annotations, Floats, Ints, Statements, broken, given_away
 
 Semantics = Literal["strict", "reference"]
+Top = Literal[1, 2, "all"]
 
 
 class Construct(Protocol):
@@ -25,14 +26,15 @@ class Construct(Protocol):
     def __call__(self, said: Statements) -> Annotations: ...
 
 
-def percents(said: Statements, top: int, mode: Semantics) -> Floats:
-    """(n, k) percent on the first ``top`` classes named; 0 where there is no number.
+def percents(said: Statements, top: Top, mode: Semantics) -> Floats:
+    """(n, k) percent on the first ``top`` classes named, or on all; 0 where there is no number.
 
     Of a class named twice, ``strict`` keeps the first number; ``reference`` the last, as the
     published code overwrites it.
     """
     values = np.zeros(said.possible.shape)
-    columns = range(min(top, said.named.shape[1]))
+    width = said.named.shape[1]
+    columns = range(width if top == "all" else min(top, width))
     for r in columns if mode == "reference" else reversed(columns):
         rows = np.flatnonzero((said.named[:, r] >= 0) & ~np.isnan(said.percent[:, r]))
         values[rows, said.named[rows, r]] = said.percent[rows, r]

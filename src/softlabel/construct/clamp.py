@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from softlabel.construct.base import Semantics, labelled, percents
+from softlabel.construct.base import Semantics, Top, labelled, percents
 from softlabel.parameters import check
 from softlabel.tables import Annotations, Bools, Floats, Statements
 
@@ -15,6 +15,9 @@ from softlabel.tables import Annotations, Bools, Floats, Statements
 @dataclass(frozen=True)
 class Clamp:
     """The label of CIFAR-10S (T2-clamp; T1-clamp with ``top=1``).
+
+    ``top`` is how many of the classes named count, in the order of naming; the form of CIFAR-10S
+    asks for two, so there ``all`` and 2 are the same.
 
     Named classes keep their chances.  If these sum to less than 100 %, the rest is shared
     equally by the classes that were neither named nor ruled out.  If they reach 100 % they are
@@ -30,7 +33,7 @@ class Clamp:
     answers.
     """
 
-    top: Literal[1, 2] = 2
+    top: Top = "all"
     spread: float = 0.1
     mode: Semantics = "strict"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from softlabel.construct.base import Semantics, labelled, percents
+from softlabel.construct.base import Semantics, Top, labelled, percents
 from softlabel.parameters import check
 from softlabel.tables import Annotations, Floats, Statements
 
@@ -16,13 +16,13 @@ from softlabel.tables import Annotations, Floats, Statements
 class Uniform:
     """T2-unif (T1-unif with ``top=1``): the rest of 100 % is shared equally by all classes that
     were not named; what people ruled out is not looked at.  Named mass of 100 % or more is scaled
-    to 1 and nothing is spread.
+    to 1 and nothing is spread.  ``top`` is how many of the classes named count.
 
     ``spread`` has no effect here, by definition; it is accepted so that one set of options serves
     ``clamp`` and ``uniform`` in a sweep.
     """
 
-    top: Literal[1, 2] = 2
+    top: Top = "all"
     spread: float = 0.1
     mode: Semantics = "strict"
 

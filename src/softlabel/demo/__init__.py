@@ -1,7 +1,7 @@
 """The demo: pictures with a known truth, people with known faults, and one page about both.
 
-``run`` writes the page and the data behind it into a folder; it prints nothing and needs nothing
-but the core package.
+``run`` collects answers through a server of its own on a free loopback port, and writes the page
+and the data behind it into a folder; it prints nothing.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 
 from softlabel import files
 from softlabel.construct import Hard
+from softlabel.demo.asking import collect
 from softlabel.demo.findings import RICH, find
 from softlabel.demo.page import render
-from softlabel.demo.study import Study, collect
+from softlabel.demo.study import Study
 from softlabel.errors import SoftlabelError
-from softlabel.pictures import png
 from softlabel.tables import SoftLabels
 
 Progress = Callable[[str, int, int], None]
-TRUTH = "truth.npz"
+TRUTH, FOLDER = "truth.npz", "study"
 STEPS = ("asking people", "making labels", "writing the page", "writing the data")
 
 
@@ -51,11 +51,10 @@ def run(out: Path, seed: int = 0, progress: Progress | None = None) -> DemoResul
     if out.exists() and not (out / TRUTH).is_file() and any(out.iterdir()):
         raise SoftlabelError(f"{out}: holds other files; name a new folder, or one of an old demo")
     step(0)
-    study = collect(seed)
+    study = collect(out / FOLDER, seed)
     step(1)
     found = find(seed, study)
     step(2)
-    (out / "images").mkdir(parents=True, exist_ok=True)
     page = out / "index.html"
     page.write_text(render(found), encoding="utf-8", newline="\n")
     step(3)
@@ -71,8 +70,6 @@ def run(out: Path, seed: int = 0, progress: Progress | None = None) -> DemoResul
 def _write_data(out: Path, study: Study, labels: SoftLabels) -> None:
     """What a real study would leave behind, and beside it what only a simulation knows."""
     index = study.index
-    for name, pixels in zip(index.items.tolist(), study.pictures, strict=True):
-        (out / "images" / f"{name}.png").write_bytes(png.encode(pixels))
     files.write_said(study.rich, out / "answers.jsonl")
     files.write_said(Hard()(study.votes), out / "votes.csv")
     labels.save(out / "labels.npz")

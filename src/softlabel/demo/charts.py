@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from softlabel.pictures import png, shapes
 from softlabel.demo.findings import RICH, VOTES, Findings, Pooled
 from softlabel.metrics import entropy
+from softlabel.pictures import png, shapes
 from softlabel.report import svg
 from softlabel.report.axes import Frame
 from softlabel.report.markup import Html, el

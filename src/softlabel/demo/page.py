@@ -10,10 +10,10 @@ import numpy as np
 from softlabel import __version__
 from softlabel.cost import Cost
 from softlabel.demo import charts
-from softlabel.pictures import shapes
 from softlabel.demo.findings import KL_FLOOR, REDRAWS, RICH, VOTES, Findings
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
 from softlabel.metrics import entropy, total_variation
+from softlabel.pictures import shapes
 from softlabel.report.markup import Html, el, join
 from softlabel.report.page import Section, captioned, command, figure, flowing, listing, page
 from softlabel.report.tables import interval, number, table
@@ -99,7 +99,8 @@ def lead(found: Findings) -> list[str]:
         people said what they see in {ITEMS} such pictures, in two ways: with one click (a vote),
         and on a short form that also asks how sure they are (a rich answer). Pictures and people
         are made up by a program, so the right answer is known: not one shape, but how likely each
-        shape is. Every label can be held against it.""",
+        shape is. Every label can be held against it. The form was filled in on a study that
+        softlabel served, page by page, as browsers would; the votes were drawn beside it.""",
         result,
         note,
     ]
@@ -345,14 +346,14 @@ def limits(found: Findings) -> Section:
 
 
 def making(found: Findings) -> Section:
-    rich, votes = len(found.study.responses), len(found.study.votes)
+    rich, votes = len(found.study.rich), len(found.study.votes)
     files = {
-        "answers.jsonl": "every rich answer, as a study exports it",
+        "study/": "the study as it was served, with its pictures, and the answers as exported",
+        "answers.jsonl": "every rich answer, under the names of this page",
         "votes.csv": "every vote",
         "labels.npz": f"the labels of rich answers ({RECIPES[RICH].steps})",
         "truth.npz": "the true distributions",
         "people.csv": "what was put into each person",
-        "images/": "the pictures",
     }
     return Section(
         "How it was made",
@@ -360,8 +361,12 @@ def making(found: Findings) -> Section:
             f"""{ITEMS} pictures of {len(shapes.LABELS)} shapes; {PEOPLE} simulated people;
             {rich:,} rich answers ({PER_ITEM} people per picture, and {REPEATS} repeats by each
             person) and {votes:,} votes; softlabel {__version__}; seed {found.seed}. The same seed
-            gives the same page. Intervals are percentile bootstraps over pictures. Beside this
-            page lie:""",
+            gives the same page. Intervals are percentile bootstraps over pictures.""",
+            """The rich answers were collected by a server that ran on this machine while the page
+            was made: every simulated person went through consent, instructions and quiz, was given
+            pictures, sent their answers over HTTP, had each acknowledged once it was on the disk,
+            and finished. Then the server was stopped and its database exported. The votes took no
+            server: the same people, asked for one click on every picture. Beside this page lie:""",
             listing(*(join(el("code", name), ": ", words) for name, words in files.items())),
             "The same steps on these files, and on data of your own:",
             command(*COMMANDS),

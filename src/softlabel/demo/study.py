@@ -10,9 +10,7 @@ from softlabel import sampling, simulate
 from softlabel.aggregate import Aggregate, LogPool, Majority, Mean, Share, Softmax
 from softlabel.construct import Clamp, Construct, Hard, Select, Smooth, Uniform
 from softlabel.pictures import shapes
-from softlabel.elicit import Classic
-from softlabel.elicit import Hard as Vote
-from softlabel.tables import Bools, Floats, Index, Statements, names
+from softlabel.tables import Bools, Floats, Index, Statements
 
 ITEMS, PEOPLE, PER_ITEM, REPEATS, CARELESS = 120, 24, 10, 4, 3
 
@@ -65,8 +63,7 @@ class Study:
     pictures: list[shapes.Pixels]
     truth: Floats
     persons: list[simulate.Person]
-    responses: list[simulate.Response]  # to the whole form, repeats included
-    rich: Statements  # the same, read
+    rich: Statements  # answers to the whole form, person by person, repeats included
     votes: Statements  # one click on every picture by everybody
 
     @property
@@ -81,32 +78,3 @@ class Study:
             return asked
         chosen = np.isin(sampling.pair_codes(self.votes), sampling.pair_codes(asked))
         return self.votes.take(chosen)
-
-
-def collect(seed: int) -> Study:
-    """Draw pictures and people, and ask the same people about the same pictures in two ways."""
-    rng = np.random.default_rng(seed)
-    blend = shapes.weights(ITEMS, rng)
-    truth = shapes.truth(blend)
-    pictures = [shapes.draw(row, rng) for row in blend]
-    persons = simulate.people(PEOPLE, rng, careless=CARELESS / PEOPLE)
-    index = Index(
-        names([f"picture-{i:03d}" for i in range(1, ITEMS + 1)]),
-        names([f"person-{i:02d}" for i in range(1, PEOPLE + 1)]),
-        names(shapes.LABELS),
-    )
-    held = simulate.opinions(truth, persons, rng)
-    showings = simulate.plan(ITEMS, PEOPLE, rng, per_item=PER_ITEM, repeats=REPEATS)
-    responses = simulate.answers(
-        truth, persons, Classic(), shapes.LABELS, rng, showings=showings, held=held
-    )
-    votes = simulate.answers(truth, persons, Vote(), shapes.LABELS, rng, held=held)
-    return Study(
-        index,
-        pictures,
-        truth,
-        persons,
-        responses,
-        simulate.statements(index, Classic(), responses),
-        simulate.statements(index, Vote(), votes),
-    )

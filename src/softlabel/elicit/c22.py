@@ -27,6 +27,17 @@ def from_form(form: Payload) -> dict[str, Any]:
     }
 
 
+def to_record(answer: Payload) -> dict[str, Any]:
+    """A ``classic`` answer as a record of ``human_soft_labels_data.json``."""
+    return {
+        "Most Probable Class": answer["top"],
+        "Most Probable Class Prob": answer["p1"],
+        "Second Most Probable Class": answer["second"] or "No",
+        "Second Most Probable Class Prob": answer["p2"],
+        "Impossible Class(es)": answer["impossible"],
+    }
+
+
 def from_record(record: Payload) -> dict[str, Any]:
     """A processed record of ``human_soft_labels_data.json``.
 

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softlabel.elicit.base import (
-    Answer,
-    Field,
-    Payload,
+from softlabel.elicit.base import Answer, Field, Payload
+from softlabel.elicit.fields import (
     codes_of,
     read_class,
+    read_list,
+    read_texts,
     refuse_unknown_keys,
 )
 from softlabel.errors import ResponseError, UnknownName
@@ -35,23 +35,35 @@ class Classic:
     They are the two that the authors mended in CIFAR-10S; ``repairs=none`` mends nothing.
     Chances above 100, sums other than 100, a class named twice or named and ruled out are
     implausible, not malformed: they are kept as they are.
+
+    ``strict`` is for asking, when the person is still there to mend it: it mends nothing, and
+    refuses a chance outside 0 to 100, a first class with chance 0, an alternative that is the
+    first class, a chance for no alternative, and a class both named and ruled out.  Sums other
+    than 100, an alternative likelier than the first class and one without a number are no
+    contradictions and are taken as they are.
     """
 
     repairs: str = "+".join(REPAIRS)
+    strict: bool = False
 
     name: ClassVar[str] = "classic"
     version: ClassVar[int] = 1
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, arXiv 2207.00810, figure 7"
     fields: ClassVar[tuple[Field, ...]] = (
-        Field("top", "choice", True, "Which class would most people pick?"),
+        Field("top", "choice", True, "Which class is it most probably?"),
         Field("p1", "percent", True, "With what chance, 0 to 100?"),
         Field("second", "choice", False, "Which is the runner-up, if any?"),
         Field("p2", "percent", False, "With what chance, 0 to 100?"),
         Field("impossible", "subset", False, "Which classes is it definitely not?"),
     )
+    recorded: ClassVar[tuple[str, ...]] = ("violations",)
+
+    def rules(self) -> dict[str, Any]:
+        return {"strict": self.strict}
 
     def read(self, payload: Payload, labels: Sequence[str]) -> Answer:
-        refuse_unknown_keys(payload, self.fields)
+        refuse_unknown_keys(payload, self.fields, self.recorded)
+        read_texts("violations", payload.get("violations"))
         mended: list[str] = []
         codes = codes_of(labels)
         named = [read_class("top", payload["top"], codes)]
@@ -65,11 +77,11 @@ class Classic:
             given = payload.get("p2") not in (None, "")
             percent.append(self._percent("p2", payload["p2"], mended) if given else math.nan)
         # without an alternative whatever stands in p2 is about nothing and is not read
-        ruled_out = payload.get("impossible") or ()
-        if isinstance(ruled_out, str) or not isinstance(ruled_out, Sequence):
-            raise ResponseError("impossible", ruled_out, "must be a list of classes")
+        ruled_out = read_list("impossible", payload.get("impossible") or None)
         possible = np.ones(len(labels), dtype=np.bool_)
         possible[[read_class("impossible", value, codes) for value in ruled_out]] = False
+        if self.strict:
+            _refuse_contradictions(payload, named, percent, bool(possible[named].all()))
         return Answer(tuple(named), tuple(percent), possible, tuple(dict.fromkeys(mended)))
 
     def simulate(
@@ -90,12 +102,18 @@ class Classic:
         return answer | {"impossible": [label for label in doubted if label not in named]}
 
     def _percent(self, field: str, value: Any, mended: list[str]) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ResponseError(field, value, "must be a number from 0 to 100")
         text = str(value).strip()
+        if re.fullmatch(
+            r"\d{1,3},\d{1,2}", text
+        ):  # a decimal comma; 1,000 would not be sure to be one
+            text = text.replace(",", ".")
         if self._mends(P_IS_0) and re.fullmatch(r"[1-9]p", text):
             mended.append(P_IS_0)
             text = text[0] + "0"
         try:
-            number = math.nan if isinstance(value, bool) else float(text)
+            number = float(text)
         except ValueError:
             number = math.nan
         if not number <= LARGEST_PERCENT or "_" in text:  # so written, NaN is refused too
@@ -109,4 +127,22 @@ class Classic:
         unknown = set(wanted) - {*REPAIRS, "none", ""}
         if unknown:
             raise UnknownName("repair", min(unknown), (*REPAIRS, "none"))
-        return repair in wanted
+        return repair in wanted and not self.strict
+
+
+def _refuse_contradictions(
+    payload: Payload, named: list[int], percent: list[float], possible: bool
+) -> None:
+    for field, number in zip(("p1", "p2"), percent, strict=False):
+        if number > 100:
+            raise ResponseError(field, payload[field], "must be a number from 0 to 100")
+    if percent[0] == 0:
+        raise ResponseError("p1", payload["p1"], "the most probable class has some chance")
+    if len(named) == 1 and payload.get("p2") not in (None, ""):
+        raise ResponseError("p2", payload["p2"], "there is no alternative that could have a chance")
+    if len(named) == 2 and named[0] == named[1]:
+        reason = "is the most probable class already; name another one or none"
+        raise ResponseError("second", payload["second"], reason)
+    if not possible:
+        reason = "a class that was named cannot be ruled out too"
+        raise ResponseError("impossible", payload["impossible"], reason)

@@ -8,14 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softlabel.elicit.base import (
-    Answer,
-    Field,
-    Payload,
-    codes_of,
-    read_class,
-    refuse_unknown_keys,
-)
+from softlabel.elicit.base import Answer, Field, Payload
+from softlabel.elicit.fields import codes_of, read_class, refuse_unknown_keys
 from softlabel.tables import Floats
 
 
@@ -27,6 +21,9 @@ class Hard:
     version: ClassVar[int] = 1
     paper: ClassVar[str] = "Peterson et al. 2019, how CIFAR-10H asked"
     fields: ClassVar[tuple[Field, ...]] = (Field("label", "choice", True, "Which class is it?"),)
+
+    def rules(self) -> dict[str, Any]:
+        return {}
 
     def read(self, payload: Payload, labels: Sequence[str]) -> Answer:
         refuse_unknown_keys(payload, self.fields)

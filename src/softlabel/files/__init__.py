@@ -8,7 +8,7 @@ and value.
 from softlabel.files.aside import check_target
 from softlabel.files.gold import read_gold
 from softlabel.files.jobs import Plan, export, label, labelled
-from softlabel.files.source import Repeats, Said, Source, read, source_of
+from softlabel.files.source import Repeats, Said, Source, read, read_rows, source_of
 from softlabel.files.writing import (
     SAID_KINDS,
     SOFT_KINDS,
@@ -30,6 +30,7 @@ __all__ = [
     "labelled",
     "read",
     "read_gold",
+    "read_rows",
     "source_of",
     "write_rows",
     "write_said",

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from softlabel.elicit import Classic
-from softlabel.elicit.c22 import NO_ALTERNATIVE
+from softlabel.elicit import Classic, c22
 from softlabel.errors import DataError
-from softlabel.files.classic import JOIN, REPAIRS, RULED_OUT, SECOND
-from softlabel.files.responses import SCHEMA
+from softlabel.files.classic import JOIN, REPAIRS
+from softlabel.files.envelope import SCHEMA
 from softlabel.files.shapes import CLASSIC
 from softlabel.sampling import first_presentation
 from softlabel.tables import ANONYMOUS, Statements, broken
@@ -23,7 +22,8 @@ from softlabel.tables import ANONYMOUS, Statements, broken
 def payloads(said: Statements) -> Iterator[dict[str, Any]]:
     """Each row as the classic form would have recorded it."""
     named, percent = said.named, said.percent
-    broken("Statements", (named[:, 2:] >= 0).any(axis=1), "a third class; the form asks for two")
+    third = "a third class is named, and the classic form asks for two; export soft votes instead"
+    broken("Statements", (named[:, 2:] >= 0).any(axis=1), f"{third} (--construct clamp)")
     first = percent[:, 0] if named.shape[1] else np.full(len(said), math.nan)
     broken("Statements", np.isnan(first), "no first class with a chance; the form asks for one")
     labels = said.index.labels
@@ -87,17 +87,10 @@ def table(said: Statements, who: dict[str, pl.Series]) -> pl.DataFrame:
 def as_json(said: Statements) -> str:
     """The shape in which CIFAR-10S was released: records by item, without annotators."""
     for label in said.index.labels.tolist():
-        if label.lower() in NO_ALTERNATIVE:
+        if label.lower() in c22.NO_ALTERNATIVE:
             raise DataError(f"a class is called {label!r}, which in .json means no alternative")
     items = said.index.items.tolist()
     records: dict[str, list[dict[str, Any]]] = {}
     for row, answer in enumerate(payloads(said)):
-        record = {
-            "Most Probable Class": answer["top"],
-            "Most Probable Class Prob": answer["p1"],
-            SECOND: answer["second"] or "No",
-            f"{SECOND} Prob": answer["p2"],
-            RULED_OUT: answer["impossible"],
-        }
-        records.setdefault(items[said.item[row]], []).append(record)
+        records.setdefault(items[said.item[row]], []).append(c22.to_record(answer))
     return json.dumps(records, ensure_ascii=False)

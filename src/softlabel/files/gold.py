@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from softlabel.elicit.base import codes_of
 from softlabel.errors import FileError, nearest
 from softlabel.files.comma import read_csv
 from softlabel.files.shapes import ITEM, LABEL
@@ -25,7 +24,10 @@ def read_gold(path: Path, index: Index) -> Ints:
             known = ", ".join(sheet.frame.columns)
             raise FileError(path, f"must have this column; it has {known}", column=column)
     sheet.refuse_empty(ITEM, LABEL)
-    items, classes = codes_of(index.items.tolist()), codes_of(index.labels.tolist())
+    items, classes = (
+        {name: code for code, name in enumerate(names)}
+        for names in (index.items.tolist(), index.labels.tolist())
+    )
     gold = np.full(len(index.items), -1)
     for row, (item, label) in enumerate(sheet.frame.select(ITEM, LABEL).iter_rows()):
         if label not in classes:

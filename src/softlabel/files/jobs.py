@@ -21,7 +21,7 @@ from softlabel.files.source import Repeats, Said, Source
 from softlabel.files.writing import COUNT, refuse_classes, write_said, write_soft
 from softlabel.reading import statements_of_votes
 from softlabel.sampling import first_presentation, one_per_annotator, subsample
-from softlabel.tables import Annotations, SoftLabels
+from softlabel.tables import Annotations, SoftLabels, Statements
 
 Facts = dict[str, str]
 Tell = Callable[[str], None]
@@ -49,7 +49,7 @@ def label(source: Source, out: Path, plan: Plan, tell: Tell = lambda step: None)
     refuse_classes(source.said.index.labels.tolist(), (ITEM, COUNT))
     tell("looking for repeated answers")
     said, facts = _without_repeats(source, plan)
-    facts = _counts(said) | facts | _oddities(said)
+    facts = _counts(said) | facts | source.facts | _oddities(said)
     tell("pooling")
     each, made_by = _annotations(said, plan)
     if plan.sample is not None:
@@ -69,19 +69,14 @@ def export(source: Source, out: Path, plan: Plan, tell: Tell = lambda step: None
     """Write every answer: as it was given or, with a construction, as a soft vote."""
     tell("looking for repeated answers")
     said, facts = _without_repeats(source, plan)
-    facts = _counts(said) | facts | _oddities(said)
+    facts = _counts(said) | facts | source.facts | _oddities(said)
     if plan.construct is not None or plan.repeats == "mean":
         each, made_by = _annotations(said, plan)
         said = replace(each, label=None, probs=each.soft())
         facts["construction"] = made_by
     tell(f"writing {out.name}")
     write_said(said, out)
-    names = said.index.labels.tolist()
-    if isinstance(said, Annotations) and said.hard and names != natural(_chosen(said)):
-        row = io.StringIO()
-        csv.writer(row, lineterminator="").writerow(names)
-        facts["to read it again"] = f"--labels {shlex.quote(row.getvalue())}"
-    return facts
+    return facts | _classes_lost(said, out)
 
 
 def labelled(source: Source, plan: Plan) -> tuple[Annotations, str]:
@@ -132,11 +127,6 @@ def _annotations(said: Said, plan: Plan) -> tuple[Annotations, str]:
     return one_per_annotator(each, "mean") if plan.repeats == "mean" else each, made_by
 
 
-def _chosen(votes: Annotations) -> list[str]:
-    assert votes.label is not None, "only hard votes choose"
-    return list(votes.index.labels[np.unique(votes.label)].tolist())
-
-
 # ── telling ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -161,6 +151,25 @@ def _oddities(said: Said) -> Facts:
         "contradictory answers": f"{int(said.contradictory.sum()):,}",
         "repaired answers": shown or "0",
     }
+
+
+def _classes_lost(said: Said, out: Path) -> Facts:
+    """What to type where the file does not hold all classes in their order: then those that occur
+    would be taken for all."""
+    names = said.index.labels.tolist()
+    occurs = np.zeros(len(names), dtype=np.bool_)
+    if isinstance(said, Statements):
+        occurs |= ~said.possible.all(axis=0)
+        occurs[said.named[said.named >= 0]] = True
+        whole = out.suffix == ".jsonl"  # each response names all classes
+    else:
+        occurs[slice(None) if said.label is None else said.label] = True
+        whole = not said.hard
+    if whole or names == natural(said.index.labels[occurs].tolist()):
+        return {}
+    row = io.StringIO()
+    csv.writer(row, lineterminator="").writerow(names)
+    return {"to read it again": f"--labels {shlex.quote(row.getvalue())}"}
 
 
 def _mean_entropy(soft: SoftLabels) -> float:

@@ -58,7 +58,7 @@ def _execute(path: Path) -> None:
 def _check_new(path: Path, before: Mapping[str, Mapping[str, Any]], check: Check) -> None:
     for family, known in registry.FAMILIES.items():
         for name, kind in known.items():
-            if before[family].get(name) is kind or family == "mode":  # modes have no checks
+            if before[family].get(name) is kind:
                 continue
             with _Doing(f"checking the {family} {name!r}"):
                 try:
@@ -72,9 +72,9 @@ def _check_new(path: Path, before: Mapping[str, Mapping[str, Any]], check: Check
 
 def _failed(error: AssertionError, check: Check) -> str:
     """The name of the check that failed, as words: the first function beyond the suites."""
-    suites = check.__code__.co_filename
+    suites = Path(check.__code__.co_filename).parent
     for frame in traceback.extract_tb(error.__traceback__):
-        inside = frame.filename == suites and frame.name.isidentifier()
+        inside = Path(frame.filename).parent == suites and frame.name.isidentifier()
         if inside and not frame.name.startswith(("check_", "_")):
             return frame.name.replace("_", " ")
     return "of its family"

@@ -60,4 +60,8 @@ def short(value: object) -> object:
     """A value that fits into a message."""
     if isinstance(value, str):
         return value if len(value) <= LONGEST else value[:LONGEST] + "…"
-    return value if len(repr(value)) <= LONGEST else repr(value)[:LONGEST] + "…"
+    try:
+        shown = repr(value)
+    except RecursionError:
+        return "something nested too deeply to be shown"
+    return value if len(shown) <= LONGEST else shown[:LONGEST] + "…"

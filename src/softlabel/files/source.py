@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from softlabel.errors import DataError, FileError
 from softlabel.files import jsontext
 from softlabel.files.classic import read_classic, read_collins
 from softlabel.files.comma import read_csv
+from softlabel.files.envelope import Line, told
 from softlabel.files.opening import kind_of, text
 from softlabel.files.parquet import read_parquet
 from softlabel.files.responses import read_responses
@@ -35,12 +36,21 @@ class Source:
     """What was read, and how to find a row again in order to complain about it.
 
     ``repeats`` is what to do, unless told, where one person answered one item more than once.
+    ``left_out`` counts the answers of a study that are not for labels: practice, checks, skipped,
+    superseded.
     """
 
     name: str
     said: Said
     line_of: Callable[[int], int] | None = None
     repeats: Repeats = "error"
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What must be told about the reading: what was left out, if anything was."""
+        left_out = told(self.left_out)
+        return {"left out": left_out} if left_out else {}
 
     def refuse_repeats(self) -> None:
         """Complain about the first person who answered an item a second time."""
@@ -87,12 +97,37 @@ def read(path: str | Path, labels: Sequence[str] | None = None, mode: Mode | Non
         data = text(path)
         _, first = next(jsontext.lines(path, data))
         if "schema" in first:
-            said, line_of = read_responses(path, data, wanted, mode)
-            return Source(str(path), said, line_of)
+            source = _of_responses(path, jsontext.lines(path, data), wanted, mode)
+            if not len(source.said):
+                raise FileError(
+                    path, f"holds no answers to label; left out: {told(source.left_out)}"
+                )
+            return source
         sheet, shape = read_vote_lines(path, data)
         return Source(str(path), read_votes(sheet, shape, wanted), sheet.line_of)
     sheet = read_csv(path) if kind == "csv" else read_parquet(path)
     return _of_sheet(sheet, wanted, mode)
+
+
+def read_rows(
+    rows: Iterable[dict[str, Any]],
+    labels: Sequence[str] | None = None,
+    mode: Mode | None = None,
+    where: str = "responses",
+) -> Source:
+    """Responses that have been parsed already, read as the lines of a file would be.
+
+    ``where`` is what they are called in complaints, which count them from 1.  With ``labels``
+    there may be none, and then the table is empty.
+    """
+    return _of_responses(where, enumerate(rows, 1), None if labels is None else list(labels), mode)
+
+
+def _of_responses(
+    where: str | Path, rows: Iterable[Line], labels: list[str] | None, mode: Mode | None
+) -> Source:
+    found = read_responses(where, rows, labels, mode)
+    return Source(str(where), found.said, found.lines.__getitem__, left_out=dict(found.left_out))
 
 
 def source_of(name: str, said: Said, repeats: Repeats = "first") -> Source:

@@ -96,12 +96,13 @@ def distance(points: Floats, outline: Floats) -> Floats:
     return np.asarray(np.where(inside, -1, 1) * np.sqrt(nearest))
 
 
-def draw(blend: Floats, rng: np.random.Generator) -> Pixels:
-    """(64, 64, 3) the picture of one blend (k,), slightly turned, moved and scaled, with grain."""
+def draw(blend: Floats, rng: np.random.Generator, size: int = SIZE) -> Pixels:
+    """(size, size, 3) the picture of one blend (k,), slightly turned, moved and scaled, with
+    grain."""
     turn, scale = rng.normal(0, 0.08), rng.uniform(1.05, 1.2)
     shift = rng.normal(0, 0.04, 2)
-    step = 2 / SIZE
-    grid = np.arange(SIZE) * step - 1 + step / 2
+    step = 2 / size
+    grid = np.arange(size) * step - 1 + step / 2
     x, y = np.meshgrid(grid - shift[0], -grid - shift[1])
     turned = [x * np.cos(turn) - y * np.sin(turn), x * np.sin(turn) + y * np.cos(turn)]
     points = np.stack([axis.ravel() for axis in turned], axis=1) / scale
@@ -109,7 +110,7 @@ def draw(blend: Floats, rng: np.random.Generator) -> Pixels:
     for weight, outline in zip(blend, OUTLINES.values(), strict=True):
         if weight > 0:
             level += weight * distance(points, outline)
-    cover = np.clip(0.5 - level.reshape(SIZE, SIZE) * scale / (1.5 * step), 0, 1)  # soft edge
+    cover = np.clip(0.5 - level.reshape(size, size) * scale / (1.5 * step), 0, 1)  # soft edge
     picture = PAPER + cover[:, :, None] * (INK - PAPER)
-    grain = rng.normal(0, 5, (SIZE, SIZE, 1))
+    grain = rng.normal(0, 5, (size, size, 1))
     return np.asarray(np.clip(np.round(picture + grain), 0, 255), dtype=np.uint8)

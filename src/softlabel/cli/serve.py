@@ -1,0 +1,146 @@
+"""``serve``, ``invite``, ``forget``: a study that runs, and the people in it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softlabel.cli.shared import Load, app, load_strategies, show_facts
+from softlabel.errors import SoftlabelError
+
+if TYPE_CHECKING:
+    from softlabel.store import Store
+    from softlabel.study import Study
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The study folder.")]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar="URL",
+        help="Where answers are kept: a file, sqlite:///FILE or postgresql://USER@HOST/NAME. "
+        "Default: DIR/.softlabel/answers.db.",
+    ),
+]
+
+
+@app.command()
+def serve(  # noqa: PLR0913  options, each with its own help
+    folder: Folder,
+    host: Annotated[
+        str, typer.Option(help="The address to listen at; others can reach any but the default.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port to listen at; 0 takes a free one.")
+    ] = 8000,
+    db: Database = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="The public address, if a proxy stands in front: https://birds.example.org",
+        ),
+    ] = None,
+    browser: Annotated[bool, typer.Option("--open", help="Open the study in a browser.")] = False,
+    new_token: Annotated[
+        bool,
+        typer.Option("--new-token", help="Make the researcher another token; the old one ends."),
+    ] = False,
+    load: Load = None,
+) -> None:
+    """Serve a study to people's browsers until stopped; nothing acknowledged is lost."""
+    from softlabel import serve as room
+
+    load_strategies(load)
+    if host not in LOOPBACK:
+        typer.echo(
+            f"warning: {host} can be reached from other machines, without encryption; "
+            "a proxy with a certificate in front of 127.0.0.1 is safer",
+            err=True,
+        )
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise SoftlabelError(f"--url {url!r} must begin with http:// or https://")
+    room.run(
+        folder,
+        host=host,
+        port=port,
+        db=db,
+        url=url,
+        new_token=new_token,
+        ready=_open_browser if browser else None,
+    )
+
+
+def _open_browser(address: str) -> None:
+    typer.launch(address)
+
+
+@app.command()
+def invite(
+    folder: Folder,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME...", help="Who is invited.")
+    ] = None,
+    revoke: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="End this person's link.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--list", help="List who is invited.")] = False,
+    url: Annotated[
+        str, typer.Option(metavar="URL", help="The address of the study, as people see it.")
+    ] = "http://127.0.0.1:8000",
+    db: Database = None,
+    load: Load = None,
+) -> None:
+    """Make personal links to a study; each is shown once and can be revoked."""
+    from softlabel.serve import people, secret
+
+    load_strategies(load)
+    key, now = secret.open_secret(folder), time.time()
+    with people.opened(folder, db) as (study, store):
+        for name in revoke or ():
+            people.revoke(study, store, name, now)
+            typer.echo(f"{name}  the link no longer opens")
+        for name in names or ():
+            path = people.invite(study, store, key, name, now)
+            typer.echo(f"{name}  {url.rstrip('/')}{path}")
+        if show:
+            _show_invitations(study, store)
+        elif not names and not revoke:
+            raise SoftlabelError("whom? Give names, or --revoke NAME, or --list")
+
+
+def _show_invitations(study: Study, store: Store) -> None:
+    for one in store.invitations(study.name):
+        state = "revoked" if one.revoked_at is not None else "open"
+        typer.echo(f"{one.name}  {state}")
+
+
+@app.command()
+def forget(
+    folder: Folder,
+    person: Annotated[
+        str,
+        typer.Argument(
+            metavar="PERSON", help="The pseudonym, the recruiter's id, or the invited name."
+        ),
+    ],
+    db: Database = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    load: Load = None,
+) -> None:
+    """Delete everything about a person from the study's database, for ever."""
+    from softlabel.serve import people, secret
+
+    load_strategies(load)
+    key = secret.open_secret(folder)
+    with people.opened(folder, db) as (study, store):
+        annotator = people.find(study, store, key, person)
+        if not yes:
+            question = f"Delete everything about {annotator} from {study.name}, for ever?"
+            typer.confirm(question, abort=True, err=True)
+        deleted = store.forget(study.name, annotator).result()
+        show_facts({table: f"{rows} deleted" for table, rows in deleted.items()})

@@ -1,0 +1,217 @@
+"""``status``, and what ``export`` does with a study folder: looking at a study from outside."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softlabel.cli.serve import Database, Folder
+from softlabel.cli.shared import Load, app, load_strategies, show_facts, show_table
+
+if TYPE_CHECKING:
+    from softlabel.monitor import Insight, Overview
+    from softlabel.store import Store
+    from softlabel.study import Study
+
+SHOWN = 20  # people
+EVERY = 0.2  # seconds between two counts on a terminal
+
+
+@app.command()
+def status(
+    folder: Folder,
+    db: Database = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Everything as one JSON object, for programs.")
+    ] = False,
+    load: Load = None,
+) -> None:
+    """Say how far a study is: progress, seconds, agreement, repeats, flags and cost.
+
+    Works while the study is being served, and without a server.
+    """
+    from softlabel import monitor
+
+    load_strategies(load)
+    with _opened(folder, db) as (study, store):
+        found = monitor.overview(study, store, time.time())
+    if as_json:
+        typer.echo(json.dumps(_plain(_everything(study, found)), ensure_ascii=False))
+        return
+    _show(study, found)
+
+
+def export_study(folder: Path, output: Path, db: str | None) -> None:
+    """Write every stored answer, telling how far it is."""
+    from softlabel import monitor
+
+    with _opened(folder, db) as (study, store), _counting() as tell:
+        written = monitor.export(study, store, output, tell)
+    show_facts({"answers": f"{written:,}", "wrote": str(output)})
+
+
+@contextmanager
+def _opened(folder: Path, db: str | None) -> Iterator[tuple[Study, Store]]:
+    """A study and its answers, which must be there already."""
+    from softlabel import study as studies
+    from softlabel.serve import people
+
+    study = studies.read(folder)
+    with people.open_store(folder, db, create=False) as store:
+        yield study, store
+
+
+@contextmanager
+def _counting() -> Iterator[Any]:
+    """A count on stderr that is written over itself, where somebody can see it."""
+    shown = 0.0
+
+    def tell(done: int) -> None:
+        nonlocal shown
+        if sys.stderr.isatty() and time.monotonic() - shown >= EVERY:
+            shown = time.monotonic()
+            typer.echo(f"\r{done:,} answers", err=True, nl=False)
+
+    yield tell
+    if shown:
+        typer.echo("\r\033[K", err=True, nl=False)
+
+
+# ── showing ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _show(study: Study, found: Overview) -> None:
+    here, insight = found.standing, found.insight
+    assert insight is not None, "it was just computed"
+    show_facts(_progress(found) | _quality(insight) | _money(found))
+    stages = [{"stage": stage, "people": f"{n:,}"} for stage, n in here.stages.items()]
+    show_table("people by stage", stages, SHOWN)
+    counts = [
+        {"answers": n, "items": f"{items:,}"} for n, items in enumerate(here.histogram) if items
+    ]
+    show_table(f"items by number of answers ({study.per_item} wanted)", counts, SHOWN)
+    show_table("seconds per answer and per field", _seconds(insight), 99)
+    flagged = [
+        {"annotator": one.annotator, "answers": one.answers, "why": "; ".join(one.flags)}
+        for one in found.people()
+        if one.flags
+    ]
+    show_table(f"{len(flagged)} of {len(insight.people)} annotators have flags", flagged, SHOWN)
+
+
+def _progress(found: Overview) -> dict[str, str]:
+    from softlabel.monitor import words
+
+    here = found.standing
+    left = found.hours_left
+    assert found.insight is not None, "it was just computed"
+    rate = f"{words.count(found.insight.speed.per_hour)} answers an hour"
+    there = words.share(here.answers, here.wanted)
+    to_go = "" if not here.missing or left != left else f", about {words.duration(left)} to go"
+    return {
+        "items done": f"{here.done:,} of {here.items:,}",
+        "answers": f"{here.answers:,} of {here.wanted:,} ({there})",
+        "stored": f"{here.stored:,} with practice, checks and repeats",
+        "people": f"{here.people:,}",
+        "speed": rate + to_go,
+    }
+
+
+def _quality(found: Insight) -> dict[str, str]:
+    from softlabel.monitor import words
+
+    facts = {}
+    if found.agreement is not None:
+        facts["agreement"] = (
+            f"alpha {found.agreement.alpha}, mean distance between two people "
+            f"{words.number(found.agreement.variation, 3)} (total variation)"
+        )
+    if found.repeats.pairs:
+        changed, moved = found.repeats.change_rate, words.number(found.repeats.variation, 3)
+        facts["repeats"] = (
+            f"{found.repeats.pairs:,}: top label changed in {100 * changed:.1f} %, label moved by "
+            f"{moved}"
+        )
+    if found.unreadable:
+        facts["unreadable"] = f"{found.unreadable:,} answers, with the labels and mode as they are"
+    if not found.whole:
+        facts["sample"] = f"the latest {found.read:,} of {found.stored:,} answers"
+    return facts
+
+
+def _money(found: Overview) -> dict[str, str]:
+    from softlabel.monitor import words
+
+    bill = found.bill
+    if bill is None:
+        return {}
+    spent, whole = (words.money(one, bill.currency) for one in (bill.earned, bill.projected))
+    return {"cost": f"{spent} so far, about {whole} when all answers are there"}
+
+
+def _seconds(found: Insight) -> list[dict[str, str]]:
+    from softlabel.monitor import words
+
+    rows = []
+    for mode in found.seconds:
+        steps = {"whole answer": mode.answer, "first input": mode.first, **mode.steps}
+        rows += [
+            {
+                "mode": mode.mode,
+                "step": name,
+                "median": words.seconds(one.median),
+                "10 %": words.seconds(one.p10),
+                "90 %": words.seconds(one.p90),
+                "answers": f"{one.n:,}",
+            }
+            for name, one in steps.items()
+        ]
+    return rows
+
+
+# ── for programs ─────────────────────────────────────────────────────────────────────────────
+
+
+def _everything(study: Study, found: Overview) -> dict[str, Any]:
+    insight = found.insight
+    assert insight is not None, "it was just computed"
+    agreed = insight.agreement
+    return {
+        "study": study.name,
+        "progress": asdict(found.standing),
+        "hours_left": found.hours_left,
+        "per_hour": insight.speed.per_hour,
+        "sample": {"read": insight.read, "stored": insight.stored},
+        "seconds": [asdict(mode) for mode in insight.seconds],
+        "agreement": None
+        if agreed is None
+        else {
+            "shared": agreed.shared,
+            "alpha": [agreed.alpha.value, agreed.alpha.low, agreed.alpha.high],
+            "observed": agreed.observed,
+            "variation": agreed.variation,
+            "others": agreed.others,
+        },
+        "repeats": asdict(insight.repeats),
+        "people": [asdict(one) for one in found.people()],
+        "disagreement": insight.disagreement,
+        "cost": None if found.bill is None else asdict(found.bill),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that are not defined become null, which is JSON."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

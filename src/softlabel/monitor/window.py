@@ -1,0 +1,114 @@
+"""The latest answers of a running study, read once each: a refresh reads only what is new."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import deque
+
+from softlabel import registry
+from softlabel.elicit import Answer, Mode
+from softlabel.errors import ResponseError, SoftlabelError
+from softlabel.monitor.pace import Pace
+from softlabel.monitor.sample import Sample, Seen
+from softlabel.monitor.seconds import Steps, steps
+from softlabel.store import ResponseRow, Store, TimedAnswer, Timing
+from softlabel.study import Study
+
+MOST = 20_000  # answers
+REMEMBERED = 5_000  # answers
+CELLS = 2_000_000  # answers x labels: of a study with thousands of labels fewer are looked at
+
+
+class Window:
+    """Holds at most the latest ``size`` answers.  One thread at a time may use it."""
+
+    def __init__(self, study: Study, store: Store, most: int = MOST) -> None:
+        self.study, self.store = study, store
+        self.size = max(1, min(most, CELLS // len(study.labels)))
+        self._reader = Reader(study)
+        self._rows: deque[tuple[str, Seen]] = deque(maxlen=self.size)  # with their session
+        self._superseded: set[str] = set()
+        self._after: int | None = None
+
+    def refresh(self, pace: Pace) -> Sample:
+        """The sample as of now, without the answers of people who were forgotten since."""
+        stored = self.store.progress(self.study.name).responses
+        if self._after is None:
+            self._after = self.store.before_latest(self.study.name, self.size)
+        for row in self.store.timings(self.study.name, after=self._after):
+            self._rows.append((row.session, self._reader.seen(row)))
+            if row.supersedes is not None:
+                self._superseded.add(row.supersedes)
+            self._after = row.seq
+            pace()
+        sessions = {session.id for session in self.store.sessions(self.study.name)}
+        held = [seen for session, seen in self._rows if session in sessions]
+        current = [seen for seen in held if seen.id not in self._superseded]
+        return Sample(self.study.labels, current, len(held), max(stored, len(held)))
+
+
+class Reader:
+    """From stored rows to what was said, by the mode that asked.
+
+    Many people say the same, word for word: what was read once is remembered for a while.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self._read: dict[tuple[str, int, str], Answer | None] = {}
+        self._modes: dict[str, Mode | None] = {study.mode.name: study.mode}
+
+    def seen(self, row: TimedAnswer | ResponseRow) -> Seen:
+        """The row, read."""
+        timing = row.timing
+        return Seen(
+            id=row.id,
+            item=row.item,
+            annotator=row.annotator,
+            kind=row.kind,
+            mode=row.mode,
+            at=row.received_at,
+            active=_seconds(timing.active_ms),
+            first=math.nan if timing.hidden_ms else _seconds(timing.first_input_ms),
+            steps=_steps(timing),
+            skipped=row.answer_json is None,
+            said=self.said(row),
+        )
+
+    def said(self, row: TimedAnswer | ResponseRow) -> Answer | None:
+        """None where the item was skipped, or where the study as it is now cannot read it."""
+        if row.answer_json is None:
+            return None
+        key = row.mode, row.mode_version, row.answer_json
+        if key not in self._read:
+            if len(self._read) >= REMEMBERED:
+                self._read.clear()
+            self._read[key] = self._said(*key)
+        return self._read[key]
+
+    def _said(self, name: str, version: int, text: str) -> Answer | None:
+        mode = self._mode(name)
+        if mode is None or version != mode.version:
+            return None
+        try:
+            return mode.read(json.loads(text), self.study.labels)
+        except ResponseError:
+            return None
+
+    def _mode(self, name: str) -> Mode | None:
+        if name not in self._modes:
+            try:
+                self._modes[name] = registry.make("mode", name)
+            except SoftlabelError:
+                self._modes[name] = None
+        return self._modes[name]
+
+
+def _seconds(ms: float | None) -> float:
+    return math.nan if ms is None else ms / 1000
+
+
+def _steps(timing: Timing) -> Steps:
+    """None where the tab was hidden: nobody knows in which step."""
+    return () if timing.hidden_ms else steps(timing.fields, timing.submit_ms)

@@ -1,0 +1,168 @@
+"""The JSON interface that the task page talks to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import JSONResponse, Response
+
+from softlabel.elicit import Answer
+from softlabel.errors import Conflict, ResponseError, StoreError
+from softlabel.serve import feedback, flow
+from softlabel.serve.bodies import AnswerBody, read_answer
+from softlabel.serve.documented import ANSWERS, FINISH, PLAN
+from softlabel.serve.labels import LabelIndex
+from softlabel.serve.plans import PlanWriter, lease_plan
+from softlabel.serve.sessions import Facts, Sessions
+from softlabel.serve.site import Site, read, written
+from softlabel.store import NewResponse, Session, Showing, Timing
+
+JSON = "application/json"
+
+
+class Api:
+    """Handlers of ``/api``; the one for answers is as short as it can be."""
+
+    def __init__(self, site: Site, sessions: Sessions, plan_writer: PlanWriter) -> None:
+        self.site, self.sessions, self.plan_writer = site, sessions, plan_writer
+        self.lease_plan = lease_plan(site.study)
+        self.labels_index = LabelIndex(site.study.labels, site.study.synonyms)
+
+    def router(self) -> APIRouter:
+        router = APIRouter(prefix="/api", default_response_class=JSONResponse)
+        router.add_api_route("/answers", self.answers, methods=["POST"], **ANSWERS)
+        router.add_api_route("/plan", self.plan, methods=["GET"], **PLAN)
+        router.add_api_route("/finish", self.finish, methods=["POST"], **FINISH)
+        router.add_api_route("/labels", self.labels, methods=["GET"])
+        return router
+
+    async def answers(self, request: Request) -> Response:
+        """Store one answer; the acknowledgement means that it is on the disk."""
+        facts = await self.sessions.facts(request)
+        if facts is None:
+            return error(401, "session")
+        raw = await request.body()
+        body = read_answer(raw)
+        answer = self._read(body)
+        response = self._response(body, raw)
+        try:
+            await written(self.site.store.answer(facts.id, response, self.site.now()))
+        except Conflict:
+            raise
+        except StoreError as wrong:
+            return await self._explain(request, body, wrong)
+        told = await self._feedback(facts, body, answer)
+        return Response(
+            b'{"acknowledged":"%b","feedback":%b}' % (body.response_uuid.encode(), told),
+            media_type=JSON,
+        )
+
+    def _read(self, body: AnswerBody) -> Answer | None:
+        """What the answer says, if the mode can read it."""
+        return (
+            None
+            if body.answer is None
+            else self.site.study.mode.read(body.answer, self.site.study.labels)
+        )
+
+    def _response(self, body: AnswerBody, raw: bytes) -> NewResponse:
+        mode, timing = self.site.study.mode, body.timing
+        return NewResponse(
+            id=body.response_uuid,
+            position=body.position,
+            answer_json=None if body.answer is None else json.dumps(body.answer),
+            payload=raw.decode(),
+            mode=mode.name,
+            mode_version=mode.version,
+            digest=body.digest(),
+            skip=body.skip,
+            supersedes=body.supersedes,
+            timing=Timing(
+                timing.first_input_ms,
+                timing.submit_ms,
+                timing.active_ms,
+                timing.hidden_ms,
+                timing.fields,
+            ),
+        )
+
+    async def _feedback(self, facts: Facts, body: AnswerBody, answer: Answer | None) -> bytes:
+        """Practice comes first in everybody's order, so later places need no look at the store."""
+        if body.position >= len(self.site.study.practice):
+            return b"null"
+        showings = await read(self.site.store.showings, facts.id)
+        shown = next(one for one in showings if one.position == body.position)
+        if shown.kind != "training":
+            return b"null"
+        told = feedback.of(self.site.study, self.site.study.find(shown.item), answer)
+        return json.dumps(told).encode()
+
+    async def _explain(self, request: Request, body: AnswerBody, wrong: StoreError) -> Response:
+        """Whether the store failed, or was asked for something that does not exist."""
+        session = await self.sessions.session(request)
+        if session is None:
+            return error(401, "session")
+        showings = await read(self.site.store.showings, session.id)
+        here = next((one for one in showings if one.position == body.position), None)
+        if here is None:
+            raise ResponseError("position", body.position, "this session has no such place")
+        if body.supersedes not in (None, here.response):
+            return error(409, "conflict")
+        raise wrong
+
+    async def plan(self, request: Request) -> Response:
+        """What to show: everything that this session holds, after taking more if it needs some."""
+        session = await self.sessions.session(request)
+        if session is None:
+            return error(401, "session")
+        if session.stage != flow.TASK:
+            return error(409, "stage", stage=session.stage)
+        return JSONResponse(self.plan_writer(session, await self._lease(session)))
+
+    async def finish(self, request: Request) -> Response:
+        """Open the gate if the store holds every answer; otherwise say what is missing."""
+        async with self.sessions.turn(request) as session:
+            if session is None:
+                return error(401, "session")
+            if session.stage in flow.BEFORE_TASK:
+                return error(409, "stage", stage=session.stage)
+            if session.stage == flow.TASK:
+                if missing := await self._missing(session):
+                    return JSONResponse({"open": False, "missing": missing})
+                await self._pass_gate(session)
+            return JSONResponse({"open": True, "next": "/"})
+
+    async def labels(
+        self,
+        q: Annotated[str, Query(max_length=100)] = "",
+        limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    ) -> Response:
+        """Labels of which a word, or a word of a synonym, begins like this."""
+        return JSONResponse({"labels": self.labels_index.find(q, limit)})
+
+    async def _lease(self, session: Session) -> tuple[Showing, ...]:
+        return await written(self.site.store.lease(session.id, self.lease_plan, self.site.now()))
+
+    async def _missing(self, session: Session) -> list[int]:
+        """Places without an answer, of what the person holds and of what is still theirs to get."""
+        missing = await read(self.site.store.missing, session.id)
+        if missing:
+            return list(missing)
+        showings = await self._lease(session)
+        return [one.position for one in showings if one.state == "open"]
+
+    async def _pass_gate(self, session: Session) -> None:
+        site, to = self.site, flow.after(self.site.study, flow.TASK)
+        await written(
+            site.store.set_stage(session.id, to, event="answered-all", detail={}, now=site.now())
+        )
+
+
+def error(
+    status: int, name: str, headers: Mapping[str, str] | None = None, **more: Any
+) -> JSONResponse:
+    """A refusal that a program can read."""
+    return JSONResponse({"error": name} | more, status, dict(headers or {}))

@@ -1,0 +1,130 @@
+"""Wiring: a study, a store and a secret become an application."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import Scope
+
+from softlabel import __version__
+from softlabel.errors import Conflict, ResponseError, StoreError
+from softlabel.serve import recruit, research, texts
+from softlabel.serve.api import Api, error
+from softlabel.serve.documented import describe
+from softlabel.serve.entry import Entry
+from softlabel.serve.guard import Guard, Limits
+from softlabel.serve.media import MediaTable
+from softlabel.serve.pages import Pages, home
+from softlabel.serve.plans import PlanWriter
+from softlabel.serve.render import Renderer
+from softlabel.serve.secret import Secret
+from softlabel.serve.sessions import Sessions
+from softlabel.serve.site import Site
+from softlabel.serve.static import StaticTable
+from softlabel.store import Store
+from softlabel.study import Study
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+NAMES = {400: "request", 403: "origin", 404: "path", 405: "method", 413: "size"}
+NAMES |= {421: "host", 429: "rate", 500: "mistake", 503: "store"}
+
+
+def make_app(
+    study: Study,
+    store: Store,
+    secret: Secret,
+    *,
+    now: Callable[[], float] = time.time,
+    url: str | None = None,
+    limits: Limits | None = None,
+) -> FastAPI:
+    """The application that serves this study.  ``url`` is the address that people see, if known."""
+    words = texts.load(study.language)
+    site = Site(
+        study=study,
+        store=store,
+        secret=secret,
+        texts=words,
+        render=Renderer(study, words),
+        recruiter=recruit.make(study.recruit),
+        now=now,
+        secure=bool(url) and urlsplit(url).scheme == "https",
+    )
+    sessions, static = Sessions(site), StaticTable()
+    pages = Pages(site, sessions)
+    app = FastAPI(
+        title=study.title,
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.include_router(Api(site, sessions, PlanWriter(study, words, static)).router())
+    app.include_router(Entry(site, sessions, pages).router())
+    app.include_router(pages.router())
+    app.include_router(research.router(site))
+    app.include_router(MediaTable(study).router())
+    app.include_router(static.router())
+    app.add_api_route("/health", health, methods=["GET"])
+    app.openapi = partial(describe, app)  # type: ignore[method-assign]
+    refuse = partial(refusal, site)
+    app.add_exception_handler(HTTPException, partial(on_http_error, site))
+    app.add_exception_handler(RequestValidationError, partial(on_bad_request, site))
+    app.add_exception_handler(ResponseError, on_unreadable_answer)
+    app.add_exception_handler(Conflict, partial(on_conflict, site))
+    app.add_exception_handler(StoreError, partial(on_store_error, site))
+    app.add_middleware(
+        Guard,
+        refuse=refuse,
+        token_of=sessions.known_token,
+        limits=limits or Limits(),
+        secure=site.secure,
+        hosts=LOOPBACK | {urlsplit(url).hostname or ""} if url else None,
+    )
+    return app
+
+
+async def health() -> dict[str, bool]:
+    """Whether the server answers."""
+    return {"ok": True}
+
+
+def refusal(site: Site, scope: Scope, status: int, headers: dict[str, str]) -> Response:
+    """No, in JSON for programs and as a page for people."""
+    if scope["path"].startswith("/api"):
+        return error(status, NAMES.get(status, "request"), headers)
+    return site.render.error(status, headers)
+
+
+async def on_http_error(site: Site, request: Request, wrong: Exception) -> Response:
+    assert isinstance(wrong, HTTPException)
+    return refusal(site, request.scope, wrong.status_code, dict(wrong.headers or {}))
+
+
+async def on_bad_request(site: Site, request: Request, wrong: Exception) -> Response:
+    return refusal(site, request.scope, 400, {})
+
+
+async def on_unreadable_answer(request: Request, wrong: Exception) -> Response:
+    assert isinstance(wrong, ResponseError)
+    return error(422, "answer", field=wrong.field, reason=wrong.reason)
+
+
+async def on_conflict(site: Site, request: Request, wrong: Exception) -> Response:
+    """What is stored stands; a page shows where the person is by now."""
+    assert isinstance(wrong, Conflict)
+    if request.url.path.startswith("/api"):
+        return error(409, wrong.reason)
+    return home()
+
+
+async def on_store_error(site: Site, request: Request, wrong: Exception) -> Response:
+    """The store said no: nothing was changed, and the person may try again."""
+    return refusal(site, request.scope, 503, {"retry-after": "5"})

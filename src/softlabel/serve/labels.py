@@ -1,0 +1,59 @@
+"""Finding a label among thousands by the beginning of its words."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+
+LAST = "\U0010ffff"
+WORDS = re.compile(r"[^\W_]+")
+
+
+class LabelIndex:
+    """Names, inner nodes of a hierarchy ("animal/cat") and synonyms, by every word in them.
+
+    A name that begins with what was typed comes first, then names with such a word, then
+    labels with such a synonym.
+    """
+
+    def __init__(self, labels: Sequence[str], synonyms: Mapping[str, Sequence[str]]) -> None:
+        self.synonyms = synonyms
+        names = dict.fromkeys(node for label in labels for node in _branches(label))
+        self._names = list(names)
+        keys = (key for place in range(len(names)) for key in self._keys(place))
+        self._keys_in_order = sorted(set(keys))
+
+    def find(self, typed: str, limit: int = 20) -> list[dict[str, object]]:
+        """At most ``limit`` labels, the best first."""
+        wanted = " ".join(typed.casefold().split())
+        first = bisect_left(self._keys_in_order, (wanted,))
+        last = bisect_left(self._keys_in_order, (wanted + LAST,))
+        best: dict[int, int] = {}
+        for _, rank, place in self._keys_in_order[first:last]:
+            best[place] = min(rank, best.get(place, rank))
+        order = sorted(best, key=lambda place: (best[place], place))
+        return [self._shown(self._names[place]) for place in order[:limit]]
+
+    def _keys(self, place: int) -> Iterator[tuple[str, int, int]]:
+        name = self._names[place]
+        own = name.rpartition("/")[2]
+        yield from ((whole.casefold(), 0, place) for whole in (name, own))
+        yield from ((rest, 1, place) for rest in _from_each_word(name))
+        for synonym in self.synonyms.get(name, ()):
+            yield from ((rest, 2, place) for rest in _from_each_word(synonym))
+
+    def _shown(self, name: str) -> dict[str, object]:
+        return {"name": name, "synonyms": list(self.synonyms.get(name, ()))}
+
+
+def _branches(label: str) -> Iterator[str]:
+    """``a/b/c`` and the inner nodes above it."""
+    parts = label.split("/")
+    yield from ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+
+
+def _from_each_word(text: str) -> Iterator[str]:
+    """The rest of the text from the beginning of each of its words."""
+    text = " ".join(text.casefold().split())
+    yield from (text[word.start() :] for word in WORDS.finditer(text))

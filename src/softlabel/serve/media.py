@@ -1,0 +1,74 @@
+"""Pictures and recordings: addressed by the hash of their content, typed by their first bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, Response
+
+from softlabel.study import Item, Media, Study
+
+FOR_EVER = "private, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file as it was when the server started."""
+
+    media: Media
+    stat: os.stat_result
+
+
+class MediaTable:
+    """From hash to file.  What is not in the table cannot be asked for, whatever its path."""
+
+    def __init__(self, study: Study) -> None:
+        self._found = dict(_table((*study.items, *study.practice, *study.checks)))
+
+    def router(self) -> APIRouter:
+        router = APIRouter()
+        router.add_api_route(
+            "/media/{sha256}", self.send, response_class=Response, responses={404: {}}
+        )
+        return router
+
+    async def send(self, sha256: str) -> Response:
+        """A picture or a recording of the study."""
+        found = self._found.get(sha256)
+        if found is None or not _is_unchanged(found):
+            raise HTTPException(404)
+        return FileResponse(
+            found.media.path,
+            media_type=found.media.mime,
+            stat_result=found.stat,
+            headers={
+                "cache-control": FOR_EVER,
+                "content-disposition": "inline",
+                "etag": f'"{sha256}"',
+            },
+        )
+
+
+def address(media: Media | None) -> str | None:
+    """Where the browser finds it."""
+    return None if media is None else f"/media/{media.sha256}"
+
+
+def _table(items: Iterable[Item]) -> Iterable[tuple[str, Found]]:
+    for item in items:
+        for media in item.media:
+            yield media.sha256, Found(media, media.path.stat())
+
+
+def _is_unchanged(found: Found) -> bool:
+    """A file that was edited since is not what its hash says, so it is not sent."""
+    try:
+        now = found.media.path.stat()
+    except OSError:
+        return False
+    then = found.stat
+    return (now.st_size, now.st_mtime_ns) == (then.st_size, then.st_mtime_ns)

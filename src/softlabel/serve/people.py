@@ -1,0 +1,75 @@
+"""The people of a study, from the command line: inviting, revoking, forgetting."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from softlabel import store as stores
+from softlabel import study as studies
+from softlabel.errors import SoftlabelError, StoreError
+from softlabel.serve import flow
+from softlabel.serve.secret import Secret, folder_of, hash_token, new_token
+from softlabel.store import ItemRow, Store
+from softlabel.study import Study
+
+DATABASE = "answers.db"
+KINDS = ("invitation", "prolific", "url", "open")
+
+
+def open_store(folder: Path, db: str | None, *, create: bool = True) -> Store:
+    """The database that was named, or the study's own file."""
+    return stores.open(db if db is not None else folder_of(folder) / DATABASE, create=create)
+
+
+def put_study(study: Study, store: Store, now: float) -> None:
+    """Tell the store what there is to give out."""
+    batch_of = {item: name for name, items in study.batches.items() for item in items}
+    everything = (*study.items, *study.practice, *study.checks)
+    rows = [ItemRow(item.id, item.kind, batch_of.get(item.id)) for item in everything]
+    store.put_study(study.name, study.toml, study.labels, rows, study.per_item, now).result()
+
+
+@contextmanager
+def opened(folder: Path, db: str | None) -> Iterator[tuple[Study, Store]]:
+    """A study and its answers."""
+    study = studies.read(folder)
+    with open_store(folder, db) as store:
+        put_study(study, store, time.time())
+        yield study, store
+
+
+def invite(study: Study, store: Store, secret: Secret, name: str, now: float) -> str:
+    """A new personal link's path; the token in it is known to nobody else and kept nowhere."""
+    if study.recruit.kind != "invitation":
+        raise SoftlabelError(
+            f"study {study.name!r} recruits by {study.recruit.kind!r}; "
+            '[recruit] kind = "invitation" in study.toml opens it to personal links'
+        )
+    token = new_token()
+    annotator = secret.pseudonym("invitation", name)
+    store.invite(study.name, name, hash_token(token), now, annotator=annotator).result()
+    return f"/i/{token}"
+
+
+def revoke(study: Study, store: Store, name: str, now: float) -> None:
+    """End a link, and the session behind it if it is still under way; its answers stay."""
+    store.revoke(study.name, name, now).result()
+    invited = next(one for one in store.invitations(study.name) if one.name == name)
+    session = invited.annotator and store.session_of(study.name, invited.annotator)
+    if session and session.stage in flow.UNDER_WAY:
+        store.set_stage(session.id, flow.CLOSED, event="revoked", detail={}, now=now).result()
+
+
+def find(study: Study, store: Store, secret: Secret, person: str) -> str:
+    """The pseudonym of a person who is named by it, by the recruiter's id or as invited."""
+    invited = {one.annotator for one in store.invitations(study.name)}
+    for annotator in (person, *(secret.pseudonym(kind, person) for kind in KINDS)):
+        if annotator in invited or store.session_of(study.name, annotator) is not None:
+            return annotator
+    raise StoreError(
+        f"study {study.name!r} knows nobody called {person!r}: neither as a pseudonym, "
+        "nor as a recruiter's id, nor by invitation"
+    )

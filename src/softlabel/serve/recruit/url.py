@@ -1,0 +1,34 @@
+"""Any recruiter that sends people with an id in the address and wants them back at one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import ClassVar
+
+from softlabel.serve.recruit.base import Arrival, Recruiter, Refused
+
+LONGEST = 200
+
+
+class Url(Recruiter):
+    """The names of the parameters and the return addresses stand in the study file."""
+
+    name: ClassVar[str] = "url"
+
+    def arrival(self, parameters: Mapping[str, str]) -> Arrival | Refused | None:
+        person, session = self.settings.id_param, self.settings.session_param
+        assert person is not None, "the study file names the parameter"
+        if person not in parameters:
+            return None
+        if not self._is_id(parameters[person]):
+            return Refused("entry_parameter", {"name": person})
+        if session is None:
+            return Arrival(parameters[person])
+        if not 0 < len(parameters.get(session, "")) <= LONGEST:
+            return Refused("entry_parameter", {"name": session})
+        return Arrival(parameters[person], parameters[session])
+
+    def _is_id(self, text: str) -> bool:
+        assert self.settings.id_pattern is not None, "the study file has a pattern, if only ours"
+        return len(text) <= LONGEST and bool(re.fullmatch(self.settings.id_pattern, text))

@@ -1,0 +1,110 @@
+"""The researcher's door: a token opens it, a signed cookie keeps it open for half a day."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+
+from fastapi import APIRouter, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from softlabel.serve.documented import form
+from softlabel.serve.forms import read_form
+from softlabel.serve.site import Site
+
+COOKIE = "softlabel_research"
+HOME, LOGIN = "/research", "/research/login"
+LASTS = 12 * 3600  # seconds
+SLOW = 0.5  # seconds that a wrong token waits; how many may be tried is limited at the guard
+SEE_OTHER = 303
+
+
+class NotLoggedIn(HTTPException):
+    """Leads to the login page."""
+
+    def __init__(self) -> None:
+        super().__init__(SEE_OTHER, headers={"location": LOGIN})
+
+
+class Door:
+    """Lets the researcher in and out, and knows whether they are in."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self._ended: dict[str, int] = {}  # cookies that were logged out before their time
+
+    def router(self) -> APIRouter:
+        router = APIRouter(include_in_schema=True)
+        router.add_api_route(LOGIN, self.page, methods=["GET"], response_class=Response)
+        router.add_api_route(
+            LOGIN,
+            self.login,
+            methods=["POST"],
+            response_class=Response,
+            responses={303: {}, 401: {}, 429: {}},
+            **form(token={"type": "string"}),
+        )
+        router.add_api_route(
+            "/research/logout", self.logout, methods=["POST"], response_class=Response
+        )
+        return router
+
+    async def page(self, request: Request) -> Response:
+        """The form that asks for the token."""
+        if self.is_open(request):
+            return RedirectResponse(HOME, SEE_OTHER)
+        return self.site.render("research/login.html", failed=False)
+
+    async def login(self, request: Request) -> Response:
+        """Compare in constant time; a wrong token is told late and told little."""
+        token = (await read_form(request)).get("token", "").strip()
+        if not self.site.secret.is_researcher(token):
+            await asyncio.sleep(SLOW)
+            return self.site.render("research/login.html", 401, failed=True)
+        response = RedirectResponse(HOME, SEE_OTHER)
+        response.set_cookie(
+            COOKIE,
+            self._cookie(int(self.site.now()) + LASTS, secrets.token_hex(16)),
+            max_age=LASTS,
+            path=HOME,
+            secure=self.site.secure,
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def logout(self, request: Request) -> Response:
+        """Close the door behind this cookie, here and in the browser."""
+        if self.is_open(request):
+            until, nonce, _ = request.cookies[COOKIE].split(".")
+            now = self.site.now()
+            self._ended = {one: end for one, end in self._ended.items() if end > now}
+            self._ended[nonce] = int(until)
+        response = RedirectResponse(LOGIN, SEE_OTHER)
+        response.delete_cookie(
+            COOKIE, path=HOME, secure=self.site.secure, httponly=True, samesite="strict"
+        )
+        return response
+
+    def require(self, request: Request) -> None:
+        """For every page behind the door."""
+        if not self.is_open(request):
+            raise NotLoggedIn
+
+    def is_open(self, request: Request) -> bool:
+        """Whether the request brings a cookie that we signed and that still holds."""
+        cookie = request.cookies.get(COOKIE, "")
+        until, _, rest = cookie.partition(".")
+        nonce = rest.partition(".")[0]
+        if not (until.isascii() and until.isdigit() and len(until) < 15):
+            return False
+        right = self._cookie(int(until), nonce)
+        ours = hmac.compare_digest(cookie.encode("utf-8", "replace"), right.encode())
+        return ours and int(until) > self.site.now() and nonce not in self._ended
+
+    def _cookie(self, until: int, nonce: str) -> str:
+        """Bound to the token as well: a new token closes every door that the old one opened."""
+        secret = self.site.secret
+        return f"{until}.{nonce}.{secret.sign(f'research:{until}:{nonce}:{secret.researcher}')}"

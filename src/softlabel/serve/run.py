@@ -1,0 +1,113 @@
+"""The process: one study, one store, one port."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from softlabel import study as studies
+from softlabel.errors import SoftlabelError
+from softlabel.serve.app import make_app
+from softlabel.serve.people import open_store, put_study
+from softlabel.serve.secret import open_with_token
+
+KEEP_ALIVE = 75  # seconds; people think longer than the 5 s after which uvicorn would hang up
+BACKLOG = 2048
+Ready = Callable[[str], None]
+
+
+def run(
+    folder: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    db: str | None = None,
+    url: str | None = None,
+    new_token: bool = False,
+    ready: Ready | None = None,
+) -> None:
+    """Serve a study folder until the process is told to stop; what was acknowledged stays."""
+    study = studies.read(folder)
+    secret, token = open_with_token(folder, renew=new_token)
+    with open_store(folder, db) as store, listening(host, port) as door:
+        put_study(study, store, time.time())
+        app = make_app(study, store, secret, url=url)
+        if token is not None:
+            tell(f"the researcher's token, shown this once: {token}")
+        with stopping_quietly():
+            Server(_config(app), study.name, ready).run([door])
+
+
+def _config(app: object) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=10,
+    )
+
+
+def tell(text: str) -> None:
+    """A line for whoever started us; stdout holds nothing but the address."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """An open door; port 0 is any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        door = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as wrong:
+        raise SoftlabelError(
+            f"cannot listen at {host}, port {port}: {wrong.strerror or wrong}; "
+            "another --port may be free, and 0 takes any that is"
+        ) from wrong
+    with door:
+        yield door
+
+
+class Server(uvicorn.Server):
+    """Says where it listens, once it does."""
+
+    def __init__(self, config: uvicorn.Config, name: str, ready: Ready | None) -> None:
+        super().__init__(config)
+        self.name, self.ready = name, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        assert sockets, "the door is opened before the server"
+        host, port = sockets[0].getsockname()[:2]
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        sys.stdout.write(f"softlabel serves {self.name} at {address}\n")
+        sys.stdout.flush()
+        if self.ready is not None:
+            asyncio.get_running_loop().run_in_executor(None, self.ready, address)
+
+
+@contextmanager
+def stopping_quietly() -> Iterator[None]:
+    """After it has shut down, uvicorn raises the signal again; by then it has done its work."""
+
+    def ignore(number: int, frame: FrameType | None) -> None:
+        pass
+
+    before = {one: signal.signal(one, ignore) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

@@ -1,0 +1,115 @@
+"""What only the server knows: the key of pseudonyms, and a hash of the researcher's token."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import stat
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from softlabel.errors import SoftlabelError
+
+FOLDER = ".softlabel"
+NAME = "secret.json"
+TOKEN_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Secret:
+    """``key`` makes pseudonyms and signs; ``researcher`` is the hash of a token, or empty."""
+
+    key: bytes
+    researcher: str
+
+    def pseudonym(self, kind: str, platform_id: str) -> str:
+        """The name under which a person is stored; without the key nobody finds the way back."""
+        return self.sign(f"{kind}:{platform_id}")[:16]
+
+    def sign(self, text: str) -> str:
+        """A keyed hash in hex."""
+        return hmac.new(self.key, text.encode(), sha256).hexdigest()
+
+    def is_researcher(self, token: str) -> bool:
+        """Whether this is the token that was printed."""
+        return hmac.compare_digest(hash_token(token), self.researcher)
+
+
+def new_token() -> str:
+    """256 random bits that fit into an address."""
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+def hash_token(token: str) -> str:
+    """All that is ever stored of a token.  Tokens are random, so one round is enough."""
+    return sha256(token.encode()).hexdigest()
+
+
+def folder_of(study_folder: Path) -> Path:
+    """Where the server keeps what is its own; made on first use, closed to other users."""
+    folder = study_folder / FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def open_secret(study_folder: Path) -> Secret:
+    """The secret of a study, made on first use; the server adds the researcher's token."""
+    path = folder_of(study_folder) / NAME
+    if not path.exists():
+        _write(path, Secret(secrets.token_bytes(32), researcher=""), replace=False)
+    return read_secret(path)
+
+
+def open_with_token(study_folder: Path, *, renew: bool = False) -> tuple[Secret, str | None]:
+    """The secret and, if none was given out before or ``renew`` says so, the researcher's token."""
+    path = folder_of(study_folder) / NAME
+    token = new_token()
+    first = Secret(secrets.token_bytes(32), hash_token(token))
+    if not path.exists() and _write(path, first, replace=False):
+        return first, token
+    found = read_secret(path)
+    if found.researcher and not renew:
+        return found, None
+    changed = Secret(found.key, hash_token(token))
+    _write(path, changed, replace=True)
+    return changed, token
+
+
+def read_secret(path: Path) -> Secret:
+    """The secret in a file that only its owner can read."""
+    if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
+        raise SoftlabelError(
+            f"{path}: other users of this machine may read this file, so it is no secret; "
+            f"close it with: chmod 600 {path}"
+        )
+    try:
+        fields = json.loads(path.read_text())
+        return Secret(bytes.fromhex(fields["key"]), str(fields["researcher"]))
+    except (ValueError, KeyError, TypeError) as wrong:
+        raise SoftlabelError(
+            f'{path}: must be {{"key": hex, "researcher": hex}} as softlabel wrote it; '
+            "restore it from a backup, since pseudonyms depend on it"
+        ) from wrong
+
+
+def _write(path: Path, secret: Secret, *, replace: bool) -> bool:
+    """Write the whole file or nothing; False if another process was first."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    text = json.dumps({"key": secret.key.hex(), "researcher": secret.researcher})
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        if replace:
+            os.replace(draft, path)
+        else:
+            os.link(draft, path)  # unlike rename, refuses where a file stands already
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink(missing_ok=True)
+    return True

@@ -1,0 +1,60 @@
+// Elements without markup strings: nothing here can turn text into HTML.
+
+/**
+ * Make an element. Options: `class`, `text`, `onclick` and other listeners, properties such as
+ * `hidden`, and attributes. A value of null or false leaves the option out.
+ */
+export function el(tag, options = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(options)) set(element, name, value);
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Set one option of an element, as `el` does. */
+export function set(element, name, value) {
+  if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+  else if (name === "class") element.className = value ?? "";
+  else if (name === "text") element.textContent = value;
+  else if (typeof value === "boolean" && !name.startsWith("aria-")) element.toggleAttribute(name, value);
+  else if (value === null || value === undefined) element.removeAttribute(name);
+  else element.setAttribute(name, String(value));
+}
+
+/** Set several options of an element that is already there. */
+export function update(element, options) {
+  for (const [name, value] of Object.entries(options)) set(element, name, value);
+}
+
+/** A text for readers of the screen: `{name}` is filled in; plural forms are chosen by `n`. */
+export function fill(text, values = {}, language = document.documentElement.lang || "en") {
+  let chosen = text;
+  if (typeof text === "object" && text !== null) {
+    const form = new Intl.PluralRules(language).select(values.n ?? 0);
+    chosen = text[form] ?? text.other;
+  }
+  return String(chosen).replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+}
+
+/** The sign of a key, drawn like a key. */
+export function key(name) {
+  return el("kbd", { text: name, "aria-hidden": "true" });
+}
+
+/** A button that acts on a press; after a press by pointer the keyboard stays with the page. */
+export function button(options, onpress, ...children) {
+  const made = el("button", { type: "button", ...options }, ...children);
+  made.addEventListener("click", (event) => {
+    onpress(event);
+    // detail is 0 for Enter, Space and screen readers: their focus must stay where it is
+    if (event.detail > 0 && made.isConnected) made.blur();
+  });
+  return made;
+}
+
+/** Wait until what was drawn has been painted. */
+export function painted() {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now())));
+  });
+}

@@ -1,0 +1,103 @@
+// What surrounds every item: title, progress, tools, and one line each for problems and for status.
+
+import { button, el, fill, key } from "./dom.js";
+
+const PATIENCE = 700;
+
+export class Frame {
+  constructor(root, texts, title, { onprevious, onskip, onhelp, onkeep }) {
+    this.texts = texts;
+    this.root = root;
+    this.item = el("section", { class: "item", "aria-label": texts.item });
+    this.answer = el("section", { class: "answer", id: "answer", tabindex: "-1" });
+    this.problem = el("p", { class: "problem", role: "alert" });
+    this.live = el("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
+    this.stage = el("div", { class: "stage" }, this.item, el("div", { class: "answer-side" }, this.problem, this.answer));
+    root.replaceChildren(this.stage, this.live);
+    root.removeAttribute("aria-busy");
+    root.before(this.#header(title));
+    root.after(this.#footer({ onprevious, onskip, onhelp, onkeep }));
+  }
+
+  /** How far the person is. */
+  progress(done, total, phase) {
+    const text = fill(this.texts.progress, { n: Math.min(done + 1, total), whole: total });
+    this.count.textContent = text;
+    this.bar.setAttribute("aria-valuemax", total);
+    this.bar.setAttribute("aria-valuenow", Math.min(done, total));
+    this.bar.setAttribute("aria-valuetext", text);
+    this.bar.style.setProperty("--done", `${(100 * done) / Math.max(1, total)}%`);
+    this.phase.hidden = phase !== "practice";
+    this.answer.setAttribute("aria-label", text);
+  }
+
+  /** A mistake or a hint, until the answer is changed. */
+  complain(text) {
+    this.problem.textContent = text ?? "";
+  }
+
+  /** For people who listen to the page. */
+  announce(text) {
+    this.live.textContent = "";
+    this.live.textContent = text;
+  }
+
+  /** What became of the answers. What is on its way for a moment only is not worth a word. */
+  status({ waiting, failing, signedOut, fleeting }) {
+    clearTimeout(this.patience);
+    const troubled = waiting > 0 && (failing || signedOut || fleeting);
+    const show = () => {
+      let text = waiting === 0 ? this.texts.all_saved : fill(this.texts.waiting, { n: waiting });
+      if (fleeting && waiting > 0) text = fill(this.texts.fleeting, { n: waiting });
+      if (signedOut) text = fill(this.texts.signed_out, { n: waiting });
+      if (this.state.textContent !== text) this.state.textContent = text;
+      this.state.classList.toggle("warning", troubled);
+    };
+    if (waiting === 0 || troubled) show();
+    else this.patience = setTimeout(show, PATIENCE);
+  }
+
+  /** Only the item, nothing to answer: between items, and at the end. */
+  message(title, text) {
+    this.item.replaceChildren();
+    this.item.hidden = true;
+    this.answer.replaceChildren(el("div", { class: "card wait" }, el("h1", { text: title }), el("p", { text })));
+    this.announce(title);
+  }
+
+  /** Which tools make sense just now. */
+  tools({ previous = false, skip = false, keep = false }) {
+    this.previous.hidden = !previous;
+    this.skip.hidden = !skip;
+    this.keep.hidden = !keep;
+  }
+
+  #header(title) {
+    this.count = el("span", { class: "count-of" });
+    this.phase = el("span", { class: "tag", text: this.texts.practice, hidden: true });
+    this.bar = el("div", { class: "meter", role: "progressbar", "aria-label": this.texts.progress_label, "aria-valuemin": 0 }, el("div", { class: "done" }));
+    return el(
+      "header",
+      { class: "task-bar" },
+      el("p", { class: "study-title", dir: "auto", text: title }),
+      el("div", { class: "progress-side" }, this.phase, this.count, this.bar),
+    );
+  }
+
+  #footer({ onprevious, onskip, onhelp, onkeep }) {
+    const { texts } = this;
+    const tool = (sign, text, action) => button({ class: "button quiet" }, action, key(sign), el("span", { text }));
+    this.previous = tool("⌫", texts.previous, onprevious);
+    this.keep = tool("Esc", texts.keep, onkeep);
+    this.skip = tool("S", texts.skip, onskip);
+    const help = tool("?", texts.keys, onhelp);
+    this.state = el("p", { class: "state", role: "status", id: "status" });
+    return el(
+      "footer",
+      { class: "task-tools" },
+      el("div", { class: "tools" }, this.previous, this.keep, this.skip, help),
+      this.state,
+      el("a", { href: "/withdraw", class: "withdraw", text: texts.withdraw }),
+    );
+  }
+}

@@ -1,0 +1,190 @@
+"""What goes into the store and what comes out of it: plain, frozen, without a database in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+Kind = Literal["target", "repeat", "gold", "attention", "training"]
+State = Literal["open", "answered", "released"]
+
+LEFT = frozenset({"screened-out", "no-consent", "withdrawn", "full", "closed", "done"})
+"""The stages of people who will not answer any more: what they hold is given back."""
+
+
+class ItemRow(NamedTuple):
+    """An item of a study, as assignment sees it."""
+
+    id: str
+    kind: Kind = "target"
+    batch: str | None = None
+
+
+class Session(NamedTuple):
+    """One person's way through one study; ``lease_end`` is 0 while they hold nothing."""
+
+    id: str
+    study: str
+    annotator: str
+    number: int
+    stage: str
+    label_order: tuple[str, ...]
+    seed: int
+    recruiter_session: str | None
+    quiz_tries: int
+    answered: int
+    lease_end: float
+    entered_at: float
+
+
+class Showing(NamedTuple):
+    """One item in one place of a session's order; ``response`` is the answer that counts now."""
+
+    session: str
+    position: int
+    item: str
+    kind: Kind
+    repeat_of: int | None
+    batch: str | None
+    state: State
+    response: str | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How items are given to a person; positions and counts as in the study."""
+
+    per_item: int
+    per_annotator: int | None = None
+    batch_size: int = 25
+    repeats: int = 0
+    repeat_positions: tuple[int, ...] = ()
+    practice: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    batches: bool = False
+    lease_seconds: float = 3600.0
+    seed: int = 0
+
+
+class Timing(NamedTuple):
+    """Milliseconds since the item was shown; ``fields`` has the last input to each field."""
+
+    first_input_ms: float | None = None
+    submit_ms: float | None = None
+    active_ms: float | None = None
+    hidden_ms: float | None = None
+    fields: Mapping[str, float] = {}
+
+
+@dataclass(frozen=True)
+class NewResponse:
+    """An answer as it arrived: ``payload`` is the text as sent, ``answer_json`` null if skipped.
+
+    ``digest`` covers what may not differ between two deliveries of the same answer.
+    """
+
+    id: str
+    position: int
+    answer_json: str | None
+    payload: str
+    mode: str
+    mode_version: int
+    digest: str
+    skip: str | None = None
+    supersedes: str | None = None
+    timing: Timing = field(default_factory=Timing)
+
+
+class Ack(NamedTuple):
+    """The answer ``id`` is on the disk: ``stored`` by this call, or ``known`` from before."""
+
+    id: str
+    state: Literal["stored", "known"]
+
+
+class ResponseRow(NamedTuple):
+    """A stored answer, with what was shown; ``seq`` grows in the order of storing."""
+
+    seq: int
+    id: str
+    session: str
+    annotator: str
+    item: str
+    kind: Kind
+    position: int
+    repeat_of: int | None
+    batch: str | None
+    label_order: tuple[str, ...]
+    mode: str
+    mode_version: int
+    answer_json: str | None
+    payload: str
+    skip: str | None
+    supersedes: str | None
+    superseded: bool
+    late: bool
+    received_at: float
+    timing: Timing
+
+
+class Invitation(NamedTuple):
+    """A personal link: who it is for, and since when it no longer opens (None: it does)."""
+
+    study: str
+    name: str
+    annotator: str | None
+    created_at: float
+    revoked_at: float | None
+
+
+class Event(NamedTuple):
+    """Something that happened and is not an answer: consent, quiz, debrief, withdrawal."""
+
+    seq: int
+    annotator: str | None
+    name: str
+    detail: Mapping[str, object]
+    at: float
+
+
+class StoredStudy(NamedTuple):
+    """A study as it was last put into the store."""
+
+    name: str
+    toml: str
+    labels: tuple[str, ...]
+    per_item: int
+    created_at: float
+
+
+class Progress(NamedTuple):
+    """How far a study is; ``answered`` and ``taken`` count targets, ``full`` items at quota."""
+
+    items: int
+    wanted: int
+    taken: int
+    answered: int
+    full: int
+    responses: int
+    sessions: Mapping[str, int]
+    last_at: float | None
+
+
+class TimedAnswer(NamedTuple):
+    """What was answered and how long it took, without what else the browser sent: small enough
+    to look at many."""
+
+    seq: int
+    id: str
+    session: str
+    annotator: str
+    item: str
+    kind: Kind
+    mode: str
+    mode_version: int
+    answer_json: str | None
+    skip: str | None
+    supersedes: str | None
+    received_at: float
+    timing: Timing

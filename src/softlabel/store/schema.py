@@ -1,0 +1,173 @@
+"""The tables, as the newest migration leaves them.
+
+Nothing here refers to a person but ``annotator``, which is a keyed hash of whatever the
+recruiter calls them.  Lists and objects are kept as JSON text: they are read back whole.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    false,
+    text,
+)
+
+metadata = MetaData()
+Counter = BigInteger().with_variant(Integer, "sqlite")  # what SQLite needs to count by itself
+
+study = Table(
+    "study",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("toml", Text, nullable=False),
+    Column("labels", Text, nullable=False),
+    Column("per_item", Integer, nullable=False),
+    Column("entered", Integer, nullable=False),  # how many people have come in so far
+    Column("created_at", Float, nullable=False),
+)
+
+batch = Table(
+    "batch",
+    metadata,
+    Column("study", ForeignKey("study.name"), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("taken", Integer, nullable=False),  # sessions that hold it or have finished it
+)
+
+item = Table(
+    "item",
+    metadata,
+    Column("study", ForeignKey("study.name"), primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("batch", Text),
+    Column("place", Integer, nullable=False),  # a stable random number: where walks pass it
+    Column("taken", Integer, nullable=False),  # open and answered showings as a target
+    Index("item_by_taken", "study", "kind", "taken", "place", "id"),
+    Index("item_by_batch", "study", "batch"),
+)
+
+session = Table(
+    "session",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("study", ForeignKey("study.name"), nullable=False),
+    Column("annotator", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("stage", Text, nullable=False),
+    Column("label_order", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("recruiter_session", Text),
+    Column("quiz_tries", Integer, nullable=False),
+    Column("answered", Integer, nullable=False),
+    Column("lease_end", Float, nullable=False),  # 0: holds nothing
+    Column("lease_seconds", Float, nullable=False),
+    Column("batch", Text),  # the batch whose place this session takes up
+    Column("entered_at", Float, nullable=False),
+    UniqueConstraint("study", "annotator"),
+    UniqueConstraint("study", "number"),
+    Index("session_by_lease", "study", "lease_end"),
+)
+
+token = Table(
+    "token",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("session", ForeignKey("session.id"), nullable=False),
+    Column("created_at", Float, nullable=False),
+    Index("token_by_session", "session"),
+)
+
+showing = Table(
+    "showing",
+    metadata,
+    Column("session", ForeignKey("session.id"), primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("study", Text, nullable=False),
+    Column("item", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("repeat_of", Integer),
+    Column("batch", Text),
+    Column("state", Text, nullable=False),
+    Column("response", Text),  # the id of the answer that counts now
+    ForeignKeyConstraint(["study", "item"], ["item.study", "item.id"]),
+    Index("showing_by_item", "study", "item"),
+    Index(  # no item twice to one person, whatever happens elsewhere
+        "showing_once",
+        "session",
+        "item",
+        unique=True,
+        sqlite_where=text("kind <> 'repeat' AND state <> 'released'"),
+        postgresql_where=text("kind <> 'repeat' AND state <> 'released'"),
+    ),
+)
+
+response = Table(
+    "response",
+    metadata,
+    Column("seq", Counter, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("study", Text, nullable=False),
+    Column("session", Text, nullable=False),
+    Column("annotator", Text, nullable=False),
+    Column("item", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("repeat_of", Integer),
+    Column("batch", Text),
+    Column("mode", Text, nullable=False),
+    Column("mode_version", Integer, nullable=False),
+    Column("answer", Text),
+    Column("payload", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("skip", Text),
+    Column("supersedes", Text),
+    Column("received_at", Float, nullable=False),
+    Column("first_input_ms", Float),
+    Column("submit_ms", Float),
+    Column("active_ms", Float),
+    Column("hidden_ms", Float),
+    Column("fields", Text, nullable=False),
+    Column("late", Boolean, nullable=False, server_default=false()),
+    ForeignKeyConstraint(["session", "position"], ["showing.session", "showing.position"]),
+    Index("response_by_study", "study", "seq"),
+    Index("response_by_item", "study", "item"),
+    Index("response_by_showing", "session", "position"),
+    sqlite_autoincrement=True,  # a number is never used again, not even after a deletion
+)
+
+event = Table(
+    "event",
+    metadata,
+    Column("seq", Counter, primary_key=True),
+    Column("study", ForeignKey("study.name"), nullable=False),
+    Column("annotator", Text),
+    Column("name", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("at", Float, nullable=False),
+    Index("event_by_name", "study", "name"),
+    Index("event_by_annotator", "study", "annotator"),
+    sqlite_autoincrement=True,
+)
+
+invitation = Table(
+    "invitation",
+    metadata,
+    Column("study", ForeignKey("study.name"), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("token_hash", Text, nullable=False, unique=True),
+    Column("annotator", Text),
+    Column("created_at", Float, nullable=False),
+    Column("revoked_at", Float),
+)

@@ -1,0 +1,150 @@
+"""A study in the store: its file as it is now, and its items as assignment needs them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as bind
+
+from softlabel.errors import StoreError
+from softlabel.store.draws import draw_place
+from softlabel.store.rows import ItemRow, StoredStudy
+from softlabel.store.schema import batch, item, response, showing, study
+
+COLUMNS = tuple(study.c[name] for name in StoredStudy._fields)
+BY_NAME = sa.select(*COLUMNS).where(study.c.name == bind("of"))
+RETIRED = "retired "  # before the kind of an item that was shown and is no longer in the study
+ITEMS = sa.select(item.c.id, item.c.kind, item.c.batch).where(item.c.study == bind("of"))
+BATCHES = sa.select(batch.c.name).where(batch.c.study == bind("of"))
+IS_SHOWN = sa.select(
+    sa.exists().where(showing.c.study == bind("of"), showing.c.item == bind("wanted"))
+)
+HAS_ANSWERS = sa.select(sa.exists().where(response.c.study == bind("of")))
+CHANGE = (
+    sa.update(study)
+    .where(study.c.name == bind("of"))
+    .values(toml=bind("text"), labels=bind("classes"), per_item=bind("quota"))
+)
+_this_item = sa.and_(item.c.study == bind("of"), item.c.id == bind("wanted"))
+CHANGE_ITEM = (
+    sa.update(item).where(_this_item).values(kind=bind("new_kind"), batch=bind("new_batch"))
+)
+RETIRE = sa.update(item).where(_this_item).values(kind=RETIRED + item.c.kind, taken=bind("still"))
+DELETE = sa.delete(item).where(_this_item)
+TAKE_BACK = (
+    sa.update(showing)
+    .where(
+        showing.c.study == bind("of"), showing.c.item == bind("wanted"), showing.c.state == "open"
+    )
+    .values(state="released")
+)
+STILL = sa.select(sa.func.count()).where(
+    showing.c.study == bind("of"),
+    showing.c.item == bind("wanted"),
+    showing.c.kind == "target",
+    showing.c.state == "answered",
+)
+
+
+@dataclass(frozen=True)
+class NewStudy:
+    """A study as its folder describes it."""
+
+    name: str
+    toml: str
+    labels: Sequence[str]
+    items: Sequence[ItemRow]
+    per_item: int
+
+
+def find(connection: sa.Connection, name: str) -> StoredStudy | None:
+    row = connection.execute(BY_NAME, {"of": name}).first()
+    return None if row is None else StoredStudy(*row)._replace(labels=tuple(json.loads(row.labels)))
+
+
+def put(connection: sa.Connection, new: NewStudy, now: float) -> None:
+    """Bring the store up to the study; what people were asked already may not change."""
+    stored = find(connection, new.name)
+    if stored is None:
+        _insert(connection, new, now)
+    else:
+        _change(connection, new, stored)
+    _put_items(connection, new)
+    known = set(connection.execute(BATCHES, {"of": new.name}).scalars())
+    names = dict.fromkeys(row.batch for row in new.items if row.batch is not None)
+    rows = [{"study": new.name, "name": name, "taken": 0} for name in names if name not in known]
+    if rows:
+        connection.execute(sa.insert(batch), rows)
+
+
+def _insert(connection: sa.Connection, new: NewStudy, now: float) -> None:
+    texts = {"name": new.name, "toml": new.toml, "labels": json.dumps(list(new.labels))}
+    numbers = {"per_item": new.per_item, "entered": 0, "created_at": now}
+    connection.execute(sa.insert(study), {**texts, **numbers})
+
+
+def _change(connection: sa.Connection, new: NewStudy, stored: StoredStudy) -> None:
+    if stored.labels != tuple(new.labels) and _answered(connection, new.name):
+        raise StoreError(
+            f"the labels of {new.name!r} are {', '.join(stored.labels)} and people have answered "
+            f"so; {', '.join(new.labels)} needs a study of another name, or another database"
+        )
+    values = {"of": new.name, "text": new.toml, "classes": json.dumps(list(new.labels))}
+    connection.execute(CHANGE, values | {"quota": new.per_item})
+
+
+def _answered(connection: sa.Connection, name: str) -> bool:
+    return bool(connection.execute(HAS_ANSWERS, {"of": name}).scalar())
+
+
+def _put_items(connection: sa.Connection, new: NewStudy) -> None:
+    wanted = {row.id: row for row in new.items}
+    if len(wanted) < len(new.items):
+        twice = next(row.id for row in new.items if wanted[row.id] is not row)
+        raise StoreError(f"item {twice!r} is in the study {new.name!r} twice")
+    known = {row.id: ItemRow(*row) for row in connection.execute(ITEMS, {"of": new.name})}
+    _change_items(
+        connection, new.name, (row for row in new.items if row != known.get(row.id)), known
+    )
+    for name in known:
+        if name not in wanted and not known[name].kind.startswith(RETIRED):
+            _drop(connection, new.name, name)
+
+
+def _change_items(
+    connection: sa.Connection, of: str, rows: Iterable[ItemRow], known: dict[str, ItemRow]
+) -> None:
+    fresh = []
+    for row in rows:
+        if row.id not in known:
+            fresh.append(row._asdict() | {"study": of, "place": draw_place(row.id), "taken": 0})
+            continue
+        old = known[row.id]
+        back = (old.kind, old.batch) == (RETIRED + row.kind, row.batch)
+        if not back and _is_shown(connection, of, row.id):
+            raise StoreError(
+                f"item {row.id!r} was shown as {old.kind} of batch {old.batch!r}; it cannot become "
+                f"{row.kind} of batch {row.batch!r}"
+            )
+        values = {"of": of, "wanted": row.id, "new_kind": row.kind, "new_batch": row.batch}
+        connection.execute(CHANGE_ITEM, values)
+    if fresh:
+        connection.execute(sa.insert(item), fresh)
+
+
+def _is_shown(connection: sa.Connection, of: str, name: str) -> bool:
+    return bool(connection.execute(IS_SHOWN, {"of": of, "wanted": name}).scalar())
+
+
+def _drop(connection: sa.Connection, of: str, name: str) -> None:
+    """An item that left the study: forgotten if nobody saw it, else kept and never shown again."""
+    values = {"of": of, "wanted": name}
+    if not _is_shown(connection, of, name):
+        connection.execute(DELETE, values)
+        return
+    connection.execute(TAKE_BACK, values)
+    still = connection.execute(STILL, values).scalar_one()
+    connection.execute(RETIRE, values | {"still": still})

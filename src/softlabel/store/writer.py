@@ -1,0 +1,125 @@
+"""The one writer: a thread that does jobs in groups, and answers when they are on the disk."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from softlabel.errors import StoreError
+from softlabel.store.engine import Engines, begin
+from softlabel.store.jobs import Job, Many, Outcome, Task, alone, attempt_all, reason
+
+LARGEST_GROUP = 256
+TRIES = 4  # of a group that PostgreSQL asks to be done again
+AGAIN = {"40001", "40P01"}  # serialization failure, deadlock
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+class Writer:
+    """Takes jobs from any thread; does them one after the other, many to a transaction.
+
+    A job that fails is undone alone.  A transaction that cannot be committed fails all its jobs;
+    the next one starts afresh.
+    """
+
+    def __init__(self, engines: Engines) -> None:
+        self._engines = engines
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._door = threading.Lock()
+        self._open = True
+        self._thread = threading.Thread(target=self._run, name="softlabel-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, task: Task[T], *, cleans: bool = False) -> Future[T]:
+        """Have something done; ``cleans`` says that what it deletes must be gone from the disk."""
+        return self._put(Job(task, Future(), cleans))
+
+    def submit_alike(
+        self, one: Callable[[sa.Connection, A], T], many: Many, argument: A
+    ) -> Future[T]:
+        """Have something done that is cheaper done together with others of its kind."""
+        return self._put(Job(alone(one, argument), Future(), False, many, argument))
+
+    def close(self) -> None:
+        """Do what was asked for, then stop."""
+        with self._door:
+            if self._open:
+                self._open = False
+                self._jobs.put(None)
+        self._thread.join()
+
+    def _put(self, job: Job) -> Future[Any]:
+        with self._door:
+            if not self._open:
+                raise StoreError(f"the store {self._engines.name} is closed")
+            self._jobs.put(job)
+        return job.future
+
+    def _run(self) -> None:
+        stopping = False
+        while not stopping:
+            waiting = [self._jobs.get()]
+            while len(waiting) < LARGEST_GROUP and not self._jobs.empty():
+                waiting.append(self._jobs.get())
+            stopping = None in waiting
+            group = [job for job in waiting if job and job.future.set_running_or_notify_cancel()]
+            if group:
+                self._do(group)
+
+    def _do(self, group: list[Job]) -> None:
+        with Outcome() as done:
+            done.value = self._transaction(group)
+        if done.error is not None:
+            for job in group:
+                self._failed(done).tell(job.future)
+            return
+        told = list(zip(group, done.value, strict=True))
+        for job, outcome in told:
+            if not job.cleans:
+                outcome.tell(job.future)
+        if any(job.cleans for job in group):
+            self._clean([(job, outcome) for job, outcome in told if job.cleans])
+
+    def _transaction(self, group: list[Job]) -> list[Outcome]:
+        for left in reversed(range(TRIES)):
+            try:
+                with self._engines.write.connect() as connection, connection.begin():
+                    begin(connection)
+                    return list(attempt_all(connection, group))
+            except sa.exc.DBAPIError as error:
+                if not left or getattr(error.orig, "sqlstate", None) not in AGAIN:
+                    raise
+        raise AssertionError("the last try either returns or raises")
+
+    def _failed(self, done: Outcome) -> Outcome:
+        """Each job's own copy of the news that the whole transaction is lost."""
+        failed = Outcome()
+        failed.error = done.error
+        if isinstance(done.error, sa.exc.SQLAlchemyError):
+            text = f"{self._engines.name}: {reason(done.error)}; nothing was stored"
+            failed.error = StoreError(text)
+        return failed
+
+    def _clean(self, told: list[tuple[Job, Outcome]]) -> None:
+        """Empty SQLite's write-ahead file, where deleted rows would live on, and only then tell."""
+        with Outcome() as emptied:
+            emptied.value = not self._engines.is_sqlite or self._empty_log()
+        for job, outcome in told:
+            if not emptied.value and outcome.error is None:
+                outcome.error = StoreError(
+                    f"the rows are deleted, but {self._engines.name}-wal still holds them because "
+                    "another program is reading; ask again when it has finished"
+                )
+            outcome.tell(job.future)
+
+    def _empty_log(self) -> bool:
+        with self._engines.write.connect() as connection:
+            busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
+            return not busy

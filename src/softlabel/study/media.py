@@ -1,0 +1,67 @@
+"""What a picture or recording is, told by its first bytes and never by its name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal
+
+from softlabel.study.model import Media
+from softlabel.study.places import Refused
+
+HEAD = 256  # bytes that are looked at
+MARKUP = re.compile(rb"\s*<[!?a-z]", re.IGNORECASE)
+NAMES = {
+    "image": "PNG, JPEG, GIF, WebP and AVIF",
+    "audio": "WAV, MP3, Ogg and FLAC",
+}
+
+Channel = Literal["image", "audio"]
+
+
+def sniff(head: bytes) -> str | None:
+    """The media type these bytes begin, or None if it is not one that is served."""
+    for magic, mime in (
+        (b"\x89PNG\r\n\x1a\n", "image/png"),
+        (b"\xff\xd8\xff", "image/jpeg"),
+        (b"GIF87a", "image/gif"),
+        (b"GIF89a", "image/gif"),
+        (b"OggS", "audio/ogg"),
+        (b"fLaC", "audio/flac"),
+        (b"ID3", "audio/mpeg"),
+    ):
+        if head.startswith(magic):
+            return mime
+    if head[:4] == b"RIFF":
+        return {b"WEBP": "image/webp", b"WAVE": "audio/wav"}.get(head[8:12])
+    if head[4:8] == b"ftyp":
+        brands = head[8 : int.from_bytes(head[:4], "big")]
+        return "image/avif" if b"avif" in brands or b"avis" in brands else None
+    return "audio/mpeg" if _is_mpeg_frame(head) else None
+
+
+def _is_mpeg_frame(head: bytes) -> bool:
+    """Eleven bits set, a version and a layer that exist, a bit rate and a sampling rate."""
+    if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
+        return False
+    version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
+    rate, sampling = head[2] >> 4, head[2] >> 2 & 3
+    return version != 1 and layer != 0 and rate not in (0, 15) and sampling != 3
+
+
+def open_media(path: Path, channel: Channel | None = None) -> Media:
+    """The picture or recording at this path; anything else is refused."""
+    if not path.is_file():
+        raise Refused("is a folder, where a file is needed" if path.is_dir() else "is no file")
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise Refused(f"cannot be read: {error.strerror}") from error
+    mime = sniff(head)
+    if mime is None and MARKUP.match(head.removeprefix(b"\xef\xbb\xbf")):
+        raise Refused("is SVG, HTML or XML, which can hold scripts; save the picture as PNG")
+    if mime is None or (channel and not mime.startswith(channel)):
+        known = NAMES[channel] if channel else f"{NAMES['image']}; {NAMES['audio']}"
+        raise Refused(f"is {mime or 'of no known type'}; what can be shown is {known}")
+    return Media(path, mime)

@@ -1,0 +1,298 @@
+"""What may stand in ``study.toml``: a strict model that also explains every key."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
+
+from softlabel.study.model import Frame, LabelOrder, QuestionKind, RecruitKind
+from softlabel.study.scope import holds_control
+
+MANY = 1_000_000  # more answers, items or minutes than this are a slip of the finger
+GIVEN, NAMED = "(given here)", "(name of a file)"  # the two ways of saying what the labels are
+
+
+class Section(BaseModel):
+    """A table of the file: every key is known, every value has its type."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def _here_or_file(value: Any) -> str:
+    return NAMED if isinstance(value, str) else GIVEN
+
+
+def _without_control(text: str) -> str:
+    if holds_control(text, allowed="\n\t"):
+        raise PydanticCustomError("control", "holds control characters")
+    return text
+
+
+AnyText = Annotated[str, Field(max_length=10_000), AfterValidator(_without_control)]
+Text = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_without_control)]
+FileName = Annotated[str, Field(min_length=1, max_length=1_000)]
+Labels = Annotated[
+    Annotated[list[str], Tag(GIVEN)] | Annotated[FileName, Tag(NAMED)],
+    Discriminator(_here_or_file),
+]
+Synonyms = Annotated[
+    Annotated[dict[str, list[str]], Tag(GIVEN)] | Annotated[FileName, Tag(NAMED)],
+    Discriminator(_here_or_file),
+]
+
+
+class StudySection(Section):
+    """What is asked, and how."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=64)] | None = Field(
+        default=None,
+        description="Short name, of small letters, digits and hyphens; written into every answer. "
+        "Default: the name of the folder.",
+    )
+    title: Text | None = Field(
+        default=None, description="The question, as people see it on every page. Default: the name."
+    )
+    description: AnyText = Field(
+        default="", description="What the study is about, for the consent page."
+    )
+    labels: Labels | None = Field(
+        default=None,
+        description="All labels, in order: a list, or a file with one per line (.txt) or a JSON "
+        'list (.json). A hierarchy is written in the names: "animal/cat/tabby".',
+    )
+    synonyms: Synonyms = Field(
+        default_factory=dict,
+        description="Other words under which a label is found in search: a table from label to "
+        "list of words, or a JSON file that holds one.",
+    )
+    mode: Text = Field(
+        default="quick",
+        description="How people answer: quick, chips, classic, search or hard, with options as "
+        "in classic:strict=true.",
+    )
+    frame: Frame = Field(
+        default="self",
+        description="Whose view is asked for: self (what you believe) or third_person (how 100 "
+        "others would answer).",
+    )
+    language: Literal["en", "ar"] = Field(
+        default="en", description="The language of buttons and of the texts that you do not write."
+    )
+    label_order: LabelOrder = Field(
+        default="shuffled",
+        description="Order of the labels on the page: shuffled (once per person, and recorded) "
+        "or fixed.",
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(
+        default=0, description="Another seed gives everybody another order of labels and items."
+    )
+    lease_minutes: Annotated[int, Field(ge=1, le=MANY)] = Field(
+        default=60,
+        description="How long a person holds items without answering before others get them.",
+    )
+
+
+class ItemsSection(Section):
+    """What is judged, how often, and by how many."""
+
+    source: FileName | None = Field(
+        default=None,
+        description="The items: a folder of pictures or recordings, a .csv or a .jsonl file. "
+        "Must be given.",
+    )
+    allocation: FileName | None = Field(
+        default=None,
+        description="A JSON file that puts items into batches, as published with CIFAR-10S or in "
+        "our own form; a person then answers one batch.",
+    )
+    per_item: Annotated[int, Field(ge=1, le=MANY)] = Field(
+        default=6, description="How many people answer each item."
+    )
+    per_annotator: Annotated[int, Field(ge=1, le=MANY)] | None = Field(
+        default=None,
+        description="How many items one person answers. Default: all; with batches, one batch.",
+    )
+    batch_size: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=25,
+        description="How many items a person holds at a time where there are no batches.",
+    )
+    repeats: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
+        default=None,
+        description="How many of their items people see again at the end, to see how steady they "
+        "are. Default: 2, fewer in a short study.",
+    )
+    repeat_positions: list[Annotated[int, Field(ge=0, le=MANY)]] | None = Field(
+        default=None,
+        description="Which: places in the person's own order of items, counted from 0. Default: "
+        "5, 10, 15 and so on, or evenly spread where these do not fit.",
+    )
+    practice: FileName | None = Field(
+        default=None, description="A .csv or .jsonl file of items that come first, with feedback."
+    )
+    checks: FileName | None = Field(
+        default=None,
+        description="A .csv or .jsonl file of items with a known answer, mixed among the others.",
+    )
+
+
+class PagesSection(Section):
+    """What people read."""
+
+    consent: FileName | None = Field(
+        default=None, description="A Markdown file. Default: a general text; have yours approved."
+    )
+    instructions: FileName | None = Field(
+        default=None,
+        description="A Markdown file; a line --- begins a new page. Default: a text that "
+        "explains mode and frame.",
+    )
+    thanks: FileName | None = Field(
+        default=None, description="A Markdown file for the last page. Default: a short thank you."
+    )
+    contact: AnyText = Field(
+        default="", description="Whom to write to, shown on the consent and the last page."
+    )
+
+
+class QuizQuestion(Section):
+    """A question with one right answer."""
+
+    text: Text = Field(description="The question.")
+    options: list[Text] = Field(description="The answers to choose from, two at least.")
+    right: Text = Field(description="The right one, word for word.")
+
+
+class QuizSection(Section):
+    """What must be understood before the first item."""
+
+    ask: bool = Field(default=True, description="false: there is no quiz.")
+    tries: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=2, description="How often it may be tried before a person is thanked and let go."
+    )
+    question: list[QuizQuestion] = Field(
+        default_factory=list,
+        description="The questions. Default: what is judged, and whose view is asked for.",
+    )
+
+
+class DebriefQuestion(Section):
+    """A question after the last item; never compulsory."""
+
+    text: Text = Field(description="The question.")
+    kind: QuestionKind | None = Field(
+        default=None,
+        description="choice, scale (1 to 10) or text. Default: choice if there are options.",
+    )
+    options: list[Text] = Field(
+        default_factory=list, description="The answers to choose from, or the steps of the scale."
+    )
+
+
+class DebriefSection(Section):
+    """What is asked afterwards."""
+
+    ask: bool = Field(default=True, description="false: there is no debrief.")
+    question: list[DebriefQuestion] = Field(
+        default_factory=list,
+        description="The questions. Default: the six of CIFAR-10S.",
+    )
+
+
+class RecruitSection(Section):
+    """Where people come from, and where they go when they are done."""
+
+    kind: RecruitKind = Field(
+        default="open",
+        description="open (whoever has the address), invitation (links made by softlabel "
+        "invite), prolific, or url (any recruiter that adds an id to the address).",
+    )
+    id_param: Text | None = Field(
+        default=None,
+        description="url: the parameter that holds the person's id. Must be given there.",
+    )
+    session_param: Text | None = Field(
+        default=None,
+        description="url: the parameter that holds the recruiter's session id, if any.",
+    )
+    id_pattern: Text | None = Field(
+        default=None,
+        description="url: a regular expression that ids match as a whole. Default: 1 to 128 "
+        "letters, digits and . _ @ -",
+    )
+    complete_url: Text | None = Field(
+        default=None,
+        description="url: where people return when they are done. Must be given there.",
+    )
+    screenout_url: Text | None = Field(
+        default=None, description="url: where people return who did not pass the quiz."
+    )
+    noconsent_url: Text | None = Field(
+        default=None, description="url: where people return who do not agree to take part."
+    )
+    completion_code: Text | None = Field(
+        default=None, description="prolific: the code of completed sessions. Must be given there."
+    )
+    screenout_code: Text | None = Field(
+        default=None, description="prolific: the code of people who did not pass the quiz."
+    )
+    noconsent_code: Text | None = Field(
+        default=None, description="prolific: the code of people who do not agree to take part."
+    )
+
+
+class PaySection(Section):
+    """What people get."""
+
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = Field(
+        description="Three capital letters, such as GBP. Must be given."
+    )
+    minutes: Annotated[float, Field(gt=0, le=MANY)] = Field(
+        description="How long a session takes, as people are told. Must be given."
+    )
+    per_hour: Annotated[float, Field(ge=0, le=MANY)] | None = Field(
+        default=None, description="Pay by the hour; this or per_session."
+    )
+    per_session: Annotated[float, Field(ge=0, le=MANY)] | None = Field(
+        default=None, description="Pay for the whole session; this or per_hour."
+    )
+    bonus: Text | None = Field(
+        default=None,
+        description="The rule for a bonus, in plain words; shown with the instructions.",
+    )
+
+
+class StudyFile(Section):
+    """A study of softlabel."""
+
+    study: StudySection = Field(default_factory=StudySection, description="What is asked.")
+    items: ItemsSection = Field(default_factory=ItemsSection, description="What is judged.")
+    pages: PagesSection = Field(default_factory=PagesSection, description="What people read.")
+    quiz: QuizSection = Field(default_factory=QuizSection, description="Before the first item.")
+    debrief: DebriefSection = Field(
+        default_factory=DebriefSection, description="After the last item."
+    )
+    recruit: RecruitSection = Field(
+        default_factory=RecruitSection, description="Where people come from."
+    )
+    pay: PaySection | None = Field(default=None, description="What people get.")
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of ``study.toml``, for editors."""
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return dialect | StudyFile.model_json_schema()
+
+
+SECTIONS: dict[str, type[Section]] = {
+    "study": StudySection,
+    "items": ItemsSection,
+    "pages": PagesSection,
+    "quiz": QuizSection,
+    "quiz.question": QuizQuestion,
+    "debrief": DebriefSection,
+    "debrief.question": DebriefQuestion,
+    "recruit": RecruitSection,
+    "pay": PaySection,
+}

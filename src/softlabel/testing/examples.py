@@ -1,0 +1,86 @@
+"""Small tables with everything odd in them, and how near two results must be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from softlabel.tables import Annotations, Index, Ints, Statements, names
+
+EXACT = 1e-12
+
+
+def example_statements(seed: int = 0, items: int = 12, annotators: int = 5) -> Statements:
+    """Random answers of every odd kind: no alternative, no number, contradictions, sums over and
+    under 100, everything ruled out, the same class twice."""
+    rng = np.random.default_rng(seed)
+    index = _index(items, annotators, 4)
+    item = np.repeat(np.arange(items), annotators)
+    n = len(item)
+    named = rng.integers(0, 4, (n, 2))
+    named[rng.random(n) < 0.3, 1] = -1
+    percent = rng.choice([0.0, 5.0, 20.0, 35.0, 50.0, 80.0, 100.0], (n, 2))
+    percent[rng.random((n, 2)) < 0.1] = np.nan
+    percent[named < 0] = np.nan
+    possible = rng.random((n, 4)) < 0.5
+    possible[rng.random(n) < 0.1] = False
+    annotator = np.tile(np.arange(annotators), items)
+    return Statements(index, item, annotator, named, percent, possible)
+
+
+def example_votes(
+    seed: int = 0, items: int = 40, annotators: int = 7, right: float = 0.7
+) -> tuple[Annotations, Ints]:
+    """Hard votes with a planted truth: everybody names it with chance ``right``, unequal counts."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, items)
+    asked = rng.random((items, annotators)) < 0.8
+    item, annotator = np.nonzero(asked)
+    other = (truth[item] + rng.integers(1, 3, len(item))) % 3
+    label = np.where(rng.random(len(item)) < right, truth[item], other)
+    return Annotations(_index(items, annotators, 3), item, annotator, label=label), truth
+
+
+def example_soft(seed: int = 0, items: int = 40, annotators: int = 7) -> Annotations:
+    """Soft annotations, some of them with zeros."""
+    votes, _ = example_votes(seed, items, annotators)
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet([0.5, 0.5, 0.5], len(votes))
+    probs[rng.random(probs.shape) < 0.2] = 0
+    probs[probs.sum(axis=1) == 0] = 1
+    probs /= probs.sum(axis=1, keepdims=True)
+    return Annotations(votes.index, votes.item, votes.annotator, probs=probs)
+
+
+def _index(items: int, annotators: int, labels: int) -> Index:
+    return Index(
+        names([f"item-{i}" for i in range(items)]),
+        names([f"person-{i}" for i in range(annotators)]),
+        names([f"class-{i}" for i in range(labels)]),
+    )
+
+
+def reindexed(said: Annotations, which: str, order: Ints) -> Annotations:
+    """The same data with items, annotators or labels renumbered: old code ``order[new]``."""
+    new = np.argsort(order)
+    index = replace(said.index, **{which: getattr(said.index, which)[order]})
+    if which == "items":
+        return replace(said, index=index, item=new[said.item])
+    if which == "annotators":
+        return replace(said, index=index, annotator=new[said.annotator])
+    if said.label is not None:
+        return replace(said, index=index, label=new[said.label])
+    assert said.probs is not None, "soft annotations have probabilities"
+    return replace(said, index=index, probs=said.probs[:, order])
+
+
+def close(
+    found: Any, expected: Any, complaint: str, tolerance: float = EXACT, exact: bool = False
+) -> None:
+    """Refuse two results that differ by more than rounding."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    same = np.isnan(found) & np.isnan(expected)
+    off = float(np.where(same, 0, abs(found - expected)).max(initial=0))
+    assert off <= (0 if exact else tolerance), f"{complaint} (by {off:.3g})"

@@ -1,0 +1,76 @@
+"""What every metric promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from softlabel.tables import Floats
+from softlabel.testing.examples import EXACT, close
+
+
+def _distributions() -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(0)
+    return rng.dirichlet([1.0] * 4, 30), rng.dirichlet([1.0] * 4, 30)
+
+
+def direction_is_declared(metric: Callable[..., Any]) -> None:
+    better = getattr(metric, "better", None)
+    assert better in ("lower", "higher"), f"better = {better!r}: say 'lower' or 'higher'"
+
+
+def one_value_per_item_or_one_number(metric: Callable[..., Any]) -> None:
+    true, predicted = _distributions()
+    shape = np.shape(metric(true, predicted))
+    assert shape in ((), (len(true),)), f"returns shape {shape}; one value per item or one number"
+
+
+def item_order_does_not_matter(metric: Callable[..., Any]) -> None:
+    true, predicted = _distributions()
+    order = np.random.default_rng(1).permutation(len(true))
+    before, after = metric(true, predicted), metric(true[order], predicted[order])
+    close(after, before if np.ndim(before) == 0 else before[order], "item order matters", 1e-9)
+
+
+def zeros_and_ones_give_no_nan(metric: Callable[..., Any]) -> None:
+    true, predicted = np.eye(4)[[0, 1, 2, 0]], np.eye(4)[[0, 2, 3, 1]]
+    true[3], predicted[2] = 0.25, 0.25
+    assert not np.isnan(metric(true, predicted)).any(), "probabilities 0 and 1 give NaN"
+
+
+def truth_is_the_best_prediction(metric: Callable[..., Any]) -> None:
+    """Of a proper metric, in expectation over a class drawn from the truth."""
+    if not getattr(metric, "proper", False):
+        return
+    true, other = _distributions()
+    sign = 1 if metric.better == "lower" else -1  # type: ignore[attr-defined]
+
+    def expected(predicted: Floats) -> Floats:
+        outcomes = (np.tile(row, (len(true), 1)) for row in np.eye(true.shape[1]))
+        scores = [true[:, k] * metric(e, predicted) for k, e in enumerate(outcomes)]
+        return np.asarray(sign * np.sum(scores, axis=0))
+
+    sharper = true**2 / (true**2).sum(axis=1, keepdims=True)
+    for rival in (other, sharper, 0.9 * true + 0.1 * other, 0.99 * true + 0.01 * other):
+        won = expected(rival) < expected(true) - EXACT
+        assert not won.any(), "another prediction beats the truth"
+
+
+def distances_are_zero_at_the_truth(metric: Callable[..., Any]) -> None:
+    if not getattr(metric, "distance", False):
+        return
+    true, other = _distributions()
+    assert (abs(np.asarray(metric(true, true))) <= EXACT).all(), "not 0 between equal labels"
+    assert (np.asarray(metric(true, other)) >= 0).all(), "a distance is below 0"
+
+
+METRIC_CHECKS: tuple[Callable[[Callable[..., Any]], None], ...] = (
+    direction_is_declared,
+    one_value_per_item_or_one_number,
+    item_order_does_not_matter,
+    zeros_and_ones_give_no_nan,
+    truth_is_the_best_prediction,
+    distances_are_zero_at_the_truth,
+)

@@ -1,0 +1,282 @@
+"""Real pages in a real Chromium: small studies, the servers behind them, and somebody's hands."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
+
+from softlabel import store as stores
+from softlabel import study as studies
+from softlabel.pictures import png
+from softlabel.serve.app import make_app
+from softlabel.serve.people import put_study
+from softlabel.serve.secret import open_with_token
+
+ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+LABELS = ["cat", "dog", "fox", "owl", "hen", "cow"]
+TREE = ["pet/cat", "pet/dog", "wild/fox", "wild/owl", "farm/hen", "farm/cow"]
+QUIZ = """
+[quiz]
+tries = 2
+[[quiz.question]]
+text = "What is asked?"
+options = ["Which animal it is", "How many there are"]
+right = "Which animal it is"
+"""
+NO_QUIZ = "[quiz]\nask = false\n"
+STUDY = """
+[study]
+name = "animals"
+title = "Which animal is this?"
+labels = {labels}
+mode = "{mode}"
+frame = "{frame}"
+language = "{language}"
+label_order = "fixed"
+
+[items]
+source = "items.jsonl"
+per_item = 100
+repeats = {repeats}
+{practice}
+
+[debrief]
+ask = {debrief}
+
+{quiz}
+{more}
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("browser")
+
+
+# ── the browser ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests: the machine's own, or Playwright's."""
+    found = next((path for path in map(shutil.which, NAMES) if path), None)
+    with sync_playwright() as playwright:
+        try:
+            launched = playwright.chromium.launch(executable_path=found, args=ARGS)
+        except Error as error:
+            pytest.skip(f"no Chromium: install one to run the browser tests ({error.message:.80})")
+        yield launched
+        launched.close()
+
+
+# ── studies ──────────────────────────────────────────────────────────────────────────────────
+
+
+def write_study(folder: Path, mode: str = "quick", items: int = 3, **changes: Any) -> Path:
+    """Small pictures, each of its own shade, and one to practise on if wanted."""
+    folder.mkdir(parents=True)
+    for n in range(items + 1):
+        pixels = np.full((32, 32, 3), 40 + 5 * n, dtype=np.uint8)
+        (folder / f"{n}.png").write_bytes(png.encode(pixels))
+    rows = [{"id": f"item-{n}", "image": f"{n}.png", "alt": "an animal"} for n in range(items)]
+    labels = changes.pop("labels", TREE if mode.startswith("search") else LABELS)
+    _write_lines(folder / "items.jsonl", changes.pop("rows", rows))
+    gold = {labels[0]: 0.75, labels[1]: 0.25}
+    practice = {"id": "try", "image": f"{items}.png", "alt": "an animal", "gold": gold}
+    _write_lines(folder / "practice.jsonl", [practice | {"feedback": "Mostly a cat."}])
+    settings = {"frame": "self", "language": "en", "repeats": 0, "debrief": "false", "more": ""}
+    settings["quiz"] = QUIZ if changes.pop("quiz", False) else NO_QUIZ
+    settings["practice"] = 'practice = "practice.jsonl"' if changes.pop("practice", False) else ""
+    settings |= {"labels": json.dumps(labels), "mode": mode} | changes
+    (folder / "study.toml").write_text(STUDY.format(**settings))
+    return folder
+
+
+def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def study_folder(tmp_path: Path) -> Callable[..., Path]:
+    """Write a study without serving it."""
+    return lambda **settings: write_study(tmp_path / "study", **settings)
+
+
+class Running:
+    """A study that is being served from a thread."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.folder = folder
+        self.study = studies.read(folder)
+        secret, _ = open_with_token(folder)
+        self.store = stack.enter_context(stores.open(folder / ".softlabel" / "answers.db"))
+        put_study(self.study, self.store, time.time())
+        app = make_app(self.study, self.store, secret)
+        door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        self.url = f"http://127.0.0.1:{door.getsockname()[1]}"
+        config = uvicorn.Config(
+            app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([door],))
+        thread.start()
+        stack.callback(thread.join)
+        stack.callback(setattr, server, "should_exit", True)
+        while not server.started:
+            time.sleep(0.005)
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Running]]:
+    """Serve a study with these settings; the same settings share a server."""
+    running: dict[str, Running] = {}
+    with ExitStack() as stack:
+
+        def start(**settings: Any) -> Running:
+            name = json.dumps(settings, sort_keys=True)
+            if name not in running:
+                folder = tmp_path_factory.mktemp("study") / "animals"
+                running[name] = Running(write_study(folder, **settings), stack)
+            return running[name]
+
+        yield start
+
+
+# ── people ───────────────────────────────────────────────────────────────────────────────────
+
+
+class Person:
+    """Somebody with a browser of their own, at work on a study."""
+
+    def __init__(self, url: str, context: BrowserContext) -> None:
+        self.url, self.context = url, context
+        self.errors: list[str] = []
+        self.page = self.open()
+
+    def open(self) -> Page:
+        """A tab; mistakes of scripts in it are remembered."""
+        page = self.context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", self._hear)
+        return page
+
+    def _hear(self, message: Any) -> None:
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.errors.append(message.text)
+
+    def start(self) -> Person:
+        """Straight to the first item; the pages before it have tests of their own."""
+        form, post = {"adult": "on", "read": "on", "agree": "on"}, self.context.request.post
+        headers = {"X-Softlabel": "1"}
+        post(f"{self.url}/consent", form=form, headers=headers)
+        post(f"{self.url}/instructions", headers=headers)
+        self.page.goto(self.url)
+        return self.ready()
+
+    def ready(self, after: int | None = None) -> Person:
+        """Wait for an item, other than the one at this position."""
+        but = "" if after is None else f':not([data-position="{after}"])'
+        self.page.wait_for_selector(f"#task[data-ready]{but}", state="attached")
+        return self
+
+    @property
+    def position(self) -> int:
+        return int(self.page.locator("#task").get_attribute("data-position") or -1)
+
+    @property
+    def problem(self) -> str:
+        return self.page.locator(".problem").inner_text()
+
+    def press(self, *keys: str) -> Person:
+        for key in keys:
+            self.page.keyboard.press(key)
+        return self
+
+    def answer(self, *keys: str) -> Person:
+        """Press keys that send an answer, and wait for the next item or page."""
+        before = self.position
+        self.press(*keys)
+        self.page.wait_for_selector(
+            f'#task[data-ready]:not([data-position="{before}"]), #go-on, body:not(.task-page)',
+            state="attached",
+        )
+        return self
+
+    def label(self, name: str) -> Any:
+        return self.page.locator(".label", has_text=name).first
+
+    def saved(self) -> Person:
+        """Wait until nothing is left to be sent."""
+        self.page.wait_for_function(WAITING + " === 0")
+        return self
+
+    def waiting(self) -> int:
+        return int(self.page.evaluate(WAITING))
+
+    def done(self) -> Person:
+        """Wait for the last page."""
+        self.page.wait_for_selector("body:not(.task-page) h1")
+        return self
+
+
+WAITING = """await new Promise((resolve) => {
+  const request = indexedDB.open("softlabel");
+  request.onsuccess = () => {
+    const all = request.result.transaction("answers").objectStore("answers").getAll();
+    all.onsuccess = () => {
+      request.result.close();
+      resolve(all.result.filter((record) => record.state === "waiting").length);
+    };
+  };
+})"""
+WAITING = f"(async () => {WAITING})()"
+
+
+@pytest.fixture
+def person(browser: Browser) -> Iterator[Callable[..., Person]]:
+    """Make somebody; options are those of a browser context. Nobody may meet a script's mistake."""
+    people: list[Person] = []
+
+    def make(url: str, **options: Any) -> Person:
+        size = {"width": 1280, "height": 800}
+        people.append(Person(url, browser.new_context(**({"viewport": size} | options))))
+        return people[-1]
+
+    yield make
+    for one in people:
+        one.context.close()
+    assert [error for one in people for error in one.errors] == []
+
+
+@pytest.fixture
+def answers() -> Callable[[Running], list[dict[str, Any] | None]]:
+    """What the store holds, in the order in which it came."""
+
+    def read(running: Running) -> list[dict[str, Any] | None]:
+        rows = running.store.responses(running.study.name)
+        return [row.answer_json and json.loads(row.answer_json) for row in rows]
+
+    return read

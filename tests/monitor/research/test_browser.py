@@ -1,0 +1,193 @@
+"""The dashboard in a real browser: live, by keyboard, and without barriers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+TOKEN = "the-token-that-was-printed-once"
+PATHS = ["", "/items", "/items?order=checks", "/people", "/people/person-0", "/answers", "/export"]
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+@pytest.fixture
+def served(make_world, serve):
+    world = make_world()
+    for n in range(4):
+        world.visit(f"person-{n}")
+    return serve(world)
+
+
+@pytest.fixture
+def open_page(chromium, served):
+    """A page that has logged in; what the browser complains about fails the test."""
+    contexts, complaints = [], []
+
+    def opened(**options):
+        contexts.append(chromium.new_context(base_url=served.url, **options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda told: complaints.append((told.type, told.text)))
+        page.on("pageerror", lambda error: complaints.append(("error", str(error))))
+        page.goto("/research")
+        page.get_by_label("Token").fill(TOKEN)
+        page.get_by_label("Token").press("Enter")
+        page.wait_for_url("**/research")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    # what could not be loaded is counted as well; here it is the missing network of one test
+    assert not [one for one in complaints if one[0] == "error" and "ERR_INTERNET" not in one[1]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_page, served, scheme):
+    page = open_page(color_scheme=scheme)
+    served.computed(served.researcher())
+    for path in PATHS:
+        page.goto(f"/research{path}")
+        found = Axe().run(page, options=RULES)
+        assert found.violations_count == 0, f"{path}: {found.generate_report()}"
+
+
+def test_axe_finds_nothing_at_the_door(chromium, served):
+    page = chromium.new_page(base_url=served.url)
+    page.goto("/research/login")
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("alert").wait_for()
+    found = Axe().run(page, options=RULES)
+    assert found.violations_count == 0, found.generate_report()
+    page.close()
+
+
+def test_no_page_is_wider_than_its_window(open_page):
+    page = open_page()
+    for path in PATHS:
+        page.goto(f"/research{path}")
+        for width in (320, 390, 640, 1280, 1920):
+            page.set_viewport_size({"width": width, "height": 800})
+            beyond = page.evaluate(
+                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
+            assert beyond <= 0, f"{path} at {width} px is {beyond} px too wide"
+
+
+def test_the_page_stays_true_while_one_looks_at_it(open_page, served):
+    page = open_page()
+    page.clock.install()
+    page.goto("/research")
+    answers = page.locator(".tile", has_text="Answers").first
+    assert "24 of 48" in answers.inner_text()
+    served.world.visit("newcomer")
+    served.ahead = 3600
+    page.clock.run_for(5_500)
+    answers.get_by_text("30").wait_for()
+    people = page.locator(".tile", has_text="People").first
+    assert "5" in people.locator(".value").inner_text()
+
+
+def test_what_has_not_changed_is_left_alone(open_page, served):
+    page = open_page()
+    page.clock.install()
+    page.goto("/research/answers")
+    page.evaluate("document.getElementById('answers').dataset.mine = '1'")
+    with page.expect_response("**/research/answers"):
+        page.clock.run_for(5_500)
+    # a mark of our own makes it differ: it is exchanged; the page around it never is
+    page.locator("#answers:not([data-mine])").wait_for()
+    page.evaluate("window.kept = document.getElementById('answers')")
+    with page.expect_response("**/research/answers"):
+        page.clock.run_for(5_500)
+    assert page.evaluate("window.kept === document.getElementById('answers')")
+
+
+def test_whoever_is_on_a_link_stays_on_it(open_page, served):
+    page = open_page()
+    page.clock.install()
+    page.goto("/research/answers")
+    link = page.locator("tbody tr").nth(2).locator("a").first
+    link.focus()
+    served.world.visit("newcomer")
+    with page.expect_response("**/research/answers"):
+        page.clock.run_for(5_500)
+    page.get_by_text("newcomer").first.wait_for()
+    place = "[...document.querySelectorAll('tbody tr')].findIndex(r => r.matches(':focus-within'))"
+    assert page.evaluate(place) == 2
+
+
+def test_updates_can_be_paused(open_page, served):
+    page = open_page()
+    page.clock.install()
+    page.goto("/research/answers")
+    page.get_by_role("button", name="Pause updates").click()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.clock.run_for(60_000)
+    assert not asked
+    page.reload()
+    asked.clear()
+    page.clock.run_for(60_000)
+    assert not [url for url in asked if url.endswith("/answers")], "also after a reload"
+    with page.expect_response("**/research/answers"):
+        page.get_by_role("button", name="Resume updates").click()
+    assert page.get_by_role("button", name="Pause updates").is_visible()
+
+
+def test_a_lost_connection_is_told_and_found_again(open_page, served):
+    page = open_page()
+    page.clock.install()
+    page.goto("/research/answers")
+    page.context.set_offline(True)
+    page.clock.run_for(5_500)
+    page.get_by_role("status").get_by_text("No connection").wait_for()
+    page.context.set_offline(False)
+    page.clock.run_for(11_000)
+    page.wait_for_function("document.getElementById('trouble').textContent === ''")
+
+
+def test_when_the_login_has_ended_the_page_says_so(open_page, served):
+    page = open_page()
+    page.clock.install()
+    page.goto("/research/answers")
+    served.ahead = 24 * 3600
+    page.clock.run_for(5_500)
+    page.wait_for_url("**/research/login")
+
+
+def test_by_keyboard_alone(open_page, served):
+    page = open_page()
+    page.goto("/research")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.goto("/research")
+    names = []
+    for _ in range(9):
+        page.keyboard.press("Tab")
+        names.append(page.evaluate("document.activeElement.textContent.trim()"))
+    assert names[1:8] == [
+        "Pause updates", "Log out", "Overview", "Items", "People", "Answers", "Export",
+    ]  # fmt: skip
+    page.get_by_role("link", name="Items", exact=True).press("Enter")
+    page.wait_for_url("**/research/items")
+    page.get_by_label("Find an item").press_sequentially("item-7")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("find=item-7"))
+    assert page.locator(".item").count() == 1
+    page.get_by_role("button", name="Log out").press("Enter")
+    page.wait_for_url("**/research/login")
+
+
+def test_a_download_arrives(open_page, served):
+    page = open_page()
+    page.goto("/research/export")
+    with page.expect_download() as started:
+        page.get_by_role("link", name="responses.jsonl").click()
+    download = started.value
+    assert download.suggested_filename == "animals-responses.jsonl"
+    assert len(download.path().read_text().splitlines()) == len(served.world.sent)

@@ -1,0 +1,134 @@
+"""``softlabel status`` and ``softlabel export`` of a study folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from softlabel import store, study
+from softlabel.cli import main
+from softlabel.study.new import write_new
+
+
+@pytest.fixture
+def run(capsys):
+    def command(*words):
+        code = main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return command
+
+
+@pytest.fixture
+def folder(tmp_path, make_world):
+    """A new study, answered by five people; its database stays open, as a server's would."""
+    place = tmp_path / "shapes"
+    write_new(place, mode="classic")
+    (place / ".softlabel").mkdir(mode=0o700)
+    world = make_world()
+    with store.open(place / ".softlabel" / "answers.db") as answers:
+        world = type(world)(study.read(place), answers)
+        for n in range(5):
+            world.visit(f"person-{n}")
+        yield place
+
+
+def test_status_says_how_far_it_is(run, folder):
+    code, out, err = run("status", folder)
+    assert (code, err) == (0, "")
+    facts = dict(line.split("  ", 1) for line in out.split("\n\n")[0].splitlines())
+    assert facts["answers"].split() == ["60", "of", "144", "(41", "%)"]
+    assert facts["stored"].split()[0] == "95"
+    assert facts["agreement"].strip().startswith("alpha ")
+    assert facts["repeats"].strip().startswith("10: top label changed in ")
+    for table in ("people by stage", "items by number of answers", "seconds per answer"):
+        assert table in out
+    assert "  classic  top           " in out
+    assert "of 5 annotators have flags" in out
+
+
+def test_status_for_programs(run, folder):
+    code, out, _ = run("status", folder, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["progress"]["answers"] == 60
+    assert [mode["mode"] for mode in found["seconds"]] == ["classic"]
+    assert found["seconds"][0]["steps"]["top"]["n"] == 70
+    assert len(found["people"]) == 5
+    assert "NaN" not in out, "JSON has none"
+
+
+def test_an_untouched_study_has_a_status(run, tmp_path, capsys):
+    write_new(tmp_path / "new")
+    code, _, err = run("status", tmp_path / "new")
+    assert code == 1
+    assert "there is no database at" in err
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.jsonl.gz"])
+def test_from_folder_to_labels(run, folder, tmp_path, name):
+    code, out, err = run("export", folder, tmp_path / name)
+    assert (code, err) == (0, "")
+    assert out.split() == ["answers", "95", "wrote", str(tmp_path / name)]
+    code, out, _ = run("label", tmp_path / name, tmp_path / "labels.csv", "--repeats", "first")
+    assert code == 0
+    assert "15 practice, 10 checks" in out
+
+
+def test_the_classic_json_gives_the_same_labels(run, folder, tmp_path):
+    labels = ",".join(study.read(folder).labels)
+    for name in ("r.jsonl", "r.json"):
+        assert run("export", folder, tmp_path / name)[0] == 0
+        words = ("label", tmp_path / name, tmp_path / f"{name}.csv", "--labels", labels)
+        repeats = ("--repeats", "first") if name == "r.jsonl" else ()
+        assert run(*words, *repeats)[0] == 0
+    lines, objects = (
+        sorted((tmp_path / f"{name}.csv").read_text().splitlines()) for name in ("r.jsonl", "r.json")
+    )
+    assert lines == objects
+
+
+REFUSED = [
+    (["--construct", "clamp"], "--construct clamp: a study folder is exported as it is"),
+    (["--repeats", "first"], "--repeats first: a study folder is exported as it is"),
+    (["--db", "nowhere.db"], "there is no database at"),
+]
+
+
+@pytest.mark.parametrize(("options", "complaint"), REFUSED)
+def test_refusals(run, folder, tmp_path, monkeypatch, options, complaint):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("export", folder, "r.jsonl", *options)
+    assert (code, err.count("\n")) == (1, 1)
+    assert complaint in err
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_a_file_has_no_database(run, tmp_path):
+    (tmp_path / "votes.csv").write_text("item,annotator,label\ni,w,x\n")
+    code, _, err = run("export", tmp_path / "votes.csv", tmp_path / "o.csv", "--db", "x.db")
+    assert code == 1
+    assert "is no study folder" in err
+
+
+def test_another_database(run, folder, postgres_url, make_world, tmp_path):
+    with store.open(postgres_url) as answers:
+        world = make_world()
+        type(world)(study.read(folder), answers).visit("elsewhere")
+        _, out, _ = run("status", folder, "--db", postgres_url)
+        assert "19 with practice" in out
+        code, out, _ = run("export", folder, tmp_path / "r.csv", "--db", postgres_url)
+        assert (code, out.split()[:2]) == (0, ["answers", "19"])
+
+
+def test_help_is_quick_because_nothing_heavy_is_loaded():
+    script = (
+        "import sys; from softlabel.cli import status; "
+        "print(sorted({'numpy', 'polars', 'sqlalchemy', 'fastapi'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

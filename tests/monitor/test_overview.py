@@ -1,0 +1,219 @@
+"""The overview of a study whose answers are known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from softlabel import agree, monitor
+from softlabel.construct import Clamp
+from softlabel.monitor.pace import Pace
+from softlabel.monitor.window import Window
+from softlabel.sampling import one_per_annotator
+from softlabel.study import Pay
+
+
+def look(world, **options):
+    return monitor.overview(world.study, world.store, world.now, **options)
+
+
+def test_an_untouched_study(make_world):
+    found = look(make_world())
+    here = found.standing
+    assert (here.items, here.done, here.answers, here.wanted) == (12, 0, 0, 48)
+    assert here.histogram == (12, 0, 0, 0, 0)
+    assert (here.people, here.stages) == (0, {})
+    assert math.isnan(found.hours_left)
+    assert found.bill.earned == 0
+    assert found.bill.projected == pytest.approx(8 * 0.9), "48 answers, 6 a session, 0.90 each"
+    assert found.insight.agreement is None
+    assert found.insight.people == ()
+
+
+def test_counts_are_the_same_in_both_databases(make_world, both):
+    world = make_world(db=both)
+    for n in range(4):
+        world.visit(f"person-{n}")
+    world.visit("half-way", most=5)
+    found, here = look(world), look(world).standing
+    # a whole session: one for practice, two checks, six items, two repeats
+    assert here.stored == 4 * 11 + 5
+    assert here.stages == {"done": 4, "consent": 1}
+    given = here.answers - 24
+    assert 2 <= given <= 4, "of their five one was practice, and one or two were checks"
+    assert sum(here.histogram) == 12
+    assert sum(n * items for n, items in enumerate(here.histogram)) == here.answers
+    assert found.bill.earned == pytest.approx((4 + 5 / 11) * 0.9)
+    assert found.bill.projected == pytest.approx(found.bill.earned + (24 - given) / 6 * 0.9)
+    assert found.insight.seconds[0].answer.n == 4 * 8 + given, "practice and checks are no answers"
+
+
+def test_everything_is_there(make_world):
+    world = make_world()
+    for n in range(8):
+        world.visit(f"person-{n}")
+    found = look(world)
+    assert (found.standing.done, found.standing.answers) == (12, 48)
+    assert found.standing.histogram == (0, 0, 0, 0, 12)
+    assert found.hours_left == 0
+    assert found.bill.projected == found.bill.earned == pytest.approx(7.2)
+
+
+def test_agreement_is_that_of_the_labels(make_world):
+    world = make_world(mode="quick")
+    for n in range(6):
+        world.visit(f"person-{n}")
+    study = world.study
+    sample = Window(study, world.store).refresh(Pace())
+    rows = [row for row in world.store.responses(study.name) if row.kind in ("target", "repeat")]
+    each = one_per_annotator(Clamp()(sample.said))
+    assert len(sample.said) == len(rows)
+    found = look(world).insight
+    assert found.agreement.alpha.value == pytest.approx(agree.alpha(each))
+    apart = agree.pairwise_variation(each)
+    assert found.agreement.variation == pytest.approx(np.nanmean(apart))
+    assert found.disagreement == pytest.approx(
+        dict(zip(each.index.items.tolist(), apart.tolist(), strict=True))
+    )
+
+
+def test_plain_votes_stay_votes(make_world):
+    """Clamped, two equal votes would not quite agree: nothing was ruled out."""
+    world = make_world(mode="hard", per_annotator=12)
+    for n in range(3):
+        world.visit(f"person-{n}", lambda shown: {"label": "cat"})
+    world.visit("other", lambda shown: {"label": "dog"})
+    found = look(world).insight
+    assert found.agreement.observed == pytest.approx(0.5)
+    assert found.agreement.variation == pytest.approx(0.5)
+    cat, dog = found.people[0], found.people[-1]
+    assert (cat.agreement, dog.agreement) == pytest.approx((2 / 3, 0))
+    assert not cat.remarks, "a vote rules nothing out, which is no fault"
+
+
+CLASSIC = {"top": "cat", "p1": 90, "second": "dog", "p2": 10, "impossible": ["fox", "hare"]}
+
+
+def test_repeats_are_compared_with_the_first_answer(make_world):
+    world = make_world()
+    world.visit("steady", lambda shown: CLASSIC)
+    changed = CLASSIC | {"top": "dog", "second": "cat"}
+    world.visit("fickle", lambda shown: changed if shown.kind == "repeat" else CLASSIC)
+    found = look(world).insight
+    assert (found.repeats.pairs, found.repeats.changed) == (4, 2)
+    assert found.repeats.variation == pytest.approx(0.4)
+    steady, fickle = found.people
+    assert steady.repeats.changed == 0
+    assert (fickle.repeats.changed, fickle.repeats.variation) == (2, pytest.approx(0.8))
+    assert "another top class on every repeat (2)" in fickle.remarks
+
+
+def test_checks_gold_by_distance_attention_by_top_label(make_world):
+    world = make_world()
+    unsure = CLASSIC | {"p1": 55, "p2": 45}
+    wrong = CLASSIC | {"top": "dog", "second": "cat"}
+    world.visit("unsure", lambda shown: unsure)
+    world.visit("wrong", lambda shown: wrong)
+    unsure, wrong = look(world).insight.people
+    assert (unsure.gold.failed, unsure.gold.variation) == (0, pytest.approx(0.45))
+    assert unsure.attention.failed == 0
+    assert (wrong.gold.failed, wrong.attention.failed) == (1, 1)
+    assert wrong.gold.variation == pytest.approx(0.9)
+    assert wrong.flags == ("1 of 1 gold checks failed", "1 of 1 attention checks failed")
+
+
+def test_errors_of_the_published_rules_are_flags(make_world):
+    world = make_world()
+    world.visit("sloppy", lambda shown: CLASSIC | {"impossible": ["cat"]})
+    (sloppy,) = look(world).insight.people
+    assert any("errors" in flag for flag in sloppy.flags)
+
+
+def test_whoever_hurries_or_stands_alone_is_flagged(make_world):
+    world = make_world(per_annotator=12, per_item=8)
+    for n in range(7):
+        world.visit(f"person-{n}", lambda shown: CLASSIC | {"p1": 90 - shown.position})
+    from_afar = CLASSIC | {"top": "hare", "second": "fox", "impossible": ["cat", "dog"]}
+    who = world.enter("hasty")
+    for shown in world.store.lease(who.id, world.plan, world.now).result():
+        own = CLASSIC if shown.kind != "target" else from_afar
+        world.send(who, shown, own, timing={"active_ms": 300, "submit_ms": 300, "fields": {}})
+    hasty = {one.annotator: one for one in look(world).insight.people}["hasty"]
+    assert len(hasty.flags) == 2
+    assert hasty.flags[0] == "fast: 0.3 s an answer, others 3.0 s"
+    assert hasty.flags[1].startswith("agrees with the others by 0.08, under")
+
+
+def test_who_withdrew_is_flagged(make_world):
+    world = make_world()
+    world.visit("stays")
+    gone = world.visit("goes", most=3)
+    world.store.withdraw(gone.id, False, world.now).result()
+    first, second = look(world).people()
+    assert (first.annotator, first.flags) == ("goes", ("withdrew",))
+    assert not second.flags
+
+
+def test_skipped_answers_say_nothing_but_take_time(make_world):
+    world = make_world()
+    world.visit("silent", lambda shown: None)
+    found = look(world).insight
+    assert found.agreement is None
+    assert found.seconds[0].answer.n == 8
+    assert found.people[0].answers == 0
+
+
+def test_a_superseded_answer_does_not_count(make_world):
+    world = make_world()
+    who = world.enter("corrects")
+    for shown in world.store.lease(who.id, world.plan, world.now).result():
+        first = world.send(who, shown, CLASSIC | {"top": "hare", "second": "fox"})
+        world.send(who, shown, CLASSIC, supersedes=first)
+    found = look(world)
+    assert found.insight.people[0].gold.failed == 0
+    assert found.standing.answers == 6
+    assert found.standing.stored == 22
+    assert found.insight.read == 22
+
+
+def test_times_while_the_tab_was_hidden_are_in_no_step(make_world):
+    from_memory = {"active_ms": 2000, "submit_ms": 62_000, "hidden_ms": 60_000}
+    world = make_world()
+    who = world.enter("away")
+    for shown in world.store.lease(who.id, world.plan, world.now).result():
+        timing = from_memory | {"first_input_ms": 61_000, "fields": {"top": 61_500}}
+        world.send(who, shown, CLASSIC, timing=timing)
+    (classic,) = look(world).insight.seconds
+    assert (classic.answer.median, classic.first.n, classic.steps) == (2.0, 0, {})
+
+
+def test_a_study_without_pay_costs_nothing_that_we_know_of(make_world):
+    assert look(make_world(pay=None)).bill is None
+    flat = look(make_world(pay=Pay("EUR", minutes=10, per_session=2.5))).bill
+    assert (flat.session, flat.projected) == (2.5, 20.0)
+
+
+def test_the_numbers_say_when_they_are_of_a_sample(make_world):
+    world = make_world()
+    for n in range(3):
+        world.visit(f"person-{n}")
+    part = look(world, most=12).insight
+    assert (part.read, part.stored, part.whole) == (12, 33, False)
+    assert {one.annotator for one in part.people} == {"person-1", "person-2"}
+    assert look(world).insight.whole
+
+
+def test_with_many_labels_fewer_answers_are_looked_at(make_world):
+    labels = tuple(f"label-{n}" for n in range(5000))
+    assert Window(make_world(labels=labels).study, None).size == 400
+
+
+def test_an_answer_that_the_study_cannot_read_any_more_is_no_answer(make_world):
+    world = make_world()
+    world.visit("early", lambda shown: CLASSIC)
+    renamed = replace(world.study, labels=("tabby", "dog", "fox", "hare"))
+    found = monitor.overview(renamed, world.store, world.now).insight
+    assert (found.people[0].answers, found.unreadable) == (0, 11)

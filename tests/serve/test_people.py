@@ -1,0 +1,136 @@
+"""Inviting, revoking and forgetting people, from the command line."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from softlabel.cli import main
+
+INVITED = 'kind = "invitation"'
+
+
+@pytest.fixture
+def command(capsys):
+    def run(*words):
+        code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def path_of(line):
+    return re.search(r"http://127\.0\.0\.1:8000(/i/\S+)", line)[1]
+
+
+def test_a_link_opens_the_study_once_per_name(serving, command):
+    running = serving(recruit=INVITED)
+    code, out, err = command("invite", running.folder, "ann", "bob")
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == ["ann", "bob"]
+    paths = [path_of(line) for line in out.splitlines()]
+    assert all(re.fullmatch(r"/i/[A-Za-z0-9_-]{43}", path) for path in paths)
+
+    ann = running.person()
+    reply = ann.get(paths[0])
+    assert (reply.status_code, reply.headers["location"]) == (303, "/")
+    ann.to_task().give(0)
+    phone = running.person()
+    phone.get(paths[0])
+    assert phone.plan()["answered"] == 1, "the same link continues on another device"
+    assert running.session().annotator == running.secret.pseudonym("invitation", "ann")
+
+
+def test_without_a_link_nobody_comes_in(serving, command):
+    running = serving(recruit=INVITED)
+    command("invite", running.folder, "ann")
+    stranger = running.person()
+    assert "This study is by invitation" in stranger.get("/").text
+    for path in ("/i/x", "/i/" + "A" * 43, "/i/%00", "/i/" + "x" * 5000):
+        reply = stranger.get(path)
+        assert (reply.status_code, "This invitation is not valid" in reply.text) == (404, True)
+    assert running.store.sessions("birds") == ()
+
+
+def test_a_revoked_link_opens_nothing_and_ends_what_it_opened(serving, command):
+    running = serving(recruit=INVITED)
+    path = path_of(command("invite", running.folder, "ann")[1])
+    ann = running.person()
+    ann.get(path)
+    ann.to_task().give(0)
+    assert command("invite", running.folder, "--revoke", "ann")[:2] == (
+        0,
+        "ann  the link no longer opens\n",
+    )
+    assert running.person().get(path).status_code == 404
+    assert ann.heading() == "This study is closed for you"
+    assert ann.get("/api/plan").json() == {"error": "stage", "stage": "closed"}
+    assert len(running.responses()) == 1, "what was given is kept"
+    assert command("invite", running.folder, "--list")[1] == "ann  revoked\n"
+
+
+def test_mistakes_of_inviting_are_named(serving, command):
+    running = serving(recruit=INVITED)
+    command("invite", running.folder, "ann")
+    assert "'ann' is invited to 'birds' already" in command("invite", running.folder, "ann")[2]
+    assert (
+        "nobody called 'bob' is invited" in command("invite", running.folder, "--revoke", "bob")[2]
+    )
+    code, _, err = command("invite", running.folder)
+    assert (code, "Give names, or --revoke NAME, or --list" in err) == (1, True)
+    assert command("invite", running.folder, "--list")[1] == "ann  open\n"
+
+
+def test_an_open_study_has_no_invitations(study_folder, command):
+    code, _, err = command("invite", study_folder(), "ann")
+    assert code == 1
+    assert "study 'birds' recruits by 'open'; [recruit] kind = \"invitation\"" in err
+
+
+def test_links_can_be_made_before_the_server_first_runs(study_folder, command):
+    folder = study_folder(recruit=INVITED)
+    code, out, _ = command("invite", folder, "ann", "--url", "https://birds.example.org/")
+    assert code == 0
+    assert out.startswith("ann  https://birds.example.org/i/")
+
+
+@pytest.mark.parametrize("by", ["pseudonym", "platform id"])
+def test_a_person_is_forgotten(serving, command, by):
+    running = serving(recruit='kind = "url"\nid_param = "who"\ncomplete_url = "https://x.example"')
+    for who in ("ann", "bob"):
+        person = running.person()
+        person.get("/", params={"who": who})
+        person.to_done()
+    pseudonym = running.secret.pseudonym("url", "ann")
+    before = running.store.counts("birds")
+    code, out, err = command(
+        "forget", running.folder, pseudonym if by == "pseudonym" else "ann", "--yes"
+    )
+    assert (code, err) == (0, "")
+    assert re.search(r"response +7 deleted", out)
+    after = running.store.counts("birds")
+    assert (before["response"], after["response"], after["session"]) == (14, 7, 1)
+    assert all(row.annotator != pseudonym for row in running.responses())
+
+
+def test_an_invited_person_is_forgotten_by_name(serving, command):
+    running = serving(recruit=INVITED)
+    command("invite", running.folder, "ann")
+    assert "invitation  1 deleted" in command("forget", running.folder, "ann", "--yes")[1]
+    assert command("invite", running.folder, "--list")[1] == ""
+
+
+def test_forgetting_asks_first(serving, command, monkeypatch):
+    running = serving(recruit=INVITED)
+    command("invite", running.folder, "ann")
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))  # nobody says yes
+    assert command("forget", running.folder, "ann")[0] == 1
+    assert command("invite", running.folder, "--list")[1] == "ann  open\n"
+
+
+def test_forgetting_nobody_says_so(running, command):
+    code, _, err = command("forget", running.folder, "zoe", "--yes")
+    assert (code, "study 'birds' knows nobody called 'zoe'" in err) == (1, True)

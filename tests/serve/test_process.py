@@ -1,0 +1,288 @@
+"""The real process: how it starts, how it stops, and that stopping it rudely loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import httpx
+import pytest
+
+from softlabel import store as stores
+from softlabel.cli import main
+
+STUDY = """
+[study]
+name = "words"
+labels = ["yes", "no"]
+mode = "hard"
+[items]
+source = "items.csv"
+per_item = 1000
+batch_size = 40
+repeats = 0
+[quiz]
+ask = false
+[debrief]
+ask = false
+"""
+PEOPLE, KILLS = 6, 10
+PROGRAM = {"x-softlabel": "1"}
+
+
+@pytest.fixture
+def words(tmp_path):
+    folder = tmp_path / "words"
+    folder.mkdir()
+    (folder / "study.toml").write_text(STUDY)
+    rows = [f"w{n},word {n}" for n in range(2000)]
+    (folder / "items.csv").write_text("\n".join(["id,text", *rows]) + "\n")
+    return folder
+
+
+def stored(folder):
+    with stores.open(folder / ".softlabel" / "answers.db") as store:
+        return [row.id for row in store.responses("words")]
+
+
+# ── killing ──────────────────────────────────────────────────────────────────────────────────
+
+# starts a server for each line it is sent; libraries are loaded once, so that this is quick
+LAUNCHER = """
+import os, sys
+from pathlib import Path
+from softlabel.serve import run
+
+for line in sys.stdin:
+    if os.fork() == 0:
+        run(Path(line.strip()), port=0)
+        os._exit(0)
+    os.wait()
+"""
+
+
+class Target:
+    """The server of the moment, wherever it listens by now."""
+
+    def __init__(self, folder):
+        self.folder, self.url, self.acknowledged = folder, "", []
+        self.stopped = False
+
+    async def start(self, launcher):
+        launcher.stdin.write(f"{self.folder}\n".encode())
+        await launcher.stdin.drain()
+        line = (await asyncio.wait_for(launcher.stdout.readline(), 30)).decode()
+        self.url = line.rsplit(" ", 1)[1].strip().rstrip("/")
+        self.pid = child_of(launcher.pid)
+
+    async def ask(self, client, method, path, **more):
+        """Again and again until the server answers, as a browser's outbox does."""
+        while True:
+            try:
+                return await client.request(method, self.url + path, headers=PROGRAM, **more)
+            except httpx.TransportError:
+                await asyncio.sleep(0.02)
+
+
+def child_of(pid):
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+
+async def take_part(target):
+    async with httpx.AsyncClient(timeout=10) as client:
+        agree = {"adult": "on", "read": "on", "agree": "on"}
+        await target.ask(client, "POST", "/consent", data=agree)
+        await target.ask(client, "POST", "/instructions")
+        while not target.stopped:
+            plan = (await target.ask(client, "GET", "/api/plan")).json()
+            for place in [one["position"] for one in plan["showings"] if not one["answered"]]:
+                name = str(uuid.uuid4())
+                body = {"response_uuid": name, "position": place, "answer": {"label": "yes"}}
+                reply = await target.ask(client, "POST", "/api/answers", json=body)
+                assert reply.status_code == 200, reply.text
+                target.acknowledged.append(reply.json()["acknowledged"])
+                if target.stopped:
+                    break
+
+
+async def kill_again_and_again(folder):
+    target = Target(folder)
+    launcher = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        LAUNCHER,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        await target.start(launcher)
+        people = [asyncio.create_task(take_part(target)) for _ in range(PEOPLE)]
+        for _ in range(KILLS):
+            enough = len(target.acknowledged) + 25
+            while len(target.acknowledged) < enough:
+                await asyncio.sleep(0.01)
+            os.kill(target.pid, signal.SIGKILL)
+            await target.start(launcher)
+        target.stopped = True
+        await asyncio.gather(*people)
+    finally:
+        os.kill(target.pid, signal.SIGTERM)
+        launcher.stdin.close()
+        await launcher.wait()
+    return target.acknowledged
+
+
+def test_ten_kills_under_load_lose_nothing_and_invent_nothing(words):
+    acknowledged = asyncio.run(kill_again_and_again(words))
+    kept = stored(words)
+    assert len(acknowledged) > 10 * 25
+    assert len(kept) == len(set(kept))
+    assert set(kept) == set(acknowledged)
+
+
+# ── starting and stopping ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_polite_stop_finishes_what_was_asked(words, serve_study, how):
+    served = serve_study(words)
+    told = served.log.read_text()
+    assert "the researcher's token, shown this once: " in told
+
+    async def load():
+        target = Target(words)
+        target.url = served.url
+        people = [asyncio.create_task(take_part(target)) for _ in range(4)]
+        while len(target.acknowledged) < 50:
+            await asyncio.sleep(0.01)
+        ended = asyncio.get_running_loop().run_in_executor(None, served.end, how)
+        code = await ended
+        for person in people:
+            person.cancel()
+        await asyncio.gather(*people, return_exceptions=True)
+        return code, target.acknowledged
+
+    code, acknowledged = asyncio.run(load())
+    assert code == 0
+    assert set(acknowledged) <= set(stored(words))
+    assert "Traceback" not in served.log.read_text()
+
+
+def test_a_second_start_continues_and_tells_no_token(words, serve_study, capsys):
+    first = serve_study(words)
+    with httpx.Client(base_url=first.url, headers=PROGRAM) as ann:
+        ann.post("/consent", data={"adult": "on", "read": "on", "agree": "on"})
+        ann.post("/instructions")
+        before = ann.get("/api/plan").json()
+        assert "server" not in ann.get("/health").headers
+        port = int(first.url.rsplit(":", 1)[1])
+        first.end(signal.SIGKILL)
+        told = first.log.read_text()
+        again = serve_study(words, port=port)
+        assert ann.get("/api/plan").json() == before
+    assert again.log.read_text() == told
+    assert main(["serve", str(words), "--port", str(port)]) == 1
+    assert f"cannot listen at 127.0.0.1, port {port}" in capsys.readouterr().err
+
+
+def test_nothing_connects_outwards(words, tmp_path):
+    """The interpreter itself reports every socket that is bound or connected by Python code."""
+    report = tmp_path / "sockets.txt"
+    audited = f"""
+import sys
+def hook(event, arguments):
+    if event in ("socket.bind", "socket.connect", "socket.sendto", "socket.getaddrinfo",
+                 "socket.gethostbyname", "urllib.Request", "subprocess.Popen", "os.system"):
+        with open({str(report)!r}, "a") as file:
+            file.write(event + " " + repr(arguments[1:]) + "\\n")
+sys.addaudithook(hook)
+from softlabel.cli import main
+sys.exit(main(["serve", {str(words)!r}, "--port", "0"]))
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", audited],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        try:
+            url = process.stdout.readline().split()[-1].rstrip("/")
+            with httpx.Client(base_url=url, headers=PROGRAM) as ann:
+                ann.post("/consent", data={"adult": "on", "read": "on", "agree": "on"})
+                ann.post("/instructions")
+                for place in range(5):
+                    body = {"response_uuid": str(uuid.uuid4()), "position": place}
+                    ann.post("/api/answers", json=body | {"answer": {"label": "no"}})
+                ann.get("/")
+                ann.get("/research/login")
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+    happened = report.read_text().splitlines()
+    assert happened == ["socket.bind (('127.0.0.1', 0),)"]
+
+
+def test_the_missing_extra_is_named(words):
+    text = "import sys; sys.modules['fastapi'] = None; from softlabel.cli import main; "
+    done = subprocess.run(
+        [sys.executable, "-c", text + f"sys.exit(main(['serve', {str(words)!r}]))"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "serving a study needs more packages than are installed" in done.stderr
+    assert "pip install 'softlabel[serve]'" in done.stderr
+
+
+def test_mistakes_are_told_before_anything_starts(tmp_path, capsys):
+    assert main(["serve", str(tmp_path), "--host", "0.0.0.0"]) == 1
+    told = capsys.readouterr().err
+    assert "warning: 0.0.0.0 can be reached from other machines" in told
+    assert "study.toml" in told
+    assert main(["serve", str(tmp_path), "--url", "birds.example.org"]) == 1
+    assert "must begin with http:// or https://" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_told_honestly_and_passes(words, serve_study):
+    """The process may write no further into any file, and later may again."""
+    served = serve_study(words)
+    wal = words / ".softlabel" / "answers.db-wal"
+    acknowledged, refused = [], []
+    with httpx.Client(base_url=served.url, headers=PROGRAM) as ann:
+        ann.post("/consent", data={"adult": "on", "read": "on", "agree": "on"})
+        ann.post("/instructions")
+        places = [one["position"] for one in ann.get("/api/plan").json()["showings"]]
+        limit(served, wal.stat().st_size + 200_000)
+        for place in places:
+            name = str(uuid.uuid4())
+            body = {"response_uuid": name, "position": place, "answer": {"label": "no"}}
+            reply = ann.post("/api/answers", json=body)
+            if reply.status_code == 200:
+                acknowledged.append(name)
+            else:
+                refused.append((body, reply))
+        assert acknowledged
+        assert refused
+        for _, reply in refused:
+            assert (reply.status_code, reply.json()) == (503, {"error": "store"})
+            assert int(reply.headers["retry-after"]) > 0
+        page = ann.post("/withdraw", data={"keep": "yes"})
+        assert (page.status_code, "cannot store anything at the moment" in page.text) == (503, True)
+        limit(served, resource.RLIM_INFINITY)
+        for body, _ in refused:
+            assert ann.post("/api/answers", json=body).status_code == 200
+            acknowledged.append(body["response_uuid"])
+    served.end()
+    assert sorted(stored(words)) == sorted(acknowledged)
+
+
+def limit(served, size):
+    resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

@@ -1,0 +1,399 @@
+"""The rules that other annotation servers learnt the hard way, a test for each."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from softlabel.serve import headers
+from softlabel.serve.buckets import Buckets, Rate
+from softlabel.serve.guard import Limits, is_ours
+
+SERVE = Path(headers.__file__).parent
+TEMPLATES = sorted((SERVE / "templates").rglob("*.html"))
+SCRIPTS = sorted((SERVE / "static").rglob("*.js"))
+RIGHT = {"q0": "0", "q1": "1"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+PATHS = [
+    "/",
+    "/nowhere",
+    "/api/plan",
+    "/api/nowhere",
+    "/health",
+    "/openapi.json",
+    "/static/leave.js",
+]
+PATHS += ["/withdraw", "/left", "/media/0", "/research", "/research/login", "/static/../app.py"]
+
+
+# ── scripts ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_response_carries_the_policy(running):
+    ann = running.person().to_task()
+    picture = ann.plan()["showings"][0]["image"]
+    for path in [*PATHS, picture]:
+        reply = ann.get(path)
+        assert reply.headers["content-security-policy"] == POLICY, path
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert reply.headers["referrer-policy"] == "no-referrer"
+        assert reply.headers["cross-origin-opener-policy"] == "same-origin"
+        assert reply.headers["cross-origin-resource-policy"] == "same-origin"
+        assert "camera=()" in reply.headers["permissions-policy"]
+        assert "access-control-allow-origin" not in reply.headers
+
+
+def test_pages_and_answers_are_never_cached(running):
+    ann = running.person().to_task()
+    for path in ("/", "/api/plan", "/nowhere", "/research/login", "/withdraw"):
+        assert ann.get(path).headers["cache-control"] == "no-store", path
+    assert ann.get(ann.plan()["showings"][0]["image"]).headers["cache-control"] == (
+        "private, max-age=31536000, immutable"
+    )
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_templates_hold_no_script_and_no_style(path):
+    text = path.read_text()
+    assert not re.search(r"<script(?![^>]*\bsrc=)", text), "a script inside the page"
+    assert not re.search(r"<style\b|\sstyle\s*=", text), "a style inside the page"
+    assert not re.search(r"\son[a-z]+\s*=", text), "a handler inside the page"
+    assert not re.search(r"javascript:|data:", text)
+    for literal in re.findall(r"([^\s{(]+)\s*\|\s*safe\b", text):
+        assert literal[-1] in "'\"", f"{literal} is marked safe and is not a literal of ours"
+
+
+FORBIDDEN = (
+    r"\.(inner|outer)HTML\b",
+    r"insertAdjacentHTML",
+    r"document\.write",
+    r"\beval\s*\(",
+    r"new\s+Function\b",
+    r"setAttribute\(\s*[\"']on",
+    r"createContextualFragment|parseFromString",
+    r"setTimeout\(\s*[\"'`]",
+    r"https?://(?!www\.w3\.org/)",
+    r"\bsrcdoc\b",
+)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.relative_to(SERVE).as_posix())
+def test_scripts_make_no_html_from_text_and_know_no_other_host(path):
+    text = re.sub(r"(?m)^\s*//.*$", "", path.read_text())
+    for pattern in FORBIDDEN:
+        assert not re.search(pattern, text), pattern
+
+
+def test_what_people_and_studies_say_is_escaped(serving):
+    evil = "<img src=x onerror=alert(1)>"
+    ann = serving(title=evil).person()
+    for page in (ann.get("/"), ann.get("/", params={"page": evil}), ann.get(f"/{evil}")):
+        assert "&lt;img" in page.text
+        assert "<img" not in page.text
+
+
+# ── media ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_media_are_addressed_by_hash_and_typed_by_content(running):
+    ann = running.person().to_task()
+    for one in ann.plan()["showings"]:
+        assert re.fullmatch(r"/media/[0-9a-f]{64}", one["image"])
+        reply = ann.get(one["image"])
+        assert reply.headers["content-type"] == "image/png"
+        assert reply.headers["content-disposition"] == "inline"
+        assert reply.content.startswith(b"\x89PNG")
+
+
+def test_media_that_changed_since_are_not_served(running):
+    ann = running.person().to_task()
+    image = ann.plan()["showings"][0]["image"]
+    assert ann.get(image).status_code == 200
+    for path in running.folder.glob("*.png"):
+        path.write_bytes(b"<script>alert(1)</script>")
+    assert ann.get(image).status_code == 404
+    for path in running.folder.glob("*.png"):
+        path.unlink()
+    assert ann.get(image).status_code == 404
+
+
+TRAVERSALS = [
+    "/media/../study.toml",
+    "/media/..%2fstudy.toml",
+    "/media/%2e%2e/study.toml",
+    "/media//etc/passwd",
+    "/media/secret-file-1.png",
+    "/static/../app.py",
+    "/static/..%2fapp.py",
+    "/static/%2e%2e/%2e%2e/secret.py",
+    "/static/..\\app.py",
+    "/static//etc/passwd",
+    "/static/....//app.py",
+    "/static/modes/../../app.py",
+    "/static/",
+    "/static",
+    "/static/%00",
+    "/.softlabel/secret.json",
+    "/study.toml",
+]
+
+
+def test_no_path_leads_out(running):
+    for path in TRAVERSALS:
+        status, body = raw_get(running.port, path)
+        assert status == 404, path
+        assert "There is no such page" in body
+
+
+def raw_get(port, path, host="127.0.0.1"):
+    """A request whose path no client library has tidied up."""
+    with socket.create_connection(("127.0.0.1", port)) as line:
+        line.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        reply = b""
+        while piece := line.recv(65536):
+            reply += piece
+    return int(reply.split(b" ", 2)[1]), reply.decode(errors="replace")
+
+
+# ── who may change something ─────────────────────────────────────────────────────────────────
+
+FOREIGN = [
+    {},
+    {"sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "same-site"},
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://127.0.0.1"},
+    {"origin": "http://["},
+    {"sec-fetch-site": "cross-site", "origin": "http://127.0.0.1:{port}"},
+]
+OURS = [
+    {"sec-fetch-site": "same-origin"},
+    {"sec-fetch-site": "none"},
+    {"origin": "http://127.0.0.1:{port}"},
+    {"x-softlabel": "1"},
+]
+
+
+def test_a_foreign_page_changes_nothing(running):
+    ann = running.person().to_task()
+    del ann.headers["sec-fetch-site"]
+    before = running.store.counts("birds")
+    for given in FOREIGN:
+        sent = {key: value.format(port=running.port) for key, value in given.items()}
+        for path in ("/withdraw", "/quiz", "/consent", "/research/login"):
+            assert ann.post(path, data={"keep": "no"}, headers=sent).status_code == 403
+        for path in ("/api/answers", "/api/finish"):
+            reply = ann.post(path, json={}, headers=sent)
+            assert (reply.status_code, reply.json()) == (403, {"error": "origin"})
+    assert running.store.counts("birds") == before
+
+
+def test_our_own_pages_and_programs_may(running):
+    for given in OURS:
+        ann = running.person()
+        del ann.headers["sec-fetch-site"]
+        ann.headers.update({key: value.format(port=running.port) for key, value in given.items()})
+        assert ann.agree().status_code == 303
+        assert "softlabel" in ann.cookies
+
+
+def test_the_rule_reads_headers_only():
+    assert not is_ours({b"origin": b"http://x", b"host": b"y"})
+    assert is_ours({b"origin": b"http://x:8", b"host": b"x:8"})
+
+
+def test_cookies_are_out_of_reach(running, serving):
+    (plain,) = running.person().agree().headers.get_list("set-cookie")
+    parts = set(plain.split("; ")[1:])
+    assert {"HttpOnly", "SameSite=lax", "Path=/"} <= parts
+    assert not any(part.lower().startswith("domain") for part in parts)
+    assert plain.startswith("softlabel=")
+
+
+def test_cookies_are_secure_under_https(serving):
+    running = serving(url="https://birds.example.org")
+    ann = running.person(host="birds.example.org")
+    reply = ann.agree()
+    (cookie,) = reply.headers.get_list("set-cookie")
+    assert cookie.startswith("__Host-softlabel=")
+    assert {"Secure", "HttpOnly", "Path=/"} <= set(cookie.split("; "))
+    assert reply.headers["strict-transport-security"].startswith("max-age=")
+    ann.headers["cookie"] = cookie.split(";")[0]
+    assert "Instructions" in ann.get("/").text
+    ann.headers["cookie"] = cookie.split(";")[0].removeprefix("__Host-")
+    assert "Before you begin" in ann.get("/").text, "the unprefixed name means nothing here"
+
+
+def test_only_known_hosts_are_answered_when_the_address_is_known(serving):
+    running = serving(url="https://birds.example.org")
+    for host, status in {
+        "birds.example.org": 200,
+        "BIRDS.example.org:443": 200,
+        f"127.0.0.1:{running.port}": 200,
+        "localhost": 200,
+        "[::1]:8000": 200,
+        "evil.example": 421,
+        "birds.example.org.evil.example": 421,
+        "": 421,
+    }.items():
+        assert raw_get(running.port, "/", host)[0] == status, host
+
+
+# ── secrets ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_tokens_are_long_random_and_stored_hashed(running):
+    tokens = []
+    for _ in range(20):
+        ann = running.person()
+        ann.agree()
+        tokens.append(ann.cookies["softlabel"])
+    assert len(set(tokens)) == 20
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{43}", token) for token in tokens), "256 bits"
+    letters = "".join(tokens)
+    assert len(set(letters)) == 64, "all letters of the alphabet occur"
+    with sqlite3.connect(running.folder / ".softlabel" / "answers.db") as connection:
+        dump = "\n".join(connection.iterdump())
+    connection.close()
+    assert not any(token in dump for token in tokens)
+    assert running.token not in dump
+
+
+def test_files_of_the_server_are_closed_to_others(running):
+    folder = running.folder / ".softlabel"
+    running.person().to_done()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for path in folder.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path.name
+
+
+HIDDEN = ["hidden-id", "secret-file", "Mostly a wren", "gold", "attention", "training", "repeat_of"]
+
+
+def test_gold_ids_kinds_and_file_names_never_leave(running):
+    """Everything a participant is ever sent, from the first page to the last."""
+    ann = running.person()
+    seen = [ann.get("/").text]
+
+    def look(reply):
+        seen.append(reply.text + str(reply.headers))
+
+    ann.event_hooks["response"] = [lambda reply: (reply.read(), look(reply))]
+    ann.get("/openapi.json")
+    ann.to_task()
+    ann.get("/")
+    answered_practice = ann.give(0)
+    ann.answer_all()
+    ann.post("/api/finish", json={})
+    ann.post("/debrief", data={})
+    ann.get("/")
+    for path in ("/api/labels?q=", "/withdraw", "/nowhere", "/research/login"):
+        ann.get(path)
+    everything = "\n".join(text for text in seen if text != answered_practice.text)
+    everything = everything.replace(
+        json.dumps("Mostly a wren.")[1:-1], "", 1
+    )  # the feedback itself
+    for word in HIDDEN:
+        assert word not in everything, word
+
+
+def test_a_check_looks_like_any_other_item(running):
+    shown = running.person().to_task().plan()["showings"]
+    assert {tuple(one) for one in shown} == {
+        ("position", "phase", "image", "audio", "text", "alt", "answered")
+    }
+    assert {one["phase"] for one in shown} == {"practice", "main"}
+
+
+# ── limits ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_body_that_says_it_is_too_large(running):
+    ann = running.person().to_task()
+    reply = ann.post("/api/answers", content=b" " * (64 * 1024 + 1))
+    assert (reply.status_code, reply.json()) == (413, {"error": "size"})
+    assert ann.post("/debrief", content=b"d0=" + b"x" * 70_000).status_code == 413
+    assert ann.give(1).status_code == 200, "and life goes on"
+
+
+def test_a_body_that_does_not_say_how_large_it_is(running):
+    ann = running.person().to_task()
+    for size, status in ((200, 413), (1, 422)):
+        reply = ann.post("/api/answers", content=(b" " * 1024 for _ in range(size)))
+        assert reply.status_code == status
+
+
+def test_an_answer_of_the_largest_size_fits(running, answer_body):
+    ann = running.person().to_task()
+    body = answer_body(1, events=[[n, "key", "Digit1", "x" * 8] for n in range(1200)])
+    raw = json.dumps(body).ljust(64 * 1024)
+    assert len(raw) == 64 * 1024
+    assert ann.post("/api/answers", content=raw).status_code == 200
+
+
+def test_too_many_requests_of_one_session_are_put_off(serving):
+    slow = Rate(burst=20, per_second=0.5)
+    running = serving(limits=Limits(session=slow))
+    ann, bob = running.person().to_task(), running.person().to_task()
+    replies = [ann.get("/api/plan") for _ in range(25)]
+    refused = [reply for reply in replies if reply.status_code == 429]
+    assert refused
+    assert refused[0].json() == {"error": "rate"}
+    assert 1 <= int(refused[0].headers["retry-after"]) <= 2
+    assert bob.get("/api/plan").status_code == 200, "others do not notice"
+    assert ann.get("/").status_code == 429
+    assert "Please wait a moment" in ann.get("/").text
+    assert ann.get("/static/leave.js").status_code == 200
+
+
+def test_strangers_are_counted_by_address(serving):
+    running = serving(limits=Limits(address=Rate(burst=5, per_second=0.01)))
+    stranger = running.person()
+    codes = []
+    for n in range(8):  # a cookie that opens nothing makes nobody somebody else
+        stranger.headers["cookie"] = f"softlabel={str(n) * 43}"
+        codes.append(stranger.get("/").status_code)
+    assert codes == [200] * 5 + [429] * 3
+
+
+def test_guessing_the_researchers_token_is_slow(serving):
+    running = serving(limits=Limits(login=Rate(burst=2, per_second=0.01)))
+    ann = running.person()
+    codes = [ann.post("/research/login", data={"token": "x"}).status_code for _ in range(4)]
+    assert codes == [401, 401, 429, 429]
+
+
+def test_buckets_fill_again_and_forget():
+    buckets = Buckets(Rate(burst=2, per_second=1), most=3)
+    assert [buckets.wait("a", 0.0) for _ in range(3)] == [0, 0, 1]
+    assert buckets.wait("a", 0.5) == pytest.approx(0.5)
+    assert buckets.wait("a", 1.0) == 0
+    for key in "bcde":
+        buckets.wait(key, 1.0)
+    assert len(buckets) == 3
+
+
+def test_forms_are_limited(running):
+    ann = running.person().to_debrief()
+    for content in (b"d1=%ff", b"d1=%00", b"d1=" + b"x" * 5001, b"&".join([b"a=1"] * 201), b"\xff"):
+        assert ann.post("/debrief", content=content).status_code == 400
+    assert running.session().stage == "debrief"
+
+
+def test_no_source_file_opens_a_connection():
+    """Nothing in the served part of the package can fetch anything."""
+    for path in SERVE.rglob("*.py"):
+        text = path.read_text()
+        found = re.search(r"urlopen|http\.client|httpx|requests\.|create_connection|aiohttp", text)
+        assert found is None, f"{path.name}: {found}"

@@ -1,0 +1,159 @@
+"""Everything that can happen to places, in any order, as a state machine."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
+
+from softlabel import store
+from softlabel.errors import Conflict
+from softlabel.store import ItemRow, Plan
+
+LOOSE = Plan(
+    per_item=2,
+    per_annotator=3,
+    batch_size=2,
+    repeats=1,
+    repeat_positions=(1,),
+    practice=("easy",),
+    checks=("robin",),
+    lease_seconds=10,
+)
+BATCHES = Plan(per_item=2, batches=True, repeats=1, repeat_positions=(1,), lease_seconds=10)
+EXTRA = (ItemRow("easy", "training"), ItemRow("robin", "gold"))
+
+
+class Places(RuleBasedStateMachine):
+    """People come, lease, answer (also late), fall silent, come back, withdraw, are forgotten."""
+
+    plan = LOOSE
+    items = (*(ItemRow(f"bird-{i}") for i in range(4)), *EXTRA)
+    people = Bundle("people")
+    scene_of = None  # set by the test
+
+    def __init__(self):
+        super().__init__()
+        self.stack = ExitStack()
+        folder = self.stack.enter_context(TemporaryDirectory())
+        self.db = self.stack.enter_context(store.open(Path(folder) / "answers.db"))
+        self.scene = self.scene_of(self.db)
+        self.scene.put(self.items, per_item=2)
+        self.now, self.entered, self.gone = 0.0, 0, set()
+
+    def teardown(self):
+        self.stack.close()
+
+    @rule(target=people)
+    def enter(self):
+        if self.entered == 4:
+            return multiple()
+        self.entered += 1
+        return self.scene.enter(f"ann-{self.entered}", now=self.now)
+
+    @rule(who=people)
+    def lease(self, who):
+        if who.annotator in self.gone:
+            return
+        before = self.db.showings(who.id)
+        shown = self.scene.lease(who, self.plan, now=self.now)
+        assert [s[:6] for s in shown[: len(before)]] == [s[:6] for s in before]
+        assert [s.position for s in shown] == list(range(len(shown)))
+
+    @rule(who=people, which=st.integers(0, 30))
+    def answer(self, who, which):
+        shown = [s for s in self.db.showings(who.id) if s.response is None]
+        if not shown or who.annotator in self.gone:
+            return
+        each = shown[which % len(shown)]
+        self.scene.answer(who, each.position, now=self.now)
+        assert self.db.showings(who.id)[each.position].response is not None
+
+    @rule(who=people, times=st.integers(1, 3))
+    def work(self, who, times):
+        """The usual way: ask, answer what is open, ask again."""
+        for _ in range(times if who.annotator not in self.gone else 0):
+            shown = self.scene.lease(who, self.plan, now=self.now)
+            for each in [s for s in shown if s.state == "open"]:
+                self.scene.answer(who, each.position, now=self.now)
+
+    @rule(seconds=st.sampled_from([1, 11]))
+    def time_passes(self, seconds):
+        self.now += seconds
+
+    @rule()
+    def release(self):
+        self.db.release_expired("birds", self.now).result()
+
+    @rule(who=people, stage=st.sampled_from(["withdrawn", "screened-out", "done"]))
+    def leave(self, who, stage):
+        if who.annotator in self.gone:
+            return
+        self.gone.add(who.annotator)
+        self.db.set_stage(who.id, stage, event="left", detail={}, now=self.now).result()
+        assert self.db.missing(who.id) == ()
+        with pytest.raises(Conflict):
+            self.scene.lease(who, self.plan, now=self.now)
+
+    @rule(who=people)
+    def forget(self, who):
+        self.gone.add(who.annotator)
+        self.db.forget("birds", who.annotator).result()
+        assert self.db.showings(who.id) == ()
+
+    @invariant()
+    def counters_are_what_they_count(self):
+        assert self.scene.taken() == self.scene.held()
+
+    @invariant()
+    def no_item_is_over_its_quota(self):
+        assert max(self.scene.taken().values()) <= self.plan.per_item
+
+    @invariant()
+    def nobody_has_an_item_twice_or_too_many(self):
+        for session in self.db.sessions("birds"):
+            live = [s for s in self.db.showings(session.id) if s.state != "released"]
+            items = [s.item for s in live if s.kind != "repeat"]
+            assert len(items) == len(set(items))
+            again = [s for s in live if s.kind == "repeat"]
+            assert len(again) <= 1
+            opened = [s for s in live if s.kind == "target" and s.state == "open"]
+            self.check_amount(opened, [s for s in live if s.kind == "target"])
+            answered = [s for s in self.db.showings(session.id) if s.response is not None]
+            assert session.answered == len(answered)
+            assert session.lease_end > 0 or not opened
+
+    def check_amount(self, opened, targets):
+        assert len(opened) <= self.plan.batch_size
+        assert len(targets) <= self.plan.per_annotator
+
+
+class Batches(Places):
+    """The same, where the unit is the batch."""
+
+    plan = BATCHES
+    items = tuple(ItemRow(f"bird-{b}-{i}", "target", f"b{b}") for b in range(2) for i in range(2))
+
+    def check_amount(self, opened, targets):
+        assert len({s.batch for s in opened}) <= 1
+
+    @invariant()
+    def a_batch_counts_those_who_hold_it(self):
+        with self.db._engines.read.connect() as connection:
+            query = "SELECT batch, count(*) FROM session WHERE batch IS NOT NULL GROUP BY batch"
+            holders = dict(connection.exec_driver_sql(query).all())
+        taken = self.db.taken_per_batch("birds")
+        assert {name: count for name, count in taken.items() if count} == holders
+
+
+@pytest.mark.parametrize("machine", [Places, Batches])
+def test_places_whatever_happens(machine, scene_of):
+    machine.scene_of = staticmethod(scene_of)
+    case = machine.TestCase
+    case.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+    case("runTest").runTest()

@@ -1,0 +1,104 @@
+"""Opening a database: where it may be, who may read it, what is said if it cannot be."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from softlabel import store
+from softlabel.errors import StoreError
+
+
+def test_a_path_and_its_address_are_the_same_place(tmp_path):
+    path = tmp_path / "answers.db"
+    for place in (path, str(path), f"sqlite:///{path}"):
+        with store.open(place) as db:
+            assert db.name == str(path)
+
+
+def test_nobody_else_may_read_what_people_said(tmp_path):
+    path = tmp_path / "answers.db"
+    with store.open(path) as db:
+        db.put_study("birds", "", ("a",), [], 1, 0.0).result()
+        modes = {each.name: each.stat().st_mode & 0o777 for each in tmp_path.iterdir()}
+    assert "answers.db-wal" in modes
+    assert set(modes.values()) == {0o600}
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("sqlite://", "names no file"),
+        ("sqlite:///:memory:", "names no file"),
+        ("mysql://root@localhost/birds", "cannot be kept in 'mysql'"),
+        ("://", "cannot be read"),
+        ("no/such/folder/answers.db", "No such file or directory"),
+    ],
+)
+def test_a_place_that_cannot_be_is_named(place, says):
+    with pytest.raises(StoreError, match=says):
+        store.open(place)
+
+
+def test_a_password_is_never_shown(postgres_url):
+    wrong = postgres_url.replace("postgres:@", "nobody:hush@")
+    assert "hush" in wrong
+    with pytest.raises(StoreError, match="cannot open the database postgresql") as caught:
+        store.open(wrong)
+    assert "hush" not in str(caught.value)
+
+
+def test_only_what_is_there_is_opened_if_you_say_so(place, tmp_path):
+    with pytest.raises(StoreError, match=r"there is no database at|it is empty"):
+        store.open(place, create=False)
+    assert not list(tmp_path.iterdir())
+    store.open(place).close()
+    store.open(place, create=False).close()
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("these are my notes\n" * 100)
+    with pytest.raises(StoreError, match=r"notes.txt: file is not a database"):
+        store.open(path)
+    assert path.read_text().startswith("these are my notes")
+
+
+def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE session (id int)")
+    other.close()
+    with pytest.raises(StoreError, match="table session already exists"):
+        store.open(path)
+    with sqlite3.connect(path) as other:
+        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("session",)]
+    other.close()
+
+
+def test_without_its_packages_the_room_says_what_to_install():
+    script = """
+import sys
+sys.modules["sqlalchemy"] = None
+try:
+    import softlabel.store
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+    words = [sys.executable, "-c", script]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "MissingExtra keeping answers needs more packages" in done.stdout
+    assert "softlabel[serve]" in done.stdout
+
+
+def test_several_processes_may_open_a_new_database_at_once(place):
+    script = "import sys; from softlabel import store; store.open(sys.argv[1]).close()"
+    words = [sys.executable, "-W", "error", "-c", script, place]
+    running = [subprocess.Popen(words, stderr=subprocess.PIPE, env=os.environ) for _ in range(4)]
+    told = [process.communicate()[1].decode() for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0, 0], told
+    store.open(place, create=False).close()

@@ -1,0 +1,302 @@
+"""Every mistake is listed at once: file, key, value, reason, and the nearest right spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+DOZEN = """\
+[study]
+name = "My Birds"
+labelz = ["cat", "dog"]
+labels = "label.txt"
+mode = "quik"
+frame = "thrid_person"
+seed = -1
+per_item = 3
+
+[items]
+source = "itemz.csv"
+practice = "practice.csv"
+repeats = 2
+repeat_positions = [0, 1, 1]
+
+[pages]
+consent = "consnet.md"
+
+[[quiz.question]]
+text = "What is judged?"
+options = ["the picture", "the frame"]
+right = "the pictures"
+
+[recruit]
+kind = "prolifik"
+
+[pay]
+currency = "pounds"
+minutes = 10
+per_hour = 9
+per_session = 2
+
+[pagse]
+"""
+FILES = {
+    "labels.txt": "cat\ndog\n",
+    "consent.md": "I agree.",
+    "items.csv": "image\nimages/00.png\n",
+    "practice.csv": "image,gold\nimages/01.png,cta\nimages/99.png,cat\n",
+}
+EXPECTED = [
+    "study.toml, study.name = 'My Birds': may hold small letters, digits and hyphens only",
+    "study.toml, study.labelz: no such key (did you mean 'labels'?)",
+    "study.toml, study.labels = 'label.txt': no such file (did you mean 'labels.txt'?)",
+    "study.toml, study.mode = 'quik': no mode called 'quik' (did you mean 'quick'?); there are: "
+    "chips, classic, hard, quick, search",
+    "study.toml, study.frame = 'thrid_person': must be self or third_person "
+    "(did you mean 'third_person'?)",
+    "study.toml, study.seed = -1: must be 0 or more",
+    "study.toml, study.per_item = 3: no such key here; it belongs in [items]",
+    "study.toml, items.source = 'itemz.csv': no such file (did you mean 'items.csv'?)",
+    "practice.csv, line 3, image = 'images/99.png': no such file (did you mean 'images/09.png'?)",
+    "study.toml, pages.consent = 'consnet.md': no such file (did you mean 'consent.md'?)",
+    "study.toml, quiz.question[0].right = 'the pictures': is none of the options "
+    "(did you mean 'the picture'?)",
+    "study.toml, recruit.kind = 'prolifik': must be open or prolific or url or invitation "
+    "(did you mean 'prolific'?)",
+    "study.toml, pay.currency = 'pounds': must be three capital letters, such as GBP",
+    "study.toml, pagse: no such table (did you mean 'pages'?)",
+]
+
+
+def test_a_folder_with_a_dozen_mistakes_lists_them_all(make, wrong):
+    lines = wrong(make(DOZEN, FILES))
+    assert sorted(lines) == sorted(EXPECTED)
+
+
+def test_what_could_not_be_read_is_not_held_against_the_rest(make, wrong):
+    """A misspelt file of labels does not make every gold label unknown."""
+    lines = wrong(make(DOZEN, FILES))
+    assert not [line for line in lines if "cta" in line]
+    fixed = DOZEN.replace('"label.txt"', '"labels.txt"')
+    assert "practice.csv, line 2, gold = 'cta': no such label (did you mean 'cat'?)" in wrong(
+        make(fixed, FILES)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[study\n", "study.toml, line 1, column 7: is not TOML: Expected ']' at the end"),
+        ('[study]\nname = "a\n', "study.toml, line 2, column 10: is not TOML: Illegal character"),
+        ("a = \n", "study.toml, line 1, column 5: is not TOML: Invalid value"),
+        ("a = 1\na = 2\n", "study.toml, line 2, column 6: is not TOML: Cannot overwrite a value"),
+        ("a = " + "[" * 5000, "study.toml: is nested too deeply to be a study"),
+        ("a = " + "9" * 5000, "study.toml: is not TOML: "),
+    ],
+    ids=["bracket", "quote", "value", "twice", "deep", "digits"],
+)
+def test_what_is_not_toml_names_line_and_column(make, wrong, text, line):
+    lines = wrong(make(text))
+    assert len(lines) == 1
+    assert lines[0].startswith(line)
+
+
+def test_a_file_that_is_not_text(make, wrong):
+    assert wrong(make(None, {"study.toml": b"[study]\nname = '\xff'"})) == [
+        "study.toml: is not UTF-8 text (byte 16)"
+    ]
+
+
+def test_without_the_file_the_nearest_one_is_named(make, wrong, tmp_path):
+    lines = wrong(make(None, {"sstudy.toml": "", "labels.txt": "a\nb"}))
+    assert lines == ["study.toml: no such file (did you mean 'sstudy.toml'?)"]
+    assert wrong(tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'}: no such folder"]
+
+
+ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
+
+
+@pytest.mark.parametrize(
+    ("added", "line"),
+    [
+        ("per_annotator = 13", "items.per_annotator = 13: there are 12 items only"),
+        ("per_item = 0", "items.per_item = 0: must be 1 or more"),
+        ("per_item = 2.5", "items.per_item = 2.5: must be a whole number"),
+        ("per_item = true", "items.per_item = True: must be a whole number"),
+        ('per_item = "6"', "items.per_item = '6': must be a whole number"),
+        (
+            "repeats = 13",
+            "items.repeats = 13: a person has 12 items only, so at most 12 can come again",
+        ),
+        (
+            "per_annotator = 3\nrepeats = 4",
+            "items.repeats = 4: a person has 3 items only, so at most 3 can come again",
+        ),
+        (
+            "repeat_positions = [5, 12]",
+            "items.repeat_positions = 12: a person has 12 items, at places 0 to 11",
+        ),
+        (
+            "repeats = 1\nrepeat_positions = [5, 6]",
+            "items.repeat_positions = [5, 6]: repeats = 1, so there must be as many places",
+        ),
+        ("repeat_positions = [5, 5]", "items.repeat_positions = 5: stands there more than once"),
+        (
+            'practice = "images"',
+            "items.practice = 'images': is a folder, where a file is needed",
+        ),
+        ('checks = "study.toml"', "items.checks = 'study.toml': must end in .csv or .jsonl"),
+        (
+            '[pages]\ncontact = "a\\u0000b"',
+            "pages.contact = 'a\\x00b': holds control characters",
+        ),
+        ("[quiz]\ntries = 0", "quiz.tries = 0: must be 1 or more"),
+        (
+            '[quiz]\nask = false\n[[quiz.question]]\ntext = "a"\noptions = ["b", "c"]\nright = "b"',
+            "quiz.ask = False: there are questions, which nobody would see",
+        ),
+        (
+            '[[quiz.question]]\ntext = "a"\noptions = ["b"]\nright = "b"',
+            "quiz.question[0].options = ['b']: there must be two options at least",
+        ),
+        (
+            '[[quiz.question]]\ntext = "a"\noptions = ["b", "c"]',
+            "quiz.question[0].right: must be given",
+        ),
+        (
+            '[[debrief.question]]\ntext = "a"\nkind = "text"\noptions = ["b", "c"]',
+            "debrief.question[0].kind = 'text': a free text has no options",
+        ),
+        (
+            '[[debrief.question]]\ntext = "a"\noptions = ["b", "b"]',
+            "debrief.question[0].options = 'b': stands there more than once",
+        ),
+        (
+            '[pay]\ncurrency = "GBP"\nminutes = 5',
+            "pay.per_hour: give per_hour or per_session, one of the two",
+        ),
+        ("[pay]\nminutes = 5\nper_hour = 9", "pay.currency: must be given"),
+        (
+            '[pay]\ncurrency = "GBP"\nminutes = nan\nper_hour = 9',
+            "pay.minutes = nan: must be a finite number",
+        ),
+        (
+            '[recruit]\nkind = "url"\nid_param = "page"\ncomplete_url = "https://a.example/"',
+            "recruit.id_param = 'page': is not a name that an address can carry (page is taken)",
+        ),
+        (
+            '[recruit]\nkind = "url"\nid_param = "id"',
+            "recruit.complete_url: must be given where kind = 'url'",
+        ),
+        (
+            '[recruit]\nkind = "url"\nid_param = "id"\ncomplete_url = "javascript:alert(1)"',
+            "recruit.complete_url = 'javascript:alert(1)': must be a whole address, beginning "
+            "with https:// or http://",
+        ),
+        (
+            '[recruit]\nkind = "url"\nid_param = "i"\ncomplete_url = "https://a.example/{session}"',
+            "recruit.complete_url = 'https://a.example/{session}': may hold the blanks {id} and, "
+            "with a session_param, {session}, and no others",
+        ),
+        (
+            '[recruit]\nkind = "url"\nid_param = "i"\nid_pattern = "["\n'
+            'complete_url = "https://a.example/"',
+            "recruit.id_pattern = '[': is not a regular expression: unterminated character set at "
+            "position 0",
+        ),
+        (
+            '[recruit]\nkind = "prolific"',
+            "recruit.completion_code: must be given where kind = 'prolific'",
+        ),
+        (
+            '[recruit]\ncompletion_code = "ABC"',
+            "recruit.completion_code = 'ABC': means nothing where kind = 'open'; it belongs to "
+            "prolific",
+        ),
+        (
+            '[pages]\nconsent = ".softlabel/secret.json"',
+            "pages.consent = '.softlabel/secret.json': lies in .softlabel, where answers and "
+            "secrets are kept",
+        ),
+        (
+            '[pages]\ncontact = "a"\nthanks = "/etc/hostname"',
+            "pages.thanks = '/etc/hostname': must be a path inside the study folder, not from the "
+            "root of the machine",
+        ),
+    ],
+)
+def test_one_mistake_is_one_line(make, wrong, added, line):
+    folder = make(f"{ONE}{added}\n", {".softlabel/secret.json": "{}"})
+    assert wrong(folder) == [f"study.toml, {line}"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "line"),
+    [
+        ('["cat", "cat"]', "study.labels = 'cat': stands there 2 times"),
+        ('["cat", "Cat"]', "study.labels = 'Cat': differs from 'cat' only in case or blanks"),
+        (
+            '["big cat", "big  cat"]',
+            "study.labels = 'big  cat': differs from 'big cat' only in case or blanks",
+        ),
+        ('["cat", ""]', "study.labels = '': a label is empty"),
+        ('["cat", " dog"]', "study.labels = ' dog': a label begins or ends with a blank"),
+        ('["cat", "d\\tg"]', "study.labels = 'd\\tg': a label holds a control character"),
+        ('["cat"]', "study.labels = ['cat']: there must be two labels at least"),
+        ("5", "study.labels = 5: must be a list of labels, or the name of a file that holds it"),
+        ('["cat", 5]', "study.labels[1] = 5: must be a text in quotation marks"),
+        ('"images"', "study.labels = 'images': is a folder, where a file is needed"),
+    ],
+)
+def test_labels_that_cannot_stand_beside_each_other(make, wrong, labels, line):
+    folder = make(f'[study]\nlabels = {labels}\n[items]\nsource = "images"\n')
+    assert wrong(folder) == [f"study.toml, {line}"]
+
+
+def test_labels_and_source_must_be_given(make, wrong):
+    assert wrong(make("")) == [
+        "study.toml, study.labels: must be given: a list of labels, or a file's name",
+        "study.toml, items.source: must be given: a folder of pictures or recordings, a .csv or a "
+        ".jsonl file",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"),
+    [
+        ("quick:levels=3", "no option of mode 'quick' called 'levels'"),
+        ("chips:n=7", "no choice for 'chips:n=7': n called '7'"),
+        ("quick:certainty=90+10", "certainty = '90+10' must be rising whole numbers"),
+        ("classic:repairs=p-is-o", "no repair called 'p-is-o' (did you mean 'p-is-0'?)"),
+        ("klassic", "no mode called 'klassic' (did you mean 'classic'?)"),
+    ],
+)
+def test_a_mode_and_its_options_are_tried_out(make, wrong, mode, reason):
+    (line,) = wrong(
+        make(f'[study]\nlabels = ["a", "b"]\nmode = "{mode}"\n[items]\nsource="images"')
+    )
+    assert line.startswith(f"study.toml, study.mode = {mode!r}: ")
+    assert reason in line
+
+
+def test_synonyms_belong_to_labels_or_their_branches(make, wrong):
+    toml = (
+        '[study]\nmode = "search"\nlabels = ["pet/cat", "pet/dog"]\n'
+        '[study.synonyms]\n"pet/cat" = ["kitten"]\npet = ["animal"]\n"pet/dgo" = ["hound"]\n'
+        '"pet/dog" = [""]\n[items]\nsource = "images"\n'
+    )
+    assert wrong(make(toml)) == [
+        "study.toml, study.synonyms.pet/dgo: no such label (did you mean 'pet/dog'?)",
+        "study.toml, study.synonyms.pet/dog = '': a word is empty",
+    ]
+
+
+def test_the_same_mistake_in_many_lines_is_listed_once_and_counted(make, wrong):
+    rows = "".join(f"{n},images/00.png,Cat\n" for n in range(300))
+    toml = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "items.csv"\n'
+    assert wrong(make(toml, {"items.csv": "id,image,gold\n" + rows})) == [
+        "items.csv, line 2, gold = 'Cat': no such label (did you mean 'cat'?) (and 299 more lines)"
+    ]
+    rows = "".join(f"{n},images/no-{n}.png\n" for n in range(300))
+    lines = wrong(make(toml, {"items.csv": "id,image\n" + rows}))
+    assert len(lines) == 21
+    assert lines[-1] == "items.csv, image: 280 more lines: no such file"

@@ -1,0 +1,69 @@
+"""docs/study.md says what the schema says: every key, its default and its meaning."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from softlabel import study
+from softlabel.study.items import COLUMNS, EXTRA
+from softlabel.study.recruiting import KEYS, NEEDED
+from softlabel.study.schema import SECTIONS, StudyFile
+
+PAGE = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> dict[str, list[str]]:
+    """The table under a heading, by the name in its first column."""
+    part = PAGE.split(f"\n{heading}\n", 1)[1]
+    part = re.split(r"^#", part, maxsplit=1, flags=re.MULTILINE)[0]
+    cells = [line.strip("|").split("|") for line in part.splitlines() if line.startswith("| `")]
+    return {row[0].strip().strip("`"): [cell.strip() for cell in row[1:]] for row in cells}
+
+
+@pytest.mark.parametrize("table", SECTIONS)
+def test_every_key_is_documented(table):
+    found = rows(f"### `[[{table}]]`" if "." in table else f"### `[{table}]`")
+    fields = SECTIONS[table].model_fields
+    assert list(found) == list(fields)
+    for key, field in fields.items():
+        _, default, meaning = found[key]
+        assert meaning == field.description
+        plain = not field.is_required() and field.default_factory is None
+        shown = field.default if plain else None
+        assert default == ("–" if shown is None else f"`{json.dumps(shown)}`"), key
+
+
+def test_every_column_of_a_table_is_documented():
+    known = {*COLUMNS, *(column for extra in EXTRA.values() for column in extra)}
+    assert set(rows("## Items")) == known
+
+
+def test_every_recruiter_is_documented():
+    found = rows("### Recruiters")
+    assert set(found) == set(KEYS)
+    for kind, (_, must, may) in found.items():
+        assert set(re.findall(r"`(\w+)`", must)) == set(NEEDED.get(kind, ()))
+        assert set(re.findall(r"`(\w+)`", must + may)) == set(KEYS[kind])
+
+
+def test_the_examples_are_right():
+    blocks = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        StudyFile.model_validate(tomllib.loads(block))
+
+
+def test_the_schema_for_editors():
+    schema = study.schema()
+    assert schema["additionalProperties"] is False
+    assert set(schema["properties"]) == set(StudyFile.model_fields)
+    for name, part in schema["$defs"].items():
+        assert part["additionalProperties"] is False, name
+        for key, value in part["properties"].items():
+            assert value["description"], f"{name}.{key}"
+    json.dumps(schema)

@@ -1,0 +1,125 @@
+"""What a study knows about itself: people, time, pay, recruiters."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+from softlabel import study
+from softlabel.study.estimate import estimate
+
+TOML = '[study]\nlabels = ["cat", "dog"]\n{study}\n[items]\nsource = "images"\n{rest}\n'
+
+
+def read(make, rest: str = "", more: str = "") -> study.Study:
+    return study.read(make(TOML.format(rest=rest, study=more)))
+
+
+def test_defaults(make):
+    found = read(make)
+    assert (found.name, found.title, found.language) == ("birds", "birds", "en")
+    assert (found.mode_text, found.frame, found.label_order) == ("quick", "self", "shuffled")
+    assert (found.per_item, found.per_annotator, found.batch_size) == (6, None, 25)
+    assert (found.seed, found.lease_minutes, found.batches) == (0, 60, {})
+    assert (found.recruit, found.pay, found.synonyms) == (study.Recruit(), None, {})
+    assert found.toml == (found.folder / "study.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [("birds", "birds"), ("My Birds, 2!", "my-birds-2"), ("鳥", "study"), ("-", "study")],
+)
+def test_a_study_without_a_name_is_called_after_its_folder(make, tmp_path, name, slug):
+    folder = make(TOML.format(study="", rest="")).rename(tmp_path / name)
+    assert study.read(folder).name == slug
+
+
+def test_a_study_cannot_be_changed(make):
+    found = read(make)
+    with pytest.raises(FrozenInstanceError):
+        found.per_item = 3
+
+
+@pytest.mark.parametrize(
+    ("rest", "own", "people"),
+    [
+        ("per_item = 6", 12, 6),
+        ("per_item = 6\nper_annotator = 4", 4, 18),
+        ("per_item = 5\nper_annotator = 7", 7, 9),
+        ("per_item = 1\nper_annotator = 12", 12, 1),
+    ],
+)
+def test_how_many_people_are_needed(make, rest, own, people):
+    found = read(make, rest)
+    assert (found.items_per_person, found.people_needed) == (own, people)
+
+
+def test_labels_and_synonyms_from_files(make):
+    toml = '[study]\nlabels = "{}"\nsynonyms = "words.json"\nmode = "search"\n'
+    toml += '[items]\nsource = "images"\n'
+    words = {"words.json": '{"pet": ["animal"], "pet/cat": ["kitten", "tabby"]}'}
+    texts = {"labels.txt": "pet/cat\n\n pet/dog \n", "labels.json": '["pet/cat", "pet/dog"]'}
+    for name in texts:
+        found = study.read(make(toml.format(name), texts | words))
+        assert found.labels == ("pet/cat", "pet/dog")
+        assert found.synonyms == {"pet": ("animal",), "pet/cat": ("kitten", "tabby")}
+
+
+def test_prolific(make):
+    codes = '[recruit]\nkind = "prolific"\ncompletion_code = "CABC"\nscreenout_code = "S-1"\n'
+    found = read(make, codes).recruit
+    assert found == study.Recruit(
+        kind="prolific",
+        id_param="PROLIFIC_PID",
+        session_param="SESSION_ID",
+        id_pattern="^[0-9a-f]{24}$",
+        complete_url="https://app.prolific.com/submissions/complete?cc=CABC",
+        screenout_url="https://app.prolific.com/submissions/complete?cc=S-1",
+        noconsent_url=None,
+        completion_code="CABC",
+        screenout_code="S-1",
+    )
+
+
+def test_any_other_recruiter(make):
+    given = (
+        '[recruit]\nkind = "url"\nid_param = "who"\nsession_param = "visit"\n'
+        'complete_url = "https://sona.example/credit?id={id}&visit={session}"\n'
+    )
+    found = read(make, given).recruit
+    assert (found.id_param, found.session_param, found.screenout_url) == ("who", "visit", None)
+    assert found.id_pattern == "^[A-Za-z0-9._@-]{1,128}$"
+
+
+def test_people_who_are_sent_should_know_whom_to_write_to(make):
+    (note,) = read(make, '[recruit]\nkind = "invitation"\n').notes
+    assert str(note) == "study.toml, pages.contact: people would not know whom to write to"
+
+
+@pytest.mark.parametrize(
+    ("given", "session"), [("per_hour = 9", 3.0), ("per_session = 4.5", 4.5), ("per_hour = 0", 0)]
+)
+def test_pay_of_a_session(make, given, session):
+    pay = read(make, f'[pay]\ncurrency = "GBP"\nminutes = 20\n{given}\n').pay
+    assert pay.session == pytest.approx(session)
+
+
+@pytest.mark.parametrize(
+    ("mode", "seconds", "measured"),
+    [("classic", 32.0, True), ("hard", 1.8, True), ("quick", 5.7, False)],
+)
+def test_how_long_it_takes(make, mode, seconds, measured):
+    guess = estimate(read(make, more=f'mode = "{mode}"'))
+    assert (guess.seconds, guess.measured) == (seconds, measured)
+    assert guess.minutes == pytest.approx(2 + 14 * seconds / 60)
+    assert guess.session is guess.total is guess.per_hour is None
+
+
+def test_what_it_costs(make):
+    found = read(make, '[pay]\ncurrency = "GBP"\nminutes = 20\nper_hour = 9\n', 'mode = "classic"')
+    guess = estimate(found)
+    assert (guess.session, guess.total) == (pytest.approx(3.0), pytest.approx(18.0))
+    assert guess.per_hour == pytest.approx(3.0 / guess.minutes * 60)
+    quicker = estimate(replace(found, practice=(), repeats=0))
+    assert quicker.per_hour > guess.per_hour
