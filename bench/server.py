@@ -1,6 +1,6 @@
 """The server under load: 1,000 annotators who think, as many as it holds, and as fast as it goes.
 
-    python bench/server.py [--quick] [--minutes 1] [--repetitions 3] [--write]
+    python bench/server.py [--quick] [--minutes 1] [--repetitions 3] [--peer NAME] [--write]
 
 The server runs on core 0 and the annotators on core 1.  Each of them walks the whole study, with
 8 s of thought on average over every page and picture; 1 % of answers are sent twice, 1 % are
@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from asking import checks, figures, limits, load, saturation
+from asking import checks, figures, limits, load, peers, saturation
 from asking import study as studies_to_ask
 
 from softlabel import study as studies
@@ -186,6 +186,40 @@ def flood(database: str | None, seconds: float) -> float:
     return rate
 
 
+PEER_HEAD = ["", "answers/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "errors", "server MB"]
+PEER_SIZES = (50, 200, ANNOTATORS)
+PEER_FLOOD = 20  # clients that never think; more only break it
+
+
+def peer(given: str, sizes: Sequence[int], seconds: float) -> str:
+    """The same people against another server: more and more of them, then as fast as it goes."""
+    name, program = peers.program_of(given)
+    if name not in peers.PEERS:
+        raise SystemExit(f"no peer called {name!r}; there are {', '.join(peers.PEERS)}")
+    if program is None:
+        return f"{name} is not installed, so it was not measured."
+    jobs = [(f"{size:,} annotators", load.Crowd(size, RAMP / 2, 0.0, seconds)) for size in sizes]
+    jobs.append(
+        (f"{PEER_FLOOD} clients without thought", load.Crowd(PEER_FLOOD, 0.0, 0.0, seconds))
+    )
+    rows, other = [PEER_HEAD], peers.PEERS[name]
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        peers.running(other, program, Path(folder), SERVER) as (url, process),
+    ):
+        for title, come in jobs:
+            think = load.HABITS.think if come.ramp else 0.0
+            seen = peers.run(other, url, come, think)
+            rows.append([f"{name}, {title}", *peer_cells(seen), f"{peak(process):,.0f}"])
+            print(rows[-1], flush=True)
+    return figures.table(rows)
+
+
+def peer_cells(seen: load.Load) -> list[str]:
+    times = [f"{ms:,.0f}" for ms in figures.percentiles(seen.log.latencies["answer"])]
+    return [f"{seen.rate:,.1f}", *times, f"{sum(seen.log.errors.values()):,}"]
+
+
 @contextmanager
 def postgresql() -> Iterator[str]:
     """A PostgreSQL of our own, on the server's core, with its defaults (fsync on)."""
@@ -207,6 +241,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=1.0, help="counted in each run")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="100 annotators, seconds, once")
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        metavar="NAME[=PROGRAM]",
+        help="potato or label-studio, if it is installed; may be repeated",
+    )
     parser.add_argument("--write", action="store_true", help="into RESULTS.md")
     given = parser.parse_args(argv)
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -218,6 +259,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parts = [thousand(people, seconds, times)]
     parts.append(most(2 * people, people, seconds, 1))
     parts.append(fastest(min(10.0, seconds), times))
+    sizes = (10,) if given.quick else PEER_SIZES
+    parts += [peer(one, sizes, seconds) for one in given.peer]
     print("\n\n".join([figures.machine(), *parts]))
     if given.write:
         figures.write_section(TITLE, [f"`python bench/server.py`: {figures.machine()}.", *parts])

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -54,12 +55,14 @@ def cifar() -> Index:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def postgres_server() -> Iterator[Any]:
     """A real PostgreSQL of this test run's own, stopped and removed at its end."""
     with warnings.catch_warnings():  # it asks for a runtime folder and then does without
         warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
         import pgserver
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
+    # not in pytest's folder, which the next run closes to the user that PostgreSQL runs as
+    folder = tempfile.mkdtemp(prefix="softlabel-postgres-")
+    server = pgserver.get_server(folder, cleanup_mode="delete")
     # what the tests ask of it is not whether the disk of the test machine works
     server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
     yield server

@@ -13,6 +13,7 @@ from softlabel.agree import (
     alpha_score,
     cards,
     observed_agreement,
+    pairwise_variation,
     repeat_distance,
     stability,
 )
@@ -134,7 +135,7 @@ def test_pairwise_variation_by_pairs():
 
 
 def test_pairwise_variation_of_votes_is_the_chance_to_differ():
-    votes = example_votes()
+    votes, _ = example_votes()
     hot = Annotations(votes.index, votes.item, votes.annotator, probs=votes.soft())
     np.testing.assert_allclose(pairwise_variation(votes), pairwise_variation(hot))
     shared = votes.votes_per_item() > 1

@@ -260,7 +260,10 @@ def test_what_was_shown_first_counts_as_first(run, tmp_path):
     assert run("label", path, tmp_path / "s.csv", "--repeats", "first").code == 0
     assert (tmp_path / "s.csv").read_text() == "item,cat,deer,count\ni,0.0,1.0,1\n"
     done = run("label", path, tmp_path / "s.csv")
-    assert "line 1: 'ann' answered item 'i' on line 2 and again here" in done.err
+    assert "repeats dropped  1" in done.out, "the study asked for it: nobody needs to be asked"
+    path.write_text(f"{line('target', 'cat')}\n{line('target', 'deer')}\n")
+    done = run("label", path, tmp_path / "s.csv")
+    assert "line 2: 'ann' answered item 'i' on line 1 and again here" in done.err
 
 
 def test_votes_collected_as_responses_are_the_votes(run, tmp_path):

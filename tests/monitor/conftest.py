@@ -206,6 +206,12 @@ def answers(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def world_of() -> type[World]:
+    """``world_of(study, store)`` for a study of one's own."""
+    return World
+
+
 @pytest.fixture
 def make_world(tmp_path: Path, answers: Store) -> Callable[..., World]:
     """A world in SQLite; arguments are those of a study."""

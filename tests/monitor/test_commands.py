@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import shutil
 import subprocess
 import sys
 
@@ -23,17 +25,25 @@ def run(capsys):
     return command
 
 
-@pytest.fixture
-def folder(tmp_path, make_world):
-    """A new study, answered by five people; its database stays open, as a server's would."""
-    place = tmp_path / "shapes"
+@pytest.fixture(scope="session")
+def answered(tmp_path_factory, world_of):
+    """A new study, answered by five people."""
+    place = tmp_path_factory.mktemp("answered") / "shapes"
     write_new(place, mode="classic")
     (place / ".softlabel").mkdir(mode=0o700)
-    world = make_world()
     with store.open(place / ".softlabel" / "answers.db") as answers:
-        world = type(world)(study.read(place), answers)
+        world = world_of(study.read(place), answers)
         for n in range(5):
             world.visit(f"person-{n}")
+    return place
+
+
+@pytest.fixture
+def folder(tmp_path, answered):
+    """A copy of it, whose database is open, as a server's would be."""
+    place = tmp_path / "shapes"
+    shutil.copytree(answered, place)
+    with store.open(place / ".softlabel" / "answers.db"):
         yield place
 
 
@@ -62,6 +72,25 @@ def test_status_for_programs(run, folder):
     assert "NaN" not in out, "JSON has none"
 
 
+def test_the_table_of_people_holds_what_they_said_at_the_end(run, folder, tmp_path):
+    found = study.read(folder)
+    with store.open(folder / ".softlabel" / "answers.db") as answers:
+        said = {f"Q{n}": f"=answer {n}" for n in range(len(found.debrief))}
+        answers.event(found.name, "person-1", "debrief", said, 0.0).result()
+    code, out, _ = run("status", folder, "--output", tmp_path / "people.csv")
+    assert code == 0
+    assert out.endswith(f"wrote {tmp_path / 'people.csv'}\n")
+    with (tmp_path / "people.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["annotator"] for row in rows] == [f"person-{n}" for n in range(5)]
+    assert {row["answered"] for row in rows} == {"19"}
+    assert {row["targets_and_repeats"] for row in rows} == {"14"}
+    asked = [question.text for question in found.debrief]
+    assert asked
+    assert [rows[1][text] for text in asked] == [f"'=answer {n}" for n in range(len(asked))]
+    assert [rows[0][text] for text in asked] == [""] * len(asked)
+
+
 def test_an_untouched_study_has_a_status(run, tmp_path, capsys):
     write_new(tmp_path / "new")
     code, _, err = run("status", tmp_path / "new")
@@ -87,7 +116,8 @@ def test_the_classic_json_gives_the_same_labels(run, folder, tmp_path):
         repeats = ("--repeats", "first") if name == "r.jsonl" else ()
         assert run(*words, *repeats)[0] == 0
     lines, objects = (
-        sorted((tmp_path / f"{name}.csv").read_text().splitlines()) for name in ("r.jsonl", "r.json")
+        sorted((tmp_path / f"{name}.csv").read_text().splitlines())
+        for name in ("r.jsonl", "r.json")
     )
     assert lines == objects
 
@@ -115,10 +145,9 @@ def test_a_file_has_no_database(run, tmp_path):
     assert "is no study folder" in err
 
 
-def test_another_database(run, folder, postgres_url, make_world, tmp_path):
+def test_another_database(run, folder, postgres_url, world_of, tmp_path):
     with store.open(postgres_url) as answers:
-        world = make_world()
-        type(world)(study.read(folder), answers).visit("elsewhere")
+        world_of(study.read(folder), answers).visit("elsewhere")
         _, out, _ = run("status", folder, "--db", postgres_url)
         assert "19 with practice" in out
         code, out, _ = run("export", folder, tmp_path / "r.csv", "--db", postgres_url)
@@ -130,5 +159,7 @@ def test_help_is_quick_because_nothing_heavy_is_loaded():
         "import sys; from softlabel.cli import status; "
         "print(sorted({'numpy', 'polars', 'sqlalchemy', 'fastapi'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

@@ -9,6 +9,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -155,21 +156,11 @@ def test_csv_and_parquet_are_the_same_table(make_world, tmp_path):
 FORMULAS = ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "=cmd|' /C calc'!A0"]
 
 
-def test_a_spreadsheet_does_not_run_what_people_typed(make_world, tmp_path):
-    world = make_world(
-        mode="hard",
-        labels=("=1+1", "-1", "fox", "@x"),
-        items=0,
-        practice=(),
-        checks=(),
-        repeats=0,
-        repeat_positions=(),
-    )
-    study = world.study
+def test_a_spreadsheet_does_not_run_what_people_typed(make_world, world_of, answers, tmp_path):
+    study = make_world(mode="hard", labels=("=1+1", "-1", "fox", "@x")).study
     items = tuple(Item(name, "target", text="x") for name in FORMULAS)
-    world = type(world)(
-        type(study)(**(vars(study) | {"items": items, "name": "risky"})), world.store
-    )
+    bare = {"practice": (), "checks": (), "repeats": 0, "repeat_positions": ()}
+    world = world_of(replace(study, name="risky", items=items, **bare), answers)
     world.visit("=person", lambda shown: {"label": "=1+1"})
     monitor.export(world.study, world.store, tmp_path / "r.csv")
     with (tmp_path / "r.csv").open(newline="") as file:

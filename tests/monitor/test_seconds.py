@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softlabel.monitor import words
 from softlabel.monitor.seconds import Spread, by_mode, spread, steps
 
 TIMES = st.floats(0, 1e7, allow_nan=False)
@@ -29,6 +30,12 @@ def test_a_field_left_after_another_counts_from_it():
         ("top", 1.6),
         ("submit", 0.5),
     )
+
+
+def test_moments_of_another_day_have_a_date():
+    noon = 1_800_014_400.0 - 1_800_014_400.0 % 86_400 + 43_200
+    assert words.moment(noon - 60, noon) == "11:59:00"
+    assert words.moment(noon - 86_400, noon).endswith(" 12:00")
 
 
 def test_no_times_are_no_steps():

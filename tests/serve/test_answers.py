@@ -285,3 +285,13 @@ def simulate(mode, seed):
 
     rng = np.random.default_rng(seed)
     return registry.parse("mode", mode).simulate(rng.dirichlet(np.ones(4) / 2), LABELS, rng)
+
+
+def test_practice_that_was_given_back_and_comes_again_has_its_feedback(running):
+    ann = running.person().to_task()
+    running.clock.ahead = 3700
+    running.person().to_task()  # who comes next is given what was held too long
+    again = [one for one in ann.plan()["showings"] if one["phase"] == "practice"]
+    assert again[0]["position"] > 0
+    told = ann.give(again[0]["position"]).json()["feedback"]
+    assert told["text"] == "Mostly a wren."

@@ -185,13 +185,16 @@ def test_the_id_is_kept_by_the_browser_alone_and_signed(panel):
     ann = panel.person()
     reply = ann.get("/", params={"who": "ann", "visit": "v"})
     (kept,) = [c for c in reply.headers.get_list("set-cookie") if c.startswith("softlabel-return")]
-    assert {"HttpOnly", "Path=/leave", "SameSite=lax"} <= set(kept.split("; "))
+    assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(kept.split("; "))
     ann.to_done()
     value = ann.cookies["softlabel-return"]
     forged = value[:-1] + ("0" if value[-1] != "0" else "1")
     for wrong in (forged, "", ".", "W10." + panel.secret.sign("return:W10"), "é"):
         reply = ann.get("/leave", headers={"cookie": with_return(ann, wrong)})
         assert (reply.status_code, reply.headers["location"]) == (303, "/")
+        page = ann.get("/", headers={"cookie": with_return(ann, wrong)}).text
+        assert "You can close this page" in page, "no button that leads nowhere"
+        assert 'href="/leave"' not in page
 
 
 def with_return(person, value):

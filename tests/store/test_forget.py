@@ -79,15 +79,27 @@ def bytes_of(folder) -> bytes:
 
 
 def test_their_words_are_gone_from_the_files(scene_of, tmp_path):
+    """Short and long answers of many people, interleaved: pages were split and merged."""
+    plan = Plan(per_item=40, per_annotator=30, batch_size=30)
     with store.open(tmp_path / "answers.db") as db:
         scene = scene_of(db)
-        scene.put(ITEMS, per_item=4)
-        people = [tell_all(scene, f"{MARK}-{number}") for number in range(10)]
-        for number, who in enumerate(people):
-            assert f"{MARK}-{number}".encode() in bytes_of(tmp_path)
+        scene.put(100, per_item=40)
+        people = [scene.enter(f"{MARK}-{number}") for number in range(30)]
+        shown = [len(scene.lease(who, plan)) for who in people]
+        futures = [
+            db.answer(
+                who.id, scene.response(who, i, payload=f"{who.annotator} " * 7 ** (i % 5)), 1.0
+            )
+            for i in range(30)
+            for who in people
+        ]
+        assert len([future.result() for future in futures]) == sum(shown) == 900
+        for who in people[::3]:
+            assert who.annotator.encode() in bytes_of(tmp_path)
             db.forget("birds", who.annotator).result()
-            assert f"{MARK}-{number}".encode() not in bytes_of(tmp_path)
-        assert MARK.encode() not in bytes_of(tmp_path)
+            left = bytes_of(tmp_path)
+            assert f"{who.annotator} ".encode() not in left
+            assert who.id.encode() not in left
 
 
 def test_it_is_said_when_somebody_elses_reading_keeps_the_words(scene_of, tmp_path, monkeypatch):
@@ -99,7 +111,7 @@ def test_it_is_said_when_somebody_elses_reading_keeps_the_words(scene_of, tmp_pa
         other = sqlite3.connect(tmp_path / "answers.db", isolation_level=None)
         other.execute("BEGIN")
         other.execute("SELECT * FROM response").fetchone()
-        with pytest.raises(StoreError, match=r"deleted, but .*another program is reading"):
+        with pytest.raises(StoreError, match=r"deleted, but traces .*another program is reading"):
             db.forget("birds", who.annotator).result()
         assert db.counts("birds")["response"] == 0
         other.close()

@@ -50,7 +50,8 @@ Repeats = Annotated[
     Literal["first", "mean", "all", "error"] | None,
     typer.Option(
         help="Where one person answered one item more than once: keep the first answer, the mean "
-        "of the labels, all of them, or stop. For files the default is error, for data sets first.",
+        "of the labels, all of them, or stop. The default is error for files, but first for data "
+        "sets and for repeats that a study asked for.",
     ),
 ]
 Mode = Annotated[

@@ -30,6 +30,13 @@ EVERY = 0.2  # seconds between two counts on a terminal
 def status(
     folder: Folder,
     db: Database = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Write one row per person to this file, with what they said at the end.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Everything as one JSON object, for programs.")
     ] = False,
@@ -39,15 +46,23 @@ def status(
 
     Works while the study is being served, and without a server.
     """
-    from softlabel import monitor
+    from softlabel import files, monitor
+    from softlabel.files.aside import aside
 
     load_strategies(load)
+    if output is not None:
+        files.check_target(output, ("csv",), str(folder))
     with _opened(folder, db) as (study, store):
         found = monitor.overview(study, store, time.time())
+        if output is not None:
+            with aside(output) as part:
+                part.write_bytes(monitor.roster(study, store, found))
     if as_json:
         typer.echo(json.dumps(_plain(_everything(study, found)), ensure_ascii=False))
         return
     _show(study, found)
+    if output is not None:
+        typer.echo(f"\nwrote {output}")
 
 
 def export_study(folder: Path, output: Path, db: str | None) -> None:

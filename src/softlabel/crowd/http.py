@@ -35,9 +35,12 @@ class Reply:
 
 
 class Client:
-    """One browser.  Whatever the network does to it is raised as an ``OSError``."""
+    """One browser.  Whatever the network does to it is raised as an ``OSError``; ``headers`` go
+    with every request."""
 
-    def __init__(self, address: str, *, timeout: float = 30.0) -> None:
+    def __init__(
+        self, address: str, *, timeout: float = 30.0, headers: Mapping[str, str] | None = None
+    ) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
             raise SoftlabelError(f"{address!r} is no address; write it as http://127.0.0.1:8000")
@@ -45,6 +48,7 @@ class Client:
         self._host, self._port = parts.hostname, parts.port or (443 if self._tls else 80)
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._timeout = timeout
+        self._headers = [f"{name}: {value}" for name, value in (headers or {}).items()]
         self._cookies: dict[str, str] = {}
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -77,7 +81,8 @@ class Client:
     # ── the wire ─────────────────────────────────────────────────────────────────────────────
 
     def _request(self, method: str, path: str, body: bytes = b"", kind: str = "") -> bytes:
-        lines = [f"{method} {path} HTTP/1.1", f"host: {self._origin.partition('://')[2]}"]
+        host = self._origin.partition("://")[2]
+        lines = [f"{method} {path} HTTP/1.1", f"host: {host}", *self._headers]
         if self._cookies:
             lines.append("cookie: " + "; ".join(f"{k}={v}" for k, v in self._cookies.items()))
         if method == "POST":

@@ -21,10 +21,12 @@ from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Statements, na
 
 
 class Responses(NamedTuple):
-    """What was said, the line of each answer, and how many lines were left out, by reason."""
+    """What was said, the line of each answer, whether the study itself asked for it a second
+    time, and how many lines were left out, by reason."""
 
     said: Statements | Annotations
     lines: list[int]
+    again: list[bool]
     left_out: Mapping[str, int]
 
 
@@ -44,10 +46,16 @@ def read_responses(
     people, annotator = _people(path, kept)
     index = Index(names(items), names(people), names(labels))
     lines = [line for line, _ in kept]
+    again = [_asked_again(response) for _, response in kept]
     if {row[1]["presentation"]["mode"] for row in kept} == {Hard.name}:
         votes = np.array([answer.named[0] for answer in answers])
-        return Responses(Annotations(index, item, annotator, label=votes), lines, left_out)
-    return Responses(stack(index, item, annotator, answers), lines, left_out)
+        return Responses(Annotations(index, item, annotator, label=votes), lines, again, left_out)
+    return Responses(stack(index, item, annotator, answers), lines, again, left_out)
+
+
+def _asked_again(response: Mapping[str, Any]) -> bool:
+    """A repeat; or an answer that came after its place had been given out anew."""
+    return response["presentation"]["kind"] == "repeat" or bool(response.get("late"))
 
 
 def _labels(path: str | Path, rows: list[Line], wanted: list[str] | None) -> list[str]:

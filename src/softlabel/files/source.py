@@ -127,7 +127,14 @@ def _of_responses(
     where: str | Path, rows: Iterable[Line], labels: list[str] | None, mode: Mode | None
 ) -> Source:
     found = read_responses(where, rows, labels, mode)
-    return Source(str(where), found.said, found.lines.__getitem__, left_out=dict(found.left_out))
+    by_design = bool((first_presentation(found.said) | np.array(found.again, np.bool_)).all())
+    return Source(
+        str(where),
+        found.said,
+        found.lines.__getitem__,
+        repeats="first" if by_design else "error",
+        left_out=dict(found.left_out),
+    )
 
 
 def source_of(name: str, said: Said, repeats: Repeats = "first") -> Source:

@@ -6,6 +6,7 @@ from softlabel.monitor.export import KINDS, chunks, export, refuse_json
 from softlabel.monitor.money import Bill
 from softlabel.monitor.overview import Insight, Overview, overview
 from softlabel.monitor.people import Checks, Person
+from softlabel.monitor.roster import roster
 from softlabel.monitor.seconds import Seconds, Spread
 from softlabel.monitor.speed import Speed
 from softlabel.monitor.standing import Standing
@@ -29,5 +30,6 @@ __all__ = [
     "export",
     "overview",
     "refuse_json",
+    "roster",
     "words",
 ]

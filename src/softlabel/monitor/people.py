@@ -16,7 +16,7 @@ from softlabel.elicit import Hard
 from softlabel.metrics import total_variation
 from softlabel.monitor.accord import Repeats, steadiness
 from softlabel.monitor.pace import Pace
-from softlabel.monitor.sample import Sample, labelled
+from softlabel.monitor.sample import ASKED, Sample, labelled
 from softlabel.monitor.seconds import Spread, spread
 from softlabel.quality import PRESETS, Verdict, judge
 from softlabel.tables import Floats
@@ -121,7 +121,7 @@ def _limit(values: Sequence[float]) -> float:
 def _times(sample: Sample) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {}
     for one in sample.seen:
-        if one.kind != "training":
+        if one.kind in ASKED:
             times.setdefault(one.annotator, []).append(one.active)
     return times
 

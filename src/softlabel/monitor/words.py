@@ -64,6 +64,12 @@ def clock(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
 
 
+def moment(at: float, now: float) -> str:
+    """The time of day in UTC; of another day, the date with it."""
+    then, today = (datetime.fromtimestamp(one, UTC) for one in (at, now))
+    return clock(at) if then.date() == today.date() else then.strftime("%d %b %H:%M")
+
+
 def day(at: float) -> str:
     """The date and the time in UTC."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

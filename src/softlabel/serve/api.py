@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import FastAPI, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from softlabel.elicit import Answer
@@ -16,7 +16,7 @@ from softlabel.serve.bodies import AnswerBody, read_answer
 from softlabel.serve.documented import ANSWERS, FINISH, PLAN
 from softlabel.serve.labels import LabelIndex
 from softlabel.serve.plans import PlanWriter, lease_plan
-from softlabel.serve.sessions import Facts, Sessions
+from softlabel.serve.sessions import Sessions
 from softlabel.serve.site import Site, read, written
 from softlabel.store import NewResponse, Session, Showing, Timing
 
@@ -30,31 +30,32 @@ class Api:
         self.site, self.sessions, self.plan_writer = site, sessions, plan_writer
         self.lease_plan = lease_plan(site.study)
         self.labels_index = LabelIndex(site.study.labels, site.study.synonyms)
+        self._first_main = len(site.study.practice)
+        self._practise_later: set[str] = set()  # who gave their practice back, and got it again
 
-    def router(self) -> APIRouter:
-        router = APIRouter(prefix="/api", default_response_class=JSONResponse)
-        router.add_api_route("/answers", self.answers, methods=["POST"], **ANSWERS)
-        router.add_api_route("/plan", self.plan, methods=["GET"], **PLAN)
-        router.add_api_route("/finish", self.finish, methods=["POST"], **FINISH)
-        router.add_api_route("/labels", self.labels, methods=["GET"])
-        return router
+    def add_to(self, app: FastAPI) -> None:
+        add = app.add_api_route
+        add("/api/answers", self.answers, methods=["POST"], **ANSWERS)
+        add("/api/plan", self.plan, methods=["GET"], **PLAN)
+        add("/api/finish", self.finish, methods=["POST"], **FINISH)
+        add("/api/labels", self.labels, methods=["GET"])
 
     async def answers(self, request: Request) -> Response:
         """Store one answer; the acknowledgement means that it is on the disk."""
-        facts = await self.sessions.facts(request)
-        if facts is None:
+        session = await self.sessions.session_id(request)
+        if session is None:
             return error(401, "session")
         raw = await request.body()
         body = read_answer(raw)
         answer = self._read(body)
         response = self._response(body, raw)
         try:
-            await written(self.site.store.answer(facts.id, response, self.site.now()))
+            await written(self.site.store.answer(session, response, self.site.now()))
         except Conflict:
             raise
         except StoreError as wrong:
             return await self._explain(request, body, wrong)
-        told = await self._feedback(facts, body, answer)
+        told = await self._feedback(session, body, answer)
         return Response(
             b'{"acknowledged":"%b","feedback":%b}' % (body.response_uuid.encode(), told),
             media_type=JSON,
@@ -62,11 +63,9 @@ class Api:
 
     def _read(self, body: AnswerBody) -> Answer | None:
         """What the answer says, if the mode can read it."""
-        return (
-            None
-            if body.answer is None
-            else self.site.study.mode.read(body.answer, self.site.study.labels)
-        )
+        if body.answer is None:
+            return None
+        return self.site.study.mode.read(body.answer, self.site.study.labels)
 
     def _response(self, body: AnswerBody, raw: bytes) -> NewResponse:
         mode, timing = self.site.study.mode, body.timing
@@ -89,11 +88,11 @@ class Api:
             ),
         )
 
-    async def _feedback(self, facts: Facts, body: AnswerBody, answer: Answer | None) -> bytes:
+    async def _feedback(self, session: str, body: AnswerBody, answer: Answer | None) -> bytes:
         """Practice comes first in everybody's order, so later places need no look at the store."""
-        if body.position >= len(self.site.study.practice):
+        if body.position >= self._first_main and session not in self._practise_later:
             return b"null"
-        showings = await read(self.site.store.showings, facts.id)
+        showings = await read(self.site.store.showings, session)
         shown = next(one for one in showings if one.position == body.position)
         if shown.kind != "training":
             return b"null"
@@ -120,7 +119,10 @@ class Api:
             return error(401, "session")
         if session.stage != flow.TASK:
             return error(409, "stage", stage=session.stage)
-        return JSONResponse(self.plan_writer(session, await self._lease(session)))
+        showings = await self._lease(session)
+        if any(one.kind == "training" and one.position >= self._first_main for one in showings):
+            self._practise_later.add(session.id)
+        return JSONResponse(self.plan_writer(session, showings))
 
     async def finish(self, request: Request) -> Response:
         """Open the gate if the store holds every answer; otherwise say what is missing."""

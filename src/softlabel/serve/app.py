@@ -20,6 +20,7 @@ from softlabel.serve.api import Api, error
 from softlabel.serve.documented import describe
 from softlabel.serve.entry import Entry
 from softlabel.serve.guard import Guard, Limits
+from softlabel.serve.leaving import Leaving
 from softlabel.serve.media import MediaTable
 from softlabel.serve.pages import Pages, home
 from softlabel.serve.plans import PlanWriter
@@ -59,6 +60,7 @@ def make_app(
     )
     sessions, static = Sessions(site), StaticTable()
     pages = Pages(site, sessions)
+    leaving = Leaving(site, sessions, pages)
     app = FastAPI(
         title=study.title,
         version=__version__,
@@ -66,12 +68,13 @@ def make_app(
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.include_router(Api(site, sessions, PlanWriter(study, words, static)).router())
-    app.include_router(Entry(site, sessions, pages).router())
-    app.include_router(pages.router())
+    Api(site, sessions, PlanWriter(study, words, static)).add_to(app)
+    Entry(site, sessions, pages, leaving).add_to(app)
+    pages.add_to(app)
+    leaving.add_to(app)
+    static.add_to(app)
+    MediaTable(study).add_to(app)
     app.include_router(research.router(site))
-    app.include_router(MediaTable(study).router())
-    app.include_router(static.router())
     app.add_api_route("/health", health, methods=["GET"])
     app.openapi = partial(describe, app)  # type: ignore[method-assign]
     refuse = partial(refusal, site)

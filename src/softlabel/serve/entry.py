@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import FastAPI, Request
 from starlette.responses import HTMLResponse, Response
 
 from softlabel.serve import flow
+from softlabel.serve.leaving import Leaving
 from softlabel.serve.pages import Pages, home
 from softlabel.serve.recruit import Arrival, Refused
 from softlabel.serve.secret import hash_token
 from softlabel.serve.sessions import Sessions
 from softlabel.serve.site import Site, read
 from softlabel.serve.vacancy import Vacancy
-from softlabel.store import Session
 
 
 class Entry:
     """Handlers of ``/`` and ``/i/TOKEN``."""
 
-    def __init__(self, site: Site, sessions: Sessions, pages: Pages) -> None:
+    def __init__(self, site: Site, sessions: Sessions, pages: Pages, leaving: Leaving) -> None:
         self.site, self.sessions, self.pages = site, sessions, pages
+        self.leaving = leaving
         self.vacancy = Vacancy(site)
 
-    def router(self) -> APIRouter:
-        router = APIRouter(default_response_class=HTMLResponse)
-        router.add_api_route("/", self.home, methods=["GET"])
-        router.add_api_route("/i/{token}", self.invited, methods=["GET"])
-        return router
+    def add_to(self, app: FastAPI) -> None:
+        app.add_api_route("/", self.home, response_class=HTMLResponse)
+        app.add_api_route("/i/{token}", self.invited, response_class=HTMLResponse)
 
     async def home(self, request: Request, page: str = "1") -> Response:
         """The page of the current stage; parameters of the recruiter are taken in and removed."""
@@ -34,15 +33,16 @@ class Entry:
         arrival = recruiter.arrival(dict(request.query_params))
         if isinstance(arrival, Refused):
             return self._refuse(arrival)
-        session = await self.sessions.session(request)
         if arrival is not None:
-            return await self._let_in(recruiter.name, arrival, session)
+            return await self._let_in(recruiter.name, arrival)
+        session = await self.sessions.session(request)
         if session is None and not recruiter.walk_in:
             return self._refuse(recruiter.absent())
         new = session is None or session.stage == flow.CONSENT
         if new and await self.vacancy.is_full():
             return await self.pages.turn_away(session)
-        return self.pages.show(session, page=self._page(page))
+        returns = self.leaving.way_back(request, session and session.stage) is not None
+        return self.pages.show(session, page=self._page(page), returns=returns)
 
     async def invited(self, token: str) -> Response:
         """The way in by a personal link."""
@@ -50,9 +50,9 @@ class Entry:
         found = await read(site.store.invitation, hash_token(token))
         if found is None or found.study != site.study.name or found.revoked_at is not None:
             return site.render.message("entry_revoked_title", "entry_revoked", 404)
-        return await self._let_in("invitation", Arrival(found.name), None)
+        return await self._let_in("invitation", Arrival(found.name))
 
-    async def _let_in(self, kind: str, arrival: Arrival, session: Session | None) -> Response:
+    async def _let_in(self, kind: str, arrival: Arrival) -> Response:
         entered = await self.sessions.enter(kind, arrival)
         if entered is None:
             return self.site.render.message("entry_other_title", "entry_other_session", 409)

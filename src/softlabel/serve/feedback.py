@@ -23,10 +23,10 @@ def of(study: Study, item: Item, answer: Answer | None) -> dict[str, Any]:
 
 
 def distribution(study: Study, answer: Answer) -> list[float]:
-    """One answer as a point on the simplex, by the default construction."""
+    """One answer as a point on the simplex: what was said, and nothing smoothed into it."""
     index = Index(names(["this"]), names(["you"]), names(study.labels))
     code = np.zeros(1, dtype=np.int64)
-    made = Clamp()(reading.stack(index, code, code, [answer]))
+    made = Clamp(spread=0.0)(reading.stack(index, code, code, [answer]))
     assert made.probs is not None, "a construction gives distributions"
     return [float(p) for p in made.probs[0]]
 

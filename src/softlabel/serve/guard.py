@@ -32,7 +32,7 @@ class Limits:
     """How much one may send.  A whole crowd can arrive from one address, a person cannot."""
 
     body: int = LARGEST_BODY
-    session: Rate = field(default_factory=lambda: Rate(burst=300, per_second=30))
+    session: Rate = field(default_factory=lambda: Rate(burst=500, per_second=50))
     address: Rate = field(default_factory=lambda: Rate(burst=8000, per_second=400))
     login: Rate = field(default_factory=lambda: Rate(burst=10, per_second=0.2))
 

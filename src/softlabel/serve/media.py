@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fastapi import APIRouter
+from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
 
@@ -29,12 +29,10 @@ class MediaTable:
     def __init__(self, study: Study) -> None:
         self._found = dict(_table((*study.items, *study.practice, *study.checks)))
 
-    def router(self) -> APIRouter:
-        router = APIRouter()
-        router.add_api_route(
+    def add_to(self, app: FastAPI) -> None:
+        app.add_api_route(
             "/media/{sha256}", self.send, response_class=Response, responses={404: {}}
         )
-        return router
 
     async def send(self, sha256: str) -> Response:
         """A picture or a recording of the study."""

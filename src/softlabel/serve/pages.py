@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import FastAPI, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from softlabel.serve import flow
 from softlabel.serve.documented import form
 from softlabel.serve.forms import chosen, read_form
 from softlabel.serve.plans import lease_plan
-from softlabel.serve.recruit.base import OUTCOMES, fill
+from softlabel.serve.recruit.base import OUTCOMES
 from softlabel.serve.sessions import Sessions
 from softlabel.serve.site import Site, written
 from softlabel.store import Session
@@ -30,19 +31,13 @@ class Pages:
         self.site, self.sessions = site, sessions
         self.lease_plan = lease_plan(site.study)
 
-    def router(self) -> APIRouter:
-        router = APIRouter(default_response_class=HTMLResponse)
+    def add_to(self, app: FastAPI) -> None:
+        add = partial(app.add_api_route, response_class=HTMLResponse)
         consent = form(adult=BOX, read=BOX, agree=BOX, decline={"type": "string", "enum": ["1"]})
-        add = router.add_api_route
         add("/consent", self.consent, methods=["POST"], **consent)
         add("/instructions", self.instructions, methods=["POST"])
         add("/quiz", self.quiz, methods=["POST"], **form(q0=TEXT, q1=TEXT))
         add("/debrief", self.debrief, methods=["POST"], **form(d0=TEXT, d1=TEXT))
-        add("/withdraw", self.ask_withdraw, methods=["GET"])
-        add("/withdraw", self.withdraw, methods=["POST"], **form(keep=TEXT))
-        add("/left", self.left, methods=["GET"])
-        add("/leave", self.leave, methods=["GET"])
-        return router
 
     # ── showing ──────────────────────────────────────────────────────────────────────────────
 
@@ -67,7 +62,7 @@ class Pages:
             "picked": {},
             "page": 1,
             "code": outcome and recruiter.code(outcome),
-            "returns": bool(outcome and recruiter.address(outcome)),
+            "returns": False,
         }
         return self.site.render(flow.PAGES[stage], status, None, **(told | values))
 
@@ -155,40 +150,6 @@ class Pages:
                 to = flow.after(self.site.study, flow.DEBRIEF)
                 await self._go(session, to, "debrief", said)
             return home()
-
-    async def ask_withdraw(self, request: Request) -> Response:
-        """Ask what is to become of the answers."""
-        session = await self.sessions.session(request)
-        if session is None or session.stage not in flow.UNDER_WAY:
-            return home()
-        return self.site.render("withdraw.html", step=None, session=session)
-
-    async def withdraw(self, request: Request) -> Response:
-        """Leave the study; the answers are kept or deleted."""
-        fields = await read_form(request)
-        async with self.sessions.turn(request) as session:
-            if session is None or session.stage not in flow.UNDER_WAY:
-                return home()
-            if fields.get("keep") not in ("yes", "no"):
-                return RedirectResponse("/withdraw", 303)
-            forget = fields["keep"] == "no"
-            await written(self.site.store.withdraw(session.id, forget, self.site.now()))
-            self.sessions.forget(session.id)
-            return RedirectResponse("/left", 303) if forget else home()
-
-    async def left(self) -> Response:
-        """Good-bye to somebody of whom nothing is known any more."""
-        return self.show(None, stage=flow.WITHDRAWN)
-
-    async def leave(self, request: Request) -> Response:
-        """Go back to the recruiter, if the session has ended."""
-        session = await self.sessions.session(request)
-        outcome = OUTCOMES.get(session.stage) if session is not None else None
-        if session is None and "left" in request.query_params:
-            outcome = "noconsent"
-        address = outcome and self.site.recruiter.address(outcome)
-        filled = address and fill(address, self.sessions.arrival(request))
-        return RedirectResponse(filled, 302) if filled else home()
 
     # ── stages ───────────────────────────────────────────────────────────────────────────────
 

@@ -12,7 +12,6 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import NamedTuple
 
 import numpy as np
 from fastapi import Request
@@ -32,13 +31,6 @@ MOST_KNOWN = 50_000
 TURNS = 64
 
 
-class Facts(NamedTuple):
-    """What never changes about a session, and so may be remembered."""
-
-    id: str
-    annotator: str
-
-
 class Sessions:
     """Finds the session of a request, and lets people in."""
 
@@ -46,7 +38,7 @@ class Sessions:
         self.site = site
         self.cookie = f"__Host-{COOKIE}" if site.secure else COOKIE
         self._cookie = self.cookie.encode()
-        self._known: OrderedDict[str, Facts] = OrderedDict()
+        self._known: OrderedDict[str, str] = OrderedDict()  # from token hash to session id
         self._turns = [asyncio.Lock() for _ in range(TURNS)]
 
     # ── finding ──────────────────────────────────────────────────────────────────────────────
@@ -78,17 +70,20 @@ class Sessions:
         async with self._turns[hash(found) % TURNS]:
             yield await self.session(request)
 
-    async def facts(self, request: Request) -> Facts | None:
-        """The session's unchanging facts, from memory if possible: answers come this way."""
+    async def session_id(self, request: Request) -> str | None:
+        """Which session, from memory if possible: answers come this way.
+
+        Whether it still exists is seen when the store is asked to add to it.
+        """
         found = self._hash(_cookie_header(request))
         if found is not None and found in self._known:
             return self._known[found]
         session = await self.session(request)
-        return None if session is None else Facts(session.id, session.annotator)
+        return None if session is None else session.id
 
     def forget(self, session: str) -> None:
         """Drop what is remembered of a session that has ended."""
-        for found in [key for key, facts in self._known.items() if facts.id == session]:
+        for found in [key for key, known in self._known.items() if known == session]:
             del self._known[found]
 
     def _hash(self, header: bytes | None) -> str | None:
@@ -96,7 +91,7 @@ class Sessions:
         return hash_token(token.decode()) if token and TOKEN.fullmatch(token) else None
 
     def _remember(self, found: str, session: Session) -> None:
-        self._known[found] = Facts(session.id, session.annotator)
+        self._known[found] = session.id
         if len(self._known) > MOST_KNOWN:
             self._known.popitem(last=False)
 
@@ -146,7 +141,7 @@ class Sessions:
             RETURN_COOKIE,
             f"{text}.{self.site.secret.sign('return:' + text)}",
             max_age=MONTH,
-            path="/leave",
+            path="/",
             secure=self.site.secure,
             httponly=True,
             samesite="lax",

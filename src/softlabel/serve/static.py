@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from fastapi import APIRouter, Request
+from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -41,13 +41,11 @@ class StaticTable:
         paths = [path for path in sorted(folder.rglob("*")) if path.suffix in TYPES]
         self.files = {path.relative_to(folder).as_posix(): _read(path) for path in paths}
 
-    def router(self) -> APIRouter:
-        router = APIRouter()
-        router.add_api_route(
+    def add_to(self, app: FastAPI) -> None:
+        app.add_api_route(
             "/static/{name:path}", self.send, response_class=Response, responses={404: {}}
         )
-        router.add_api_route("/favicon.ico", self.icon, include_in_schema=False)
-        return router
+        app.add_api_route("/favicon.ico", self.icon, include_in_schema=False)
 
     async def icon(self, request: Request) -> Response:
         """For browsers that ask before they have read the page."""

@@ -23,7 +23,7 @@ LEVEL = sa.select(sa.func.min(item.c.taken)).where(
 )
 WALK = (
     sa.select(item.c.id)
-    .where(_targets, item.c.taken == bind("level"), item.c.place >= bind("start"))
+    .where(_targets, item.c.taken == bind("level"), item.c.place >= bind("start"), ~_seen)
     .order_by(item.c.place, item.c.id)
     .limit(bind("most"))
 )

@@ -108,18 +108,20 @@ class Writer:
         return failed
 
     def _clean(self, told: list[tuple[Job, Outcome]]) -> None:
-        """Empty SQLite's write-ahead file, where deleted rows would live on, and only then tell."""
-        with Outcome() as emptied:
-            emptied.value = not self._engines.is_sqlite or self._empty_log()
+        """Scrub the files of what was deleted, and only then tell."""
+        with Outcome() as scrubbed:
+            scrubbed.value = not self._engines.is_sqlite or self._scrub()
         for job, outcome in told:
-            if not emptied.value and outcome.error is None:
+            if not scrubbed.value and outcome.error is None:
                 outcome.error = StoreError(
-                    f"the rows are deleted, but {self._engines.name}-wal still holds them because "
-                    "another program is reading; ask again when it has finished"
+                    f"the rows are deleted, but traces of them may be left in {self._engines.name} "
+                    f"or beside it: {scrubbed.error or 'another program is reading'}; ask again"
                 )
             outcome.tell(job.future)
 
-    def _empty_log(self) -> bool:
+    def _scrub(self) -> bool:
+        """Rewrite the database: freed space inside its pages and its log would keep old rows."""
         with self._engines.write.connect() as connection:
+            connection.exec_driver_sql("VACUUM")
             busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
             return not busy

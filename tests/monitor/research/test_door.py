@@ -11,7 +11,8 @@ from softlabel.serve.research.door import COOKIE, LASTS, SLOW
 
 TOKEN = "the-token-that-was-printed-once"
 PAGES = ["", "/items", "/people", "/people/person-0", "/answers", "/export"]
-FILES = ["responses.jsonl", "responses.csv", "responses.parquet", "human_soft_labels_data.json"]
+FILES = ["responses.jsonl", "responses.csv", "responses.parquet", "people.csv"]
+FILES += ["human_soft_labels_data.json"]
 
 
 @pytest.fixture

@@ -11,11 +11,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from softlabel import monitor
 from softlabel.pictures import png
 from softlabel.serve.research import figures
-from softlabel.study import Item, Media
+from softlabel.study import Item, Media, Question
 
 CLASSIC = {"top": "cat", "p1": 90, "second": "dog", "p2": 10, "impossible": ["fox", "hare"]}
 
@@ -175,14 +177,28 @@ def test_answers_as_they_come_in(served):
     assert len(rows) == 47
 
 
+@given(
+    find=st.text(max_size=20), order=st.text(max_size=8), page=st.text("0123456789-x", max_size=4)
+)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_asked_for_is_answered(served, client, find, order, page):
+    reply = client.get("/research/items", params={"find": find, "order": order, "page": page})
+    assert reply.status_code in (200, 400)
+
+
+@pytest.fixture
+def client(served):
+    return served.researcher()
+
+
 NASTY = "<script>alert(1)</script>\"'&"
 
 
-def test_what_people_and_files_say_is_text(make_world, serve):
+def test_what_people_and_files_say_is_text(make_world, world_of, serve):
     world = make_world(mode="hard", labels=(NASTY, "dog"), items=1, title=NASTY)
     items = (Item(NASTY, "target", text=NASTY, alt=NASTY),)
     world.study = replace(world.study, items=items, name="nasty")
-    world = type(world)(world.study, world.store)
+    world = world_of(world.study, world.store)
     world.visit(NASTY.replace("/", ""), lambda shown: {"label": NASTY})
     served = serve(world)
     client = served.researcher()
@@ -231,6 +247,20 @@ def test_downloads_are_the_exports(served, tmp_path):
     collins = client.get("/research/export/human_soft_labels_data.json").json()
     assert sum(map(len, collins.values())) == 24
     assert json.dumps(collins)
+
+
+def test_the_table_of_people_and_their_last_words(make_world, serve):
+    world = make_world(debrief=(Question("Anything else?", kind="text"),))
+    for n in range(2):
+        world.visit(f"person-{n}")
+    world.store.event(world.study.name, "person-1", "debrief", {"Q0": "=fine"}, 0.0).result()
+    client = serve(world).researcher()
+    table = csv.DictReader(client.get("/research/export/people.csv").text.splitlines())
+    first, second = table
+    assert (first["Anything else?"], second["Anything else?"]) == ("", "'=fine")
+    assert (second["answered"], second["attention"], second["flags"]) == ("11", "1", "")
+    assert "At the end" not in client.get("/research/people/person-0").text
+    assert "Anything else? =fine" in text_of(client.get("/research/people/person-1").text)
 
 
 def test_downloads_that_are_not_there(make_world, serve):

@@ -14,17 +14,18 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 
 from softlabel import monitor
-from softlabel.monitor import words
+from softlabel.monitor import Watch, words
 from softlabel.serve.research.door import HOME, Door
 from softlabel.serve.site import Site
 
 JSONL, CSV, PARQUET = "responses.jsonl", "responses.csv", "responses.parquet"
-COLLINS = "human_soft_labels_data.json"
+COLLINS, PEOPLE = "human_soft_labels_data.json", "people.csv"
 TYPES = {
     JSONL: "application/x-ndjson",
     CSV: "text/csv; charset=utf-8",
     PARQUET: "application/vnd.apache.parquet",
     COLLINS: "application/json",
+    PEOPLE: "text/csv; charset=utf-8",
 }
 WHAT = {
     JSONL: "Every answer exactly as the browser sent it, with what was shown and all times. "
@@ -34,6 +35,8 @@ WHAT = {
     PARQUET: "The same table with types, for data frames.",
     COLLINS: "The published shape of CIFAR-10S: records by item, without annotators, practice, "
     "checks and repeats.",
+    PEOPLE: "One row per person: how far they came, seconds, agreement, checks, flags, and what "
+    "they said at the end.",
 }
 
 
@@ -49,8 +52,8 @@ class File:
 class Downloads:
     """The page that offers them, and the files."""
 
-    def __init__(self, site: Site, door: Door) -> None:
-        self.site, self.door = site, door
+    def __init__(self, site: Site, door: Door, watch: Watch) -> None:
+        self.site, self.door, self.watch = site, door, watch
 
     def router(self) -> APIRouter:
         router = APIRouter(prefix=f"{HOME}/export", dependencies=[Depends(self.door.require)])
@@ -87,6 +90,10 @@ class Downloads:
         headers = {"content-disposition": f'attachment; filename="{study.name}-{name}"'}
         if name == PARQUET:
             return self._parquet(headers)
+        if name == PEOPLE:
+            self.watch.renew()
+            table = monitor.roster(study, store, self.watch.overview())
+            return Response(table, media_type=TYPES[name], headers=headers)
         chunks: Iterator[bytes] = monitor.chunks(study, store, name.rpartition(".")[2])
         return StreamingResponse(chunks, media_type=TYPES[name], headers=headers)
 
@@ -105,5 +112,5 @@ class Downloads:
     def _files(self) -> list[File]:
         refusal = monitor.refuse_json(self.site.study)
         collins = WHAT[COLLINS] + (f" Not for this study: {refusal}." if refusal else "")
-        rest = [File(name, what) for name, what in WHAT.items() if name != COLLINS]
-        return [*rest, File(COLLINS, collins, refusal is None)]
+        told = WHAT | {COLLINS: collins}
+        return [File(name, what, refusal is None or name != COLLINS) for name, what in told.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -14,12 +14,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
 from softlabel.monitor import Overview, Person, Watch, words
+from softlabel.monitor.roster import said_at_the_end
 from softlabel.monitor.seconds import spread
 from softlabel.monitor.window import Reader
 from softlabel.serve.research import browser, charts, figures
 from softlabel.serve.research.door import HOME, Door
-from softlabel.serve.research.told import told
+from softlabel.serve.research.told import Told, told
 from softlabel.serve.site import Site
+from softlabel.store import ResponseRow
 
 LATEST, MANY = 8, 100  # answers on the overview, and on the page of answers
 FLAGGED = 5  # people on the overview
@@ -32,9 +34,8 @@ Text = Annotated[str, Query(max_length=200)]
 class Pages:
     """Handlers are plain functions: they run in threads beside the loop that serves answers."""
 
-    def __init__(self, site: Site, door: Door) -> None:
-        self.site, self.door = site, door
-        self.watch = Watch(site.study, site.store, site.now)
+    def __init__(self, site: Site, door: Door, watch: Watch) -> None:
+        self.site, self.door, self.watch = site, door, watch
         self.reader = Reader(site.study)
 
     def router(self) -> APIRouter:
@@ -71,7 +72,7 @@ class Pages:
             stages=figures.stages(found),
             flagged=flagged[:FLAGGED],
             flagged_note=figures.flagged_note(found, len(flagged)),
-            latest=told(self.reader, self.site.store.latest(study.name, LATEST)),
+            latest=self._told(self.site.store.latest(study.name, LATEST)),
             scope=figures.scope(found.insight),
             scope_note=figures.scope_note(found.insight),
         )
@@ -133,13 +134,26 @@ class Pages:
             figures=figures.person_figures(person, session.stage, words.day(session.entered_at)),
             seconds=Markup(charts.one_by_one(times, median)),
             caption=f"{words.count(len(rows))} stored, newest first",
-            answers=told(self.reader, rows[::-1][:MANY]),
+            answers=self._told(rows[::-1][:MANY]),
+            last_words=self._last_words(annotator),
         )
 
     def answers(self) -> Response:
         """What came in last."""
         rows = self.site.store.latest(self.site.study.name, MANY)
-        return self._page("answers", answers=told(self.reader, rows))
+        return self._page("answers", answers=self._told(rows))
+
+    def _told(self, rows: Sequence[ResponseRow]) -> list[Told]:
+        return told(self.reader, rows, self.site.now())
+
+    def _last_words(self, annotator: str) -> list[tuple[str, str]]:
+        """What the person said at the end, if they came so far."""
+        study = self.site.study
+        for event in self.site.store.debriefs(study.name):
+            if event.annotator == annotator:
+                told = said_at_the_end(study, event.detail)
+                return [(asked, str(answer or words.NONE)) for asked, answer in told]
+        return []
 
     def _page(self, name: str, **values: Any) -> Response:
         """The page; once it is sent, what is out of date is computed anew."""

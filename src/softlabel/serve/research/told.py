@@ -38,11 +38,11 @@ def beliefs(reader: Reader, rows: Sequence[ResponseRow]) -> list[Floats | None]:
     return [None if one.said is None else next(soft) for one in seen]
 
 
-def told(reader: Reader, rows: Sequence[ResponseRow]) -> list[Told]:
+def told(reader: Reader, rows: Sequence[ResponseRow], now: float) -> list[Told]:
     """The rows in their order."""
     return [
         Told(
-            time=words.clock(row.received_at),
+            time=words.moment(row.received_at, now),
             iso=iso(row.received_at),
             item=row.item,
             item_link=f"/research/items?{urlencode({'find': row.item})}",

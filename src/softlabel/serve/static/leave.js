@@ -4,9 +4,12 @@ import { fill } from "./dom.js";
 
 const countdown = document.getElementById("countdown");
 const [text, stay] = [countdown.querySelector("p"), countdown.querySelector("button")];
-let seconds = Number(countdown.dataset.seconds);
+const first = Number(countdown.dataset.seconds);
+let seconds = first;
 
 function show() {
+  // who has the page read aloud hears the beginning and the end, not every second
+  text.setAttribute("aria-live", seconds === first || seconds === 3 ? "polite" : "off");
   text.textContent = fill(countdown.dataset.soon, { seconds });
 }
 
@@ -20,7 +23,9 @@ const timer = setInterval(() => {
 
 stay.addEventListener("click", () => {
   clearInterval(timer);
+  text.setAttribute("aria-live", "polite");
   text.textContent = countdown.dataset.stayed;
+  document.getElementById("leave").focus();
   stay.remove();
 });
 show();

@@ -148,14 +148,15 @@ class Task {
     root.dataset.phase = current.showing.phase;
     window.scrollTo(0, 0);
     current.mode.focus();
+    this.shownAt = performance.now();
     this.busy = false;
     ready.then(() => current.clock.ready(), () => {});
     const shown = await painted();
     if (this.submitted) performance.measure("softlabel:next", { start: this.submitted, end: shown });
     this.submitted = null;
     this.media.prefetch(this.ahead());
-    setTimeout(() => this.current === current && (root.dataset.ready = "yes"), BOUNCE);
     this.shownAt = shown;
+    setTimeout(() => this.current === current && (root.dataset.ready = "yes"), BOUNCE);
   }
 
   context(place) {

@@ -1,0 +1,63 @@
+"""chips: the total stands still, nothing that was laid moves by itself, and it can be heard."""
+
+from __future__ import annotations
+
+
+def laid(page):
+    """Label -> chips, as the page tells a screen reader."""
+    tracks = page.locator("[role=spinbutton]").all()
+    found = {one.get_attribute("aria-label"): one.get_attribute("aria-valuenow") for one in tracks}
+    return {name: int(count) for name, count in found.items() if count != "0"}
+
+
+def test_never_more_than_there_are_and_never_from_others(served, person):
+    somebody = person(served(mode="chips", items=3).url).start()
+    page = somebody.page
+    somebody.press(*["1"] * 12, *["2"] * 8)
+    assert page.locator(".chips-left").inner_text() == "All chips are laid."
+    somebody.press("3")
+    assert somebody.problem == "No chips are left. Take one back first."
+    assert laid(page) == {"cat": 12, "dog": 8}
+    somebody.press("Shift+Digit1", "3", "Alt+Digit2")  # ruling out gives the chips back
+    assert laid(page) == {"cat": 11, "fox": 1}
+    assert page.locator(".chips-left").inner_text() == "8 of 20 chips left"
+    somebody.press("x")
+    assert somebody.problem == "Lay 8 more chips."
+    somebody.press("Backspace", "Backspace")
+    assert laid(page) == {"cat": 11, "dog": 8, "fox": 1}
+
+
+def test_keys_of_the_focused_label(served, person, answers):
+    running = served(mode="chips", items=3, more="# keys")
+    somebody = person(running.url).start()
+    page = somebody.page
+    somebody.press("2", "PageUp", "ArrowRight", "ArrowRight", "ArrowLeft")
+    assert laid(page) == {"dog": 7}
+    focused = page.evaluate("document.activeElement.getAttribute('aria-valuetext')")
+    assert focused == "dog, 7 of 20"
+    somebody.press("l", "PageDown")
+    assert somebody.problem == "dog is locked. Press L to unlock it."
+    somebody.press("Alt+Digit6", "=")  # 13 chips for the four that are neither locked nor out
+    assert laid(page) == {"cat": 3, "dog": 7, "fox": 3, "owl": 3, "hen": 3}
+    assert page.locator(".chips-left").inner_text() == "1 of 20 chips left"
+    somebody.press("ArrowUp", "a")
+    assert laid(page) == {"cat": 3, "dog": 7, "fox": 3, "owl": 3, "hen": 4}
+    assert page.locator("[data-rest=done]").is_visible()  # every label is spoken for
+    somebody.answer("Enter").saved()
+    assert answers(running)[0]["excluded"] == ["cow"]
+    assert answers(running)[0]["rest"] == "ruled_out"
+
+
+def test_dragging_stops_where_the_chips_end(served, person):
+    somebody = person(served(mode="chips", items=3, more="# drag").url).start()
+    page = somebody.page
+    somebody.press(*["1"] * 15)
+    box = page.locator(".track").nth(1).bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 10, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 5, middle, steps=5)
+    page.mouse.up()
+    assert laid(page) == {"cat": 15, "dog": 5}
+    page.mouse.click(box["x"] + box["width"] * 2.5 / 20, middle)
+    assert laid(page) == {"cat": 15, "dog": 3}

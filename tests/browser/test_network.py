@@ -1,0 +1,164 @@
+"""Bad networks and dying servers: what was answered is stored, once, whatever happens between."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import sqlite3
+
+import pytest
+
+
+def test_offline_for_twenty_answers_and_back(served, person, answers):
+    running = served(mode="hard", items=22, more="# offline")
+    somebody = person(running.url).start()
+    somebody.answer("1").saved()
+    somebody.page.wait_for_timeout(300)  # pictures further ahead arrive one by one
+    somebody.context.set_offline(True)
+    for n in range(20):
+        somebody.answer(str(n % 6 + 1))
+        assert somebody.page.locator(".picture img").evaluate("(one) => one.naturalWidth") == 32
+    status = somebody.page.locator("#status")
+    status.get_by_text("20 answers waiting to be sent").wait_for()
+    assert len(answers(running)) == 1
+    somebody.context.set_offline(False)
+    somebody.saved()
+    status.get_by_text("All answers saved").wait_for()
+    rows = list(running.store.responses("animals"))
+    assert [row.position for row in rows] == list(range(21))
+    assert len({row.id for row in rows}) == 21
+    delivery = json.loads(rows[1].payload)["delivery"]
+    assert delivery["attempt"] > 1
+    assert delivery["queued_ms"] > 0
+    somebody.answer("1").done()
+
+
+def test_unsent_answers_survive_a_reload(served, person, answers):
+    running = served(mode="hard", items=4, more="# unsent")
+    somebody = person(running.url).start()
+    somebody.context.route("**/api/answers", lambda route: route.abort())
+    somebody.answer("1").answer("2")
+    somebody.context.unroute("**/api/answers")
+    somebody.page.reload()
+    assert somebody.ready().position == 2
+    somebody.saved()
+    assert answers(running) == [{"label": "cat"}, {"label": "dog"}]
+
+
+def test_an_acknowledgement_that_is_lost_stores_nothing_twice(served, person, answers):
+    running = served(mode="hard", items=4, more="# twice")
+    somebody = person(running.url)
+    lost = []
+
+    def swallow(route):
+        route.fetch()  # the server has it; the page never hears of it
+        lost.append(route.request.post_data_json["delivery"]["attempt"])
+        if len(lost) > 2:
+            somebody.context.unroute("**/api/answers")
+        route.abort()
+
+    somebody.context.route("**/api/answers", swallow)
+    somebody.start().answer("1").answer("2").answer("3")
+    somebody.saved()
+    assert answers(running) == [{"label": "cat"}, {"label": "dog"}, {"label": "fox"}]
+    assert lost == sorted(lost)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_asks_for_patience_gets_it(served, person, answers, status):
+    running = served(mode="hard", items=2, more=f"# {status}")
+    somebody = person(running.url).start()
+    seen = []
+
+    def refuse(route):
+        seen.append(1)
+        if len(seen) > 1:
+            route.fallback()
+        else:
+            headers = {"retry-after": "1"}
+            route.fulfill(status=status, headers=headers, json={"error": "later"})
+
+    somebody.context.route("**/api/answers", refuse)
+    somebody.answer("1")
+    somebody.page.locator("#status").get_by_text("1 answer waiting to be sent").wait_for()
+    somebody.saved()
+    assert answers(running) == [{"label": "cat"}]
+    assert len(seen) == 2
+
+
+def test_a_refused_answer_is_kept_aside_and_asked_for_again(served, person, answers):
+    running = served(mode="quick", items=3, more="# refused")
+    somebody = person(running.url).start()
+    reason = {"error": "answer", "field": "top", "reason": "no such class"}
+    somebody.context.route(
+        "**/api/answers", lambda route: route.fulfill(status=422, json=reason), times=1
+    )
+    somebody.answer("1", "2", "w", "x")
+    somebody.page.get_by_text("One of your answers could not be stored").wait_for()
+    before = somebody.position
+    somebody.answer("3", "t")
+    assert (before, somebody.position) == (1, 0)
+    assert somebody.problem.startswith("Your answer to this item could not be stored: no such class")
+    assert somebody.page.locator(".label-row.top .name").inner_text() == "cat"  # what was said
+    somebody.answer("x").answer("3", "t").done()
+    assert [answer["top"] for answer in answers(running)] == ["fox", "cat", "fox"]
+
+
+def test_the_gate_stays_shut_until_the_server_has_everything(served, person, answers):
+    """A server that forgot an acknowledged answer names it, and the person gives it again."""
+    running = served(mode="hard", items=2, more="# gate")
+    somebody = person(running.url).start()
+    somebody.context.route("**/api/answers", lambda route: pretend(route), times=1)
+    somebody.answer("1")
+    somebody.answer("2")
+    assert somebody.position == 0
+    assert "did not arrive" in somebody.problem
+    somebody.answer("3").done()
+    assert answers(running) == [{"label": "dog"}, {"label": "fox"}]
+
+
+def pretend(route):
+    name = route.request.post_data_json["response_uuid"]
+    route.fulfill(json={"acknowledged": name, "feedback": None})
+
+
+def test_a_session_that_has_ended_is_told(served, person):
+    somebody = person(served(mode="hard", items=3, more="# ended").url).start()
+    somebody.context.route(
+        "**/api/answers", lambda route: route.fulfill(status=401, json={"error": "session"})
+    )
+    somebody.answer("1")
+    told = somebody.page.locator("#status.warning").inner_text()
+    assert told.startswith("This browser no longer belongs to your session.")
+    assert "1 answer is kept here" in told
+
+
+def test_a_server_that_is_killed_while_somebody_answers(
+    study_folder, serve_study, person, free_port
+):
+    folder = study_folder(mode="hard", items=9)
+    running = serve_study(folder, port=free_port)
+    somebody = person(running.url).start()
+    for n in range(1, 4):
+        somebody.answer(str(n))
+    running.end(signal.SIGKILL)
+    for n in range(4, 7):
+        somebody.answer(str(n))
+    assert somebody.waiting() >= 3
+    serve_study(folder, port=free_port)
+    for n in range(1, 4):
+        somebody.answer(str(n))
+    assert somebody.done().page.locator("h1").inner_text() == "Thank you"
+    with sqlite3.connect(folder / ".softlabel" / "answers.db") as database:
+        found = database.execute("SELECT position, answer FROM response ORDER BY position")
+        said = [(place, json.loads(answer)["label"]) for place, answer in found.fetchall()]
+    database.close()
+    assert said == list(enumerate(["cat", "dog", "fox", "owl", "hen", "cow", "cat", "dog", "fox"]))
+
+
+@pytest.fixture
+def free_port():
+    """A port that two servers can use after each other."""
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        return door.getsockname()[1]

@@ -1,0 +1,141 @@
+"""Reload, back button, second tab, closed window: people go on exactly where they were."""
+
+from __future__ import annotations
+
+import pytest
+
+HALF_MADE = {  # keys that leave an answer unfinished, and where its traces are
+    "quick": (["3", "5", "r", "Shift+Digit1"], ".label-row, .level, .rest-choice"),
+    "chips": (["1", "1", "1", "ArrowDown", "PageUp", "Alt+Digit4", "Digit2", "l"], ".chip-row"),
+    "classic": (["Tab", "d", "Tab", "8", "0", "Shift+X"], ".option, [data-field]"),
+    "search": (["c", "a", "t", "Enter", "d", "o", "g", "Enter", "+", "+", "f", "o"], ".label-row"),
+}
+LOOK = """(selector) => [...document.querySelectorAll(selector)].map((one) => [
+  one.className, one.textContent, one.getAttribute("aria-pressed"), one.value ?? null,
+  one.querySelector("input")?.checked ?? null,
+])"""
+
+
+@pytest.mark.parametrize("mode", HALF_MADE)
+def test_a_reload_shows_the_same_screen(served, person, mode):
+    somebody = person(served(mode=mode, items=3, more="# reload").url).start()
+    keys, selector = HALF_MADE[mode]
+    somebody.press(*keys)
+    somebody.page.wait_for_timeout(100)
+    before = (somebody.position, somebody.page.evaluate(LOOK, selector))
+    somebody.page.reload()
+    somebody.ready()
+    assert (somebody.position, somebody.page.evaluate(LOOK, selector)) == before
+    if mode == "search":
+        assert somebody.page.locator("#search-box").input_value() == "fo"
+
+
+def test_a_closed_window_and_the_back_button_lose_nothing(served, person, answers):
+    running = served(mode="quick", items=4, more="# window")
+    somebody = person(running.url).start()
+    somebody.answer("1", "t").answer("2", "t").press("3", "5")
+    somebody.page.close()
+    somebody.page = somebody.open()
+    somebody.page.goto(somebody.url)
+    somebody.ready()
+    assert somebody.position == 2
+    assert somebody.page.locator("[role=progressbar]").get_attribute("aria-valuetext") == "3 of 4"
+    assert somebody.page.locator(".label[aria-pressed=true]").count() == 2
+    somebody.page.goto("about:blank")
+    somebody.page.go_back()
+    somebody.ready()
+    assert somebody.position == 2
+    somebody.answer("w", "x").answer("4", "t").done()
+    said = answers(running)
+    assert [answer["top"] for answer in said] == ["cat", "dog", "fox", "owl"]
+    assert said[2]["alternatives"] == ["hen"]
+
+
+def test_the_clock_goes_on_after_a_reload_and_hidden_time_is_apart(served, person):
+    running = served(mode="quick", items=3, more="# clock")
+    somebody = person(running.url).start()
+    somebody.page.wait_for_timeout(200)
+    somebody.press("3")
+    somebody.page.reload()
+    somebody.ready().page.evaluate(HIDE)
+    somebody.page.wait_for_timeout(300)
+    somebody.page.evaluate(HIDE.replace("true", "false"))
+    somebody.answer("5", "r", "x").saved()
+    (row,) = running.store.responses("animals")
+    assert row.timing.first_input_ms >= 200
+    assert row.timing.hidden_ms >= 300
+    assert row.timing.active_ms == row.timing.submit_ms - row.timing.hidden_ms
+    fields = row.timing.fields
+    assert fields["top"] == row.timing.first_input_ms
+    assert fields["top"] < fields["alternatives"] < fields["certainty"] <= fields["rest"]
+    assert fields["rest"] <= row.timing.submit_ms
+
+
+HIDE = """() => {
+  Object.defineProperty(document, "hidden", { value: true, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_two_tabs_stay_together_and_store_once(served, person, answers):
+    running = served(mode="quick", items=5, more="# tabs")
+    somebody = person(running.url).start()
+    first, second = somebody.page, somebody.open()
+    second.goto(somebody.url)
+    second.wait_for_selector('#task[data-ready][data-position="0"]')
+    for place, page in enumerate((first, second, first)):
+        page.bring_to_front()
+        page.keyboard.press(str(place + 1))
+        page.keyboard.press("t")
+        for other in (first, second):
+            other.wait_for_selector(f'#task[data-ready][data-position="{place + 1}"]')
+    # both at once: the one that is later by a hair finds the item answered
+    press = "document.dispatchEvent(new KeyboardEvent('keydown', {code: 'Digit4', key: '4'}))"
+    for page in (first, second):
+        page.evaluate(f"() => {{ {press}; setTimeout(() => {press}, 150); }}")
+    for page in (first, second):
+        page.wait_for_selector('#task[data-ready][data-position="4"]')
+    somebody.saved().answer("5", "t").done()
+    assert [answer["top"] for answer in answers(running)] == ["cat", "dog", "fox", "owl", "hen"]
+
+
+def test_the_last_answer_can_be_changed_or_left(served, person, answers):
+    running = served(mode="hard", items=4)
+    somebody = person(running.url).start()
+    assert somebody.page.get_by_role("button", name="Previous").is_hidden()
+    somebody.answer("1").press("Backspace").ready(after=1)
+    assert somebody.page.locator(".label[aria-pressed=true] .name").inner_text() == "cat"
+    somebody.page.reload()  # also while an answer is being changed
+    assert somebody.ready().position == 0
+    somebody.press("Escape").ready(after=0).press("Backspace").ready(after=1)
+    somebody.answer("2").saved()
+    assert answers(running) == [{"label": "cat"}, {"label": "dog"}]
+    first, second = running.store.responses("animals")
+    assert (first.supersedes, second.supersedes) == (None, first.id)
+
+
+def test_practice_can_be_thought_over(served, person, answers):
+    running = served(mode="quick", items=1, practice=True)
+    somebody = person(running.url).start().answer("2", "t")
+    table = somebody.page.locator(".compare").inner_text()
+    assert "75 %" in table and "100 %" in table
+    somebody.page.get_by_role("button", name="Change my answer").click()
+    somebody.page.wait_for_selector("#task[data-ready]")
+    assert somebody.page.locator(".label-row.top .name").inner_text() == "dog"
+    somebody.press("1").answer("x")
+    somebody.press("Enter").ready(after=0).answer("1", "t").done()
+    kinds = [(row.kind, row.supersedes is None) for row in running.store.responses("animals")]
+    assert kinds == [("training", True), ("training", False), ("target", True)]
+    assert answers(running)[1]["alternatives"] == ["cat"]
+
+
+def test_somebody_else_in_the_same_browser_starts_blank(served, person):
+    """A shared machine: notes and unsent answers of one session are never used for another."""
+    somebody = person(served(mode="quick", items=3, more="# shared").url).start()
+    somebody.answer("1", "t").press("3", "5")
+    somebody.context.clear_cookies()
+    somebody.start()
+    assert somebody.position == 0
+    assert somebody.page.locator(".label[aria-pressed=true]").count() == 0
+    keys = somebody.page.evaluate("() => Object.keys(localStorage).map((key) => key.split(':')[1])")
+    assert len(set(keys)) == 1

@@ -1,0 +1,162 @@
+"""The pages in a real browser: nothing for axe to find, and a way back that waits."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+PROLIFIC = """kind = "prolific"
+completion_code = "DONE1"
+screenout_code = "OUT22"
+noconsent_code = "NO333"
+"""
+ENTRY = "/?PROLIFIC_PID={who}&STUDY_ID=" + "1" * 24 + "&SESSION_ID=" + "2" * 24
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def chromium_here():
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next(filter(None, map(shutil.which, names)))
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_here(), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(chromium, serving):
+    """A page that reports what it says on its console, in a browser that cannot leave here."""
+    running = serving(recruit=PROLIFIC)
+    context = chromium.new_context(viewport={"width": 360, "height": 700})
+    # where it would lead is tested without a browser; here nobody really leaves
+    context.route("**/leave", lambda route: route.fulfill(body="left"))
+    page = context.new_page()
+    page.base = running.url
+    page.said = []
+    page.on("console", lambda message: page.said.append(message.text))
+    page.on("pageerror", lambda wrong: page.said.append(str(wrong)))
+    yield page
+    context.close()
+
+
+def come(page, number=1):
+    page.goto(page.base + ENTRY.format(who=f"{number:024x}"))
+    return page
+
+
+def agree(page):
+    for box in ("adult", "read", "agree"):
+        page.check(f"[name={box}]")
+    page.click("button.primary")
+
+
+def read_on(page):
+    while page.locator("a.button.primary").count():
+        page.click("a.button.primary")
+    page.click("button.primary")
+
+
+def to_done(page):
+    agree(come(page))
+    read_on(page)
+    page.check("[name=q0][value='0']")
+    page.check("[name=q1][value='1']")
+    page.click("button.primary")
+    page.wait_for_selector("#task")
+    assert page.evaluate(ANSWER_ALL) is True
+    page.goto(page.base)
+    page.click("button.primary")
+
+
+ANSWER_ALL = """async () => {
+  for (;;) {
+    const plan = await (await fetch("/api/plan")).json();
+    const open = plan.showings.filter((one) => !one.answered);
+    if (!open.length) break;
+    for (const one of open) {
+      const answer = {top: "wren", certainty: 5, alternatives: [], excluded: [], rest: "ruled_out"};
+      const body = {response_uuid: crypto.randomUUID(), position: one.position, answer};
+      await fetch("/api/answers", {method: "POST", body: JSON.stringify(body)});
+    }
+  }
+  return (await (await fetch("/api/finish", {method: "POST", body: "{}"})).json()).open;
+}"""
+
+
+def faults(page):
+    """What axe finds, with the element it finds it in."""
+    found = Axe().run(page, options={"runOnly": RULES})
+    return [(one["id"], one["nodes"][0]["html"]) for one in found.response["violations"]]
+
+
+def test_every_page_is_accessible(tab):
+    seen = []
+
+    def look(name):
+        seen.append(name)
+        assert faults(tab) == [], name
+        wide = tab.evaluate("document.documentElement.scrollWidth > innerWidth")
+        assert not wide, f"{name} scrolls sideways"
+
+    come(tab)
+    look("consent")
+    tab.click("button.primary")
+    look("consent with a box missing")
+    agree(tab)
+    look("instructions")
+    read_on(tab)
+    look("quiz")
+    tab.click("button.primary")
+    look("quiz unanswered")
+    for name in ("instructions again", "screened out"):
+        tab.check("[name=q0][value='1']")
+        tab.check("[name=q1][value='0']")
+        tab.click("button.primary")
+        look(name)
+        if name == "instructions again":
+            read_on(tab)
+    tab.context.clear_cookies()
+    agree(come(tab, 2))
+    tab.goto(tab.base + "/withdraw")
+    look("withdraw")
+    tab.click("[value=no]")
+    look("withdrawn")
+    come(tab, 3).click("[name=decline]")
+    look("no consent")
+    tab.context.clear_cookies()
+    for path in ("/", "/nowhere", "/i/x"):
+        tab.goto(tab.base + path)
+        look(path)
+    assert len(seen) == 13
+    assert not [text for text in tab.said if "status of 4" not in text], "nothing was refused"
+
+
+def test_the_last_page_returns_by_itself(tab):
+    tab.clock.install()
+    to_done(tab)
+    assert faults(tab) == []
+    assert tab.inner_text("#countdown p") == "You will be taken back in 10 seconds."
+    tab.clock.run_for(4000)
+    assert tab.inner_text("#countdown p") == "You will be taken back in 6 seconds."
+    tab.clock.run_for(8000)
+    tab.wait_for_url("**/leave")
+
+
+def test_the_last_page_stays_if_asked_to(tab):
+    tab.clock.install()
+    to_done(tab)
+    tab.click("#countdown button")
+    tab.clock.run_for(20_000)
+    assert tab.url == tab.base + "/"
+    assert tab.inner_text("#countdown p").startswith("You stay on this page.")
+    assert tab.evaluate("document.activeElement.id") == "leave"
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/leave")

@@ -1,0 +1,99 @@
+"""The pictures of the dashboard in docs/pictures: a new study, simulated people, a real browser.
+
+    python tools/dashboard_pictures.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from playwright.sync_api import Page, sync_playwright
+
+from softlabel import crowd, store, study
+from softlabel.serve.app import make_app
+from softlabel.serve.run import put_study
+from softlabel.serve.secret import open_with_token
+from softlabel.study import Study
+from softlabel.study.new import write_new
+
+PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+PAY = '\n[pay]\ncurrency = "GBP"\nminutes = 4\nper_hour = 9.0\n'
+WAVES = (1, 1, 8, 1)  # people, a quarter of an hour apart; of eight one is careless
+PAGES = {"dashboard": ("", 1290), "dashboard-items": ("/items", 1080)}
+PAGES |= {"dashboard-people": ("/people", 760)}
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[str, str, Study, list[float]]]:
+    """The address, the researcher's token, the study, and how far its clock is ahead."""
+    found = study.read(folder)
+    secret, token = open_with_token(folder)
+    ahead = [-3600.0 * len(WAVES) / 4]
+    with store.open(folder / ".softlabel" / "answers.db") as answers:
+        put_study(found, answers, time.time())
+        app = make_app(found, answers, secret, now=lambda: time.time() + ahead[0])
+        with socket.create_server(("127.0.0.1", 0)) as door:
+            server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+            thread = threading.Thread(target=server.run, args=([door],))
+            thread.start()
+            try:
+                yield f"http://127.0.0.1:{door.getsockname()[1]}", str(token), found, ahead
+            finally:
+                server.should_exit = True
+                thread.join()
+
+
+def log_in(page: Page, url: str, token: str) -> None:
+    page.goto(f"{url}/research")
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url("**/research")
+    while "being computed" in page.content():
+        page.wait_for_timeout(200)
+        page.reload()
+
+
+def take(url: str, token: str, folder: Path) -> None:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS.split())
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        log_in(page, url, token)
+        for name, (place, height) in PAGES.items():
+            page.set_viewport_size({"width": 1280, "height": height})
+            page.goto(f"{url}/research{place}", wait_until="networkidle")
+            page.screenshot(path=folder / f"{name}.png")
+            print(folder / f"{name}.png")
+        browser.close()
+
+
+def main(folder: Path) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        shapes = Path(place) / "shapes"
+        write_new(shapes, mode="quick")
+        with (shapes / "study.toml").open("a") as file:
+            file.write(PAY)
+        with served(shapes) as (url, token, found, ahead):
+            for wave, people in enumerate(WAVES):
+                crowd.fill(url, found, annotators=people, seed=wave)
+                ahead[0] += 900
+            ahead[0] = -600.0
+            take(url, token, folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURES)
