@@ -2,10 +2,10 @@
 
     python bench/store.py [ANSWERS]
 
-An asyncio loop plays 200 people at once, as the server does: each sends an answer, waits until it
-is on the disk, and sends the next.  The limit beside it is what a program without group commit can
-do at best: the driver alone, one insert and one commit per answer, nothing checked, nothing else
-written.  Both in the same run on the same disk, five times each, in turns.
+An asyncio loop plays people as the server does: each sends an answer, waits until it is on the
+disk, and sends the next.  The limit beside it is the most that a program without group commit can
+do: the bare driver, one insert and one commit per answer, with nothing checked and nothing else
+written.  All in the same run on the same disk, in turns; the median of the runs, least and most.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import psycopg
 
@@ -28,77 +31,78 @@ from softlabel import store
 from softlabel.store import ItemRow, NewResponse, Plan, Store
 
 RUNS, PEOPLE, ITEMS = 5, 200, 10_000
-PAYLOAD = '{"answer":{"top":"cat","certainty":4,"alternatives":["dog"]},"events":[%s]}' % ",".join(
-    f'[{i}40,"key","Digit3","cat"]' for i in range(20)
-)
+EVENTS = ",".join(f'[{i}40,"key","Digit3","cat"]' for i in range(20))
+PAYLOAD = f'{{"answer":{{"top":"cat","certainty":4,"alternatives":["dog"]}},"events":[{EVENTS}]}}'
 TABLE = "CREATE TABLE bare (id text PRIMARY KEY, session text, position int, payload text)"
+BARE = "one durable commit per answer (driver alone)"
+
+Rate = Callable[[int], float]
+serial = count()
 
 
-def main() -> None:
-    answers = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+def main(answers: int) -> None:
     print(
-        f"{platform.machine()}, {os.cpu_count()} cores, python {platform.python_version()}, "
-        f"sqlite {sqlite3.sqlite_version}"
+        f"{answers:,} answers a run, {RUNS} runs, {ITEMS:,} items, {os.cpu_count()} cores", end=""
     )
-    print(f"n = {answers:,} answers a run, {RUNS} runs, {PEOPLE} people at once, {ITEMS:,} items\n")
-    print("| database | how | answers/s, median | least to most | times the limit |")
-    print("|---|---|--:|--:|--:|")
+    print(f" ({platform.machine()}), Python {platform.python_version()}", end="")
+    print(f", SQLite {sqlite3.sqlite_version}\n")
+    print(f"{'':<11} {'':<45} {'answers/s':>10} {'least':>8} {'most':>8} {'ratio':>6}")
     with tempfile.TemporaryDirectory() as folder:
-        compare("SQLite", str(Path(folder) / "answers.db"), bare_sqlite(Path(folder)), answers)
-        with postgres(Path(folder)) as server:
+        place = Path(folder)
+        with store.open(place / "answers.db") as db:
+            table("SQLite", db, bare_sqlite(place / "bare.db"), answers)
+        with postgres(place / "postgres") as server:
             server.psql("CREATE DATABASE answers")
-            limit = bare_postgres(server.get_uri())
-            compare("PostgreSQL", server.get_uri("answers"), limit, answers)
+            with store.open(server.get_uri("answers")) as db:
+                table("PostgreSQL", db, bare_postgres(server.get_uri()), answers)
 
 
-def compare(name: str, place: str, limit: Callable[[int], float], answers: int) -> None:
-    ours, bare = [], []
-    with store.open(place) as db:
-        for run in range(RUNS):
-            ours.append(through_the_store(db, f"run-{run}", answers))
-            bare.append(limit(answers // 10))
-    row(name, "the store, group commit", ours, median(bare))
-    row(name, "one durable commit per answer", bare, median(bare))
+def table(name: str, db: Store, bare: Rate, answers: int) -> None:
+    ways: dict[str, Rate] = {
+        f"the store, {PEOPLE} people at once": lambda n: asyncio.run(people(db, PEOPLE, n)),
+        "the store, 1 person": lambda n: asyncio.run(people(db, 1, n // 20)),
+        BARE: lambda n: bare(n // 5),
+    }
+    rates: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(RUNS):
+        for way, run in ways.items():
+            rates[way].append(run(answers))
+    limit = median(rates[BARE])
+    for way, found in rates.items():
+        middle = median(found)
+        line = f"{name:<11} {way:<45} {middle:>10,.0f} {min(found):>8,.0f} {max(found):>8,.0f}"
+        print(f"{line} {middle / limit:>6.2f}")
 
 
-def row(name: str, how: str, rates: list[float], limit: float) -> None:
-    middle = median(rates)
-    spread = f"{min(rates):,.0f} to {max(rates):,.0f}"
-    print(f"| {name} | {how} | {middle:,.0f} | {spread} | {middle / limit:.1f} |")
-
-
-def through_the_store(db: Store, study: str, answers: int) -> float:
-    each = answers // PEOPLE
+async def people(db: Store, number: int, answers: int) -> float:
+    """Answers per second of so many people at once; entering and leasing are not counted."""
+    study, each = f"study-{next(serial)}", answers // number
+    per_item = 1 + answers // ITEMS
     items = [ItemRow(f"item-{i}") for i in range(ITEMS)]
-    db.put_study(study, "", ["cat", "dog"], items, 1 + answers // ITEMS, 0.0).result()
-    plan = Plan(per_item=1 + answers // ITEMS, per_annotator=each, batch_size=each)
-    return asyncio.run(_everybody(db, study, plan))
-
-
-async def _everybody(db: Store, study: str, plan: Plan) -> float:
-    people = [await _enter(db, study, plan, number) for number in range(PEOPLE)]
+    db.put_study(study, "", ["cat", "dog"], items, per_item, 0.0).result()
+    plan = Plan(per_item=per_item, per_annotator=each, batch_size=each)
+    ready = [await enter(db, study, plan, f"{study}-{i}") for i in range(number)]
     start = time.perf_counter()
-    counts = await asyncio.gather(*(_person(db, *person) for person in people))
+    counts = await asyncio.gather(*(answer(db, *person) for person in ready))
     return sum(counts) / (time.perf_counter() - start)
 
 
-async def _enter(db: Store, study: str, plan: Plan, number: int) -> tuple[str, list[int]]:
-    name = f"{study}-{number}"
+async def enter(db: Store, study: str, plan: Plan, name: str) -> tuple[str, list[int]]:
     entering = db.enter(
         study,
         name,
         name,
-        label_order_of=lambda n: ("cat", "dog"),
+        label_order_of=lambda number: ("cat", "dog"),
         seed=0,
         recruiter_session=None,
         now=0.0,
     )
     session = await asyncio.wrap_future(entering)
     shown = await asyncio.wrap_future(db.lease(session.id, plan, 0.0))
-    return session.id, [s.position for s in shown]
+    return session.id, [each.position for each in shown]
 
 
-async def _person(db: Store, session: str, positions: list[int]) -> int:
+async def answer(db: Store, session: str, positions: list[int]) -> int:
     for position in positions:
         name = f"{session}-{position}"
         new = NewResponse(name, position, "{}", PAYLOAD, "quick", 1, digest=name)
@@ -106,44 +110,35 @@ async def _person(db: Store, session: str, positions: list[int]) -> int:
     return len(positions)
 
 
-def bare_sqlite(folder: Path) -> Callable[[int], float]:
-    connection = sqlite3.connect(folder / "bare.db", isolation_level=None)
+def bare_sqlite(path: Path) -> Rate:
+    connection = sqlite3.connect(path, isolation_level=None)
     for line in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", TABLE):
         connection.execute(line)
-    serial = iter(range(10**9))
-
-    def limit(answers: int) -> float:
-        start = time.perf_counter()
-        for _ in range(answers):  # outside a transaction every statement commits
-            values = (f"answer-{next(serial)}", "session", 1, PAYLOAD)
-            connection.execute("INSERT INTO bare VALUES (?, ?, ?, ?)", values)
-        return answers / (time.perf_counter() - start)
-
-    return limit
+    return lambda n: inserts(connection, "INSERT INTO bare VALUES (?, ?, ?, ?)", n)
 
 
-def bare_postgres(uri: str) -> Callable[[int], float]:
+def bare_postgres(uri: str) -> Rate:
     connection = psycopg.connect(uri, autocommit=True)
     connection.execute(TABLE)
-    serial = iter(range(10**9))
-
-    def limit(answers: int) -> float:
-        start = time.perf_counter()
-        for _ in range(answers):
-            values = (f"answer-{next(serial)}", "session", 1, PAYLOAD)
-            connection.execute("INSERT INTO bare VALUES (%s, %s, %s, %s)", values)
-        return answers / (time.perf_counter() - start)
-
-    return limit
+    return lambda n: inserts(connection, "INSERT INTO bare VALUES (%s, %s, %s, %s)", n)
 
 
-def postgres(folder: Path):
+def inserts(connection: Any, statement: str, answers: int) -> float:
+    """Outside a transaction every statement commits."""
+    start = time.perf_counter()
+    for _ in range(answers):
+        connection.execute(statement, (f"answer-{next(serial)}", "session", 1, PAYLOAD))
+    return answers / (time.perf_counter() - start)
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[Any]:
     with warnings.catch_warnings():  # it asks for a runtime folder and then does without
         warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
         import pgserver
-    (folder / "postgres").mkdir()
-    return pgserver.get_server(folder / "postgres", cleanup_mode="delete")
+    with pgserver.get_server(folder, cleanup_mode="delete") as server:
+        yield server
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000)

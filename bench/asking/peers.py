@@ -159,21 +159,21 @@ def running(peer: Peer, program: str, folder: Path, core: int) -> Iterator[tuple
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
         try:
             url = f"http://127.0.0.1:{port}"
-            uvloop.run(_ready(peer, url))
+            uvloop.run(_ready(peer, url, process))
             yield url, process.pid
         finally:
             process.terminate()
             process.wait()
 
 
-async def _ready(peer: Peer, url: str) -> None:
+async def _ready(peer: Peer, url: str, process: subprocess.Popen[bytes]) -> None:
     client, end = Client(url, headers=peer.headers), time.monotonic() + START
     while True:
         try:
             await client.get("/")
             break
         except OSError:
-            if time.monotonic() > end:
+            if process.poll() is not None or time.monotonic() > end:
                 raise
             await asyncio.sleep(0.2)
     await peer.prepare(client)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -101,11 +102,12 @@ def write_study(folder: Path, mode: str = "quick", items: int = 3, **changes: An
     """Small pictures, each of its own shade, and one to practise on if wanted."""
     folder.mkdir(parents=True)
     for n in range(items + 1):
-        pixels = np.full((32, 32, 3), 40 + 5 * n, dtype=np.uint8)
+        pixels = np.full((32, 32, 3), 40 + 3 * n, dtype=np.uint8)
         (folder / f"{n}.png").write_bytes(png.encode(pixels))
     rows = [{"id": f"item-{n}", "image": f"{n}.png", "alt": "an animal"} for n in range(items)]
     labels = changes.pop("labels", TREE if mode.startswith("search") else LABELS)
     _write_lines(folder / "items.jsonl", changes.pop("rows", rows))
+    (folder / "silence.wav").write_bytes(wav(seconds=5))
     gold = {labels[0]: 0.75, labels[1]: 0.25}
     practice = {"id": "try", "image": f"{items}.png", "alt": "an animal", "gold": gold}
     _write_lines(folder / "practice.jsonl", [practice | {"feedback": "Mostly a cat."}])
@@ -116,6 +118,14 @@ def write_study(folder: Path, mode: str = "quick", items: int = 3, **changes: An
     settings |= {"labels": json.dumps(labels), "mode": mode} | changes
     (folder / "study.toml").write_text(STUDY.format(**settings))
     return folder
+
+
+def wav(seconds: int, rate: int = 8000) -> bytes:
+    """Silence."""
+    data = b"\x80" * seconds * rate
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, rate, 1, 8)
+    body = b"WAVE" + form + struct.pack("<4sI", b"data", len(data)) + data
+    return struct.pack("<4sI", b"RIFF", len(body)) + body
 
 
 def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -143,14 +153,16 @@ class Running:
         config = uvicorn.Config(
             app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
         )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([door],))
+        self._server = uvicorn.Server(config)
+        thread = threading.Thread(target=self._server.run, args=([door],))
         thread.start()
         stack.callback(thread.join)
-        stack.callback(setattr, server, "force_exit", True)  # nobody is left to wait for
-        stack.callback(setattr, server, "should_exit", True)
-        while not server.started:
+        while not self._server.started:
             time.sleep(0.005)
+
+    def stop(self) -> None:
+        """Nobody is left to wait for."""
+        self._server.force_exit = self._server.should_exit = True
 
 
 @pytest.fixture(scope="session")
@@ -166,7 +178,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., R
                 running[name] = Running(write_study(folder, **settings), stack)
             return running[name]
 
-        yield start
+        try:
+            yield start
+        finally:
+            for one in running.values():
+                one.stop()
 
 
 # ── people ───────────────────────────────────────────────────────────────────────────────────
@@ -178,6 +194,7 @@ class Person:
     def __init__(self, url: str, context: BrowserContext) -> None:
         self.url, self.context = url, context
         self.errors: list[str] = []
+        self.sent = ""
         self.page = self.open()
 
     def open(self) -> Page:
@@ -205,7 +222,7 @@ class Person:
     def ready(self, after: int | None = None) -> Person:
         """Wait for an item, other than the one at this position."""
         but = "" if after is None else f':not([data-position="{after}"])'
-        self.page.wait_for_selector(f"#task[data-ready]{but}", state="attached")
+        self.page.wait_for_selector(f"#task[data-position]{but}", state="attached")
         return self
 
     @property
@@ -224,9 +241,12 @@ class Person:
     def answer(self, *keys: str) -> Person:
         """Press keys that send an answer, and wait for the next item or page."""
         before = self.position
+        if keys[0] == self.sent:  # the page takes a quick second press for a slip
+            self.page.wait_for_selector("#task[data-ready]", state="attached")
         self.press(*keys)
+        self.sent = keys[-1]
         self.page.wait_for_selector(
-            f'#task[data-ready]:not([data-position="{before}"]), #go-on, body:not(.task-page)',
+            f'#task:not([data-position="{before}"]), #go-on, body:not(.task-page)',
             state="attached",
         )
         return self

@@ -1,4 +1,4 @@
-"""A whole study in every mode, once by keyboard alone and once by mouse: what was meant is stored."""
+"""A whole study in every mode, by keyboard alone and by mouse: what was meant is stored."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_by_mouse(served, person, answers, mode):
         before = somebody.position
         CLICKS[mode](somebody.page)
         somebody.page.wait_for_selector(
-            f'#task[data-ready]:not([data-position="{before}"]), body:not(.task-page)',
+            f'#task:not([data-position="{before}"]), body:not(.task-page)',
             state="attached",
         )
     somebody.done()

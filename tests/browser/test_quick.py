@@ -142,7 +142,10 @@ def test_an_alternative_to_a_certain_answer_lowers_it(served, person, answers):
     somebody.answer("3", "t")
     somebody.press("Backspace").ready(after=1)  # there is nothing to undo: back to the last one
     somebody.press("5")
-    assert "Certainty is now: Almost sure." in somebody.page.locator(".visually-hidden").all_inner_texts()
+    assert (
+        "Certainty is now: Almost sure."
+        in somebody.page.locator(".visually-hidden").all_inner_texts()
+    )
     somebody.answer("x").saved()
     assert answers(running) == [CERTAIN, TWO]
     first, second = running.store.responses("animals")

@@ -49,7 +49,9 @@ def test_ten_thousand_labels_are_looked_up_on_the_server(served, person, answers
     somebody.answer("Enter", "Alt+x").saved()
     assert answers(running)[0]["picks"] == [{"node": "kind 42/some sort of 42-4242", "chips": 20}]
     shelf = page.locator(".shelf button")
-    assert shelf.all_inner_texts() == ["some sort of 42-4242"]  # offered again, never chosen by itself
+    assert shelf.all_inner_texts() == [
+        "some sort of 42-4242"
+    ]  # offered again, never chosen by itself
 
 
 def test_nine_thousand_labels_are_looked_up_in_the_page_at_once(served, person):

@@ -17,6 +17,7 @@ from softlabel.cli import shared
 COMMANDS = [
     *([], ["label"], ["export"], ["inspect"], ["agree"], ["list"], ["demo"]),
     *(["data"], ["data", "fetch"], ["data", "where"], ["data", "list"]),
+    *(["serve"], ["invite"], ["forget"]),
 ]
 VOTES = "item,annotator,label\na,w1,x\na,w2,y\n"
 

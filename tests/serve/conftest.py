@@ -254,9 +254,12 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             db: str | None = None,
             url: str | None = None,
             limits: Limits | None = None,
+            edit: Callable[[Path], object] | None = None,
             **changes: Any,
         ) -> Running:
             folder = write_study(tmp_path / "birds", **changes)
+            if edit is not None:
+                edit(folder)
             return Running(folder, db, stack, url=url, limits=limits)
 
         yield start

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sqlite3
 
 import pytest
 
@@ -42,6 +43,10 @@ def test_a_link_opens_the_study_once_per_name(serving, command):
     phone.get(paths[0])
     assert phone.plan()["answered"] == 1, "the same link continues on another device"
     assert running.session().annotator == running.secret.pseudonym("invitation", "ann")
+    with sqlite3.connect(running.folder / ".softlabel" / "answers.db") as connection:
+        dump = "\n".join(connection.iterdump())
+    connection.close()
+    assert not any(path.removeprefix("/i/") in dump for path in paths), "only hashes are kept"
 
 
 def test_without_a_link_nobody_comes_in(serving, command):

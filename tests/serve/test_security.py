@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import socket
@@ -9,11 +10,14 @@ import sqlite3
 import stat
 from pathlib import Path
 
+import httpx
 import pytest
+from starlette.responses import PlainTextResponse
 
+from softlabel.errors import StudyError
 from softlabel.serve import headers
 from softlabel.serve.buckets import Buckets, Rate
-from softlabel.serve.guard import Limits, is_ours
+from softlabel.serve.guard import Guard, Limits, is_ours
 
 SERVE = Path(headers.__file__).parent
 TEMPLATES = sorted((SERVE / "templates").rglob("*.html"))
@@ -113,6 +117,25 @@ def test_media_are_addressed_by_hash_and_typed_by_content(running):
         assert reply.headers["content-type"] == "image/png"
         assert reply.headers["content-disposition"] == "inline"
         assert reply.content.startswith(b"\x89PNG")
+
+
+def test_a_wrong_name_does_not_change_what_a_file_is(serving):
+    def rename(folder):
+        (folder / "secret-file-0.png").rename(folder / "secret-file-0.jpg")
+        items = folder / "items.csv"
+        items.write_text(items.read_text().replace("secret-file-0.png", "secret-file-0.jpg"))
+
+    ann = serving(edit=rename).person().to_task()
+    types = {ann.get(one["image"]).headers["content-type"] for one in ann.plan()["showings"]}
+    assert types == {"image/png"}
+
+
+@pytest.mark.parametrize(
+    "content", [b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"<html></html>"]
+)
+def test_what_a_browser_could_run_is_no_picture(serving, content):
+    with pytest.raises(StudyError, match=r"secret-file-0\.png"):
+        serving(edit=lambda folder: (folder / "secret-file-0.png").write_bytes(content))
 
 
 def test_media_that_changed_since_are_not_served(running):
@@ -382,6 +405,26 @@ def test_buckets_fill_again_and_forget():
     for key in "bcde":
         buckets.wait(key, 1.0)
     assert len(buckets) == 3
+
+
+def test_a_mistake_of_ours_tells_nothing_and_still_has_the_headers(caplog):
+    async def broken(scope, receive, send):
+        raise ZeroDivisionError("the inside of the server")
+
+    def refuse(scope, status, given):
+        return PlainTextResponse("sorry", status, given)
+
+    guard = Guard(broken, refuse=refuse, token_of=lambda found: None, limits=Limits())
+
+    async def ask():
+        transport = httpx.ASGITransport(guard)
+        async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+            return await client.get("/anything")
+
+    reply = asyncio.run(ask())
+    assert (reply.status_code, reply.text) == (500, "sorry")
+    assert reply.headers["content-security-policy"] == POLICY
+    assert "the inside of the server" in caplog.text, "but we are told"
 
 
 def test_forms_are_limited(running):

@@ -163,7 +163,8 @@ def test_a_text_the_database_cannot_keep_hurts_only_itself(scene, ann, together)
         bad = scene.db.answer(ann.id, scene.response(ann, 0, payload="\ud800"), 1.0)
         good = [scene.db.answer(ann.id, scene.response(ann, i), 1.0) for i in (1, 2)]
     assert [future.result().state for future in good] == ["stored", "stored"]
-    assert isinstance(bad.exception(), UnicodeEncodeError | StoreError)
+    with pytest.raises(StoreError, match=r"cannot be stored: .*surrogates not allowed"):
+        bad.result()
     assert scene.db.missing(ann.id) == (0, 3)
 
 
@@ -180,7 +181,7 @@ ARRIVALS = st.lists(
 
 
 @given(arrivals=ARRIVALS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_many_at_once_is_the_same_as_one_by_one(scene_of, together, arrivals):
     """Up to the order among people: where the rules look, the outcome is the same."""
     with TemporaryDirectory() as folder:

@@ -120,9 +120,12 @@ def test_postgres_is_asked_to_be_durable_whatever_its_default(scene_of, postgres
         name = connection.info.dbname
         connection.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
     with store.open(postgres_url) as db:
-        show = lambda connection: connection.exec_driver_sql("SHOW synchronous_commit").scalar()  # noqa: E731
-        assert db._writer.submit(show).result() == "on"
-        assert db._read(lambda c: c.exec_driver_sql("SHOW transaction_read_only").scalar()) == "on"
+
+        def setting(connection, name):
+            return connection.exec_driver_sql(f"SHOW {name}").scalar()
+
+        assert db._write(setting, "synchronous_commit").result() == "on"
+        assert db._read(setting, "transaction_read_only") == "on"
 
 
 def test_sqlite_is_durable_and_readers_cannot_write(tmp_path):

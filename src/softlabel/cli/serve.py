@@ -83,7 +83,7 @@ def _open_browser(address: str) -> None:
 def invite(
     folder: Folder,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME...", help="Who is invited.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Who is invited.")
     ] = None,
     revoke: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="End this person's link.")

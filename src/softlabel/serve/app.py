@@ -67,6 +67,7 @@ def make_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # looking costs 6 %
     )
     Api(site, sessions, PlanWriter(study, words, static)).add_to(app)
     Entry(site, sessions, pages, leaving).add_to(app)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from softlabel.serve import headers
@@ -76,6 +77,8 @@ class Guard:
         try:
             app, read = self._admit(scope, receive)
             await app(scope, read, guarded_send)
+        except ClientDisconnect:
+            log.debug("%s %s: whoever asked has gone", scope["method"], scope["path"])
         except Exception:
             log.exception("%s %s", scope["method"], scope["path"])
             if started:

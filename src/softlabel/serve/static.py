@@ -68,4 +68,4 @@ class StaticTable:
 def _read(path: Path) -> File:
     plain = path.read_bytes()
     etag = f'"{sha256(plain).hexdigest()[:32]}"'
-    return File(plain, gzip.compress(plain, mtime=0), TYPES[path.suffix], etag)
+    return File(plain, gzip.compress(plain, 6, mtime=0), TYPES[path.suffix], etag)

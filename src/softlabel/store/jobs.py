@@ -17,6 +17,7 @@ from softlabel.errors import StoreError
 A = TypeVar("A")
 T = TypeVar("T")
 Task = Callable[[sa.Connection], T]
+UNSTORABLE = (sa.exc.SQLAlchemyError, UnicodeEncodeError)  # half a surrogate pair
 Many = Callable[[sa.Connection, list[Any]], Sequence[Any]]
 
 
@@ -54,8 +55,8 @@ class Outcome:
     def tell(self, future: Future[Any]) -> None:
         if self.error is None:
             future.set_result(self.value)
-        elif isinstance(self.error, sa.exc.SQLAlchemyError):
-            future.set_exception(StoreError(reason(self.error)))
+        elif isinstance(self.error, UNSTORABLE):
+            future.set_exception(StoreError(f"this cannot be stored: {reason(self.error)}"))
         else:
             future.set_exception(self.error)
 
@@ -95,7 +96,7 @@ def loses_transaction(error: BaseException) -> bool:
     return isinstance(error, sa.exc.OperationalError | sa.exc.InternalError)
 
 
-def reason(error: sa.exc.SQLAlchemyError) -> str:
+def reason(error: BaseException) -> str:
     """What the database said, in one line."""
     said = getattr(error, "orig", None) or error
     return (str(said).strip().splitlines() or [type(said).__name__])[0]

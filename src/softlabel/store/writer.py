@@ -111,11 +111,12 @@ class Writer:
         """Scrub the files of what was deleted, and only then tell."""
         with Outcome() as scrubbed:
             scrubbed.value = not self._engines.is_sqlite or self._scrub()
+        why = reason(scrubbed.error) if scrubbed.error else "another program is reading"
         for job, outcome in told:
             if not scrubbed.value and outcome.error is None:
                 outcome.error = StoreError(
                     f"the rows are deleted, but traces of them may be left in {self._engines.name} "
-                    f"or beside it: {scrubbed.error or 'another program is reading'}; ask again"
+                    f"or beside it: {why}; ask again"
                 )
             outcome.tell(job.future)
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 TOKEN = "the-token-that-was-printed-once"
 PATHS = ["", "/items", "/items?order=checks", "/people", "/people/person-0", "/answers", "/export"]
@@ -90,6 +91,20 @@ def test_the_page_stays_true_while_one_looks_at_it(open_page, served):
     assert "5" in people.locator(".value").inner_text()
 
 
+def test_what_is_being_computed_is_looked_for_again_soon(chromium, served):
+    context = chromium.new_context(base_url=served.url)
+    page = context.new_page()
+    page.clock.install()
+    page.goto("/research/login")
+    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_role("button", name="Log in").click()
+    page.locator("[data-soon]").wait_for(state="attached")
+    served.computed(served.researcher())
+    page.clock.run_for(1_600)
+    expect(page.locator("#scope")).to_contain_text("from all answers")
+    context.close()
+
+
 def test_what_has_not_changed_is_left_alone(open_page, served):
     page = open_page()
     page.clock.install()
@@ -146,7 +161,7 @@ def test_a_lost_connection_is_told_and_found_again(open_page, served):
     page.get_by_role("status").get_by_text("No connection").wait_for()
     page.context.set_offline(False)
     page.clock.run_for(11_000)
-    page.wait_for_function("document.getElementById('trouble').textContent === ''")
+    expect(page.get_by_role("status")).to_have_text("")
 
 
 def test_when_the_login_has_ended_the_page_says_so(open_page, served):

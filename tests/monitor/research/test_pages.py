@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from softlabel import monitor
 from softlabel.pictures import png
-from softlabel.serve.research import figures
+from softlabel.serve.research import notes
 from softlabel.study import Item, Media, Question
 
 CLASSIC = {"top": "cat", "p1": 90, "second": "dog", "p2": 10, "impossible": ["fox", "hare"]}
@@ -274,8 +274,8 @@ def test_downloads_that_are_not_there(make_world, serve):
 def test_a_sample_says_that_it_is_one(served):
     world = served.world
     part = monitor.overview(world.study, world.store, world.now, most=20).insight
-    assert "from a sample, the latest 20 of 44 answers" in figures.scope_note(part)
-    assert figures.scope(part) == "the latest 20 answers"
+    assert "from a sample, the latest 20 of 44 answers" in notes.scope_note(part)
+    assert notes.scope(part) == "the latest 20 answers"
     assert "all answers" in text_of(served.computed(served.researcher()))
 
 
@@ -283,5 +283,5 @@ def test_answers_that_cannot_be_read_any_more_are_told(served):
     world = served.world
     renamed = replace(world.study, labels=("tabby", *world.study.labels[1:]))
     found = monitor.overview(renamed, world.store, world.now).insight
-    assert f"{found.unreadable} answers cannot be read" in figures.scope_note(found)
+    assert f"{found.unreadable} answers cannot be read" in notes.scope_note(found)
     assert found.unreadable > 0

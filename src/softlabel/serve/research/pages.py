@@ -17,7 +17,7 @@ from softlabel.monitor import Overview, Person, Watch, words
 from softlabel.monitor.roster import said_at_the_end
 from softlabel.monitor.seconds import spread
 from softlabel.monitor.window import Reader
-from softlabel.serve.research import browser, charts, figures
+from softlabel.serve.research import browser, charts, figures, notes, persons, tiles
 from softlabel.serve.research.door import HOME, Door
 from softlabel.serve.research.told import Told, told
 from softlabel.serve.site import Site
@@ -61,20 +61,21 @@ class Pages:
         flagged = [person for person in found.people() if person.flags]
         return self._page(
             "overview",
-            tiles=figures.tiles(found),
+            tiles=tiles.tiles(found),
             per_item=Markup(charts.answers_per_item(found.standing.histogram, study.per_item)),
             **_over_time(found),
             time_taken=Markup(charts.time_taken(found.insight.seconds if found.insight else ())),
             fields=figures.fields(found.insight),
             agreement=figures.agreement(found.insight),
-            agreement_note=figures.agreement_note(found.insight),
+            agreement_note=notes.agreement_note(found.insight),
             repeats_and_cost=figures.repeats_and_cost(found),
             stages=figures.stages(found),
             flagged=flagged[:FLAGGED],
-            flagged_note=figures.flagged_note(found, len(flagged)),
+            flagged_note=notes.flagged_note(found, len(flagged)),
             latest=self._told(self.site.store.latest(study.name, LATEST)),
-            scope=figures.scope(found.insight),
-            scope_note=figures.scope_note(found.insight),
+            scope=notes.scope(found.insight),
+            scope_note=notes.scope_note(found.insight),
+            soon=found.insight is None,
         )
 
     def items(self, order: Text = "disagreement", find: Text = "", page: Number = 1) -> Response:
@@ -96,7 +97,7 @@ class Pages:
             find=find,
             first=start + 1,
             **_turning("/items", query, page, len(every), browser.PER_PAGE),
-            note=figures.items_note(found.insight),
+            note=notes.items_note(found.insight),
         )
 
     def people(self, page: Number = 1) -> Response:
@@ -107,10 +108,11 @@ class Pages:
         shown = every[(page - 1) * PER_PAGE : page * PER_PAGE]
         return self._page(
             "people",
-            rows=[figures.person_row(one, stages.get(one.annotator, "")) for one in shown],
-            caption=figures.people_caption(found, len(every)),
-            empty=figures.none_yet(found.insight),
-            scope_note=figures.scope_note(found.insight),
+            rows=[persons.person_row(one, stages.get(one.annotator, "")) for one in shown],
+            caption=notes.people_caption(found, len(every)),
+            empty=notes.none_yet(found.insight),
+            scope_note=notes.scope_note(found.insight),
+            soon=found.insight is None,
             **_turning("/people", {}, page, len(every), PER_PAGE),
         )
 
@@ -131,7 +133,7 @@ class Pages:
             "person",
             annotator=annotator,
             person=person,
-            figures=figures.person_figures(person, session.stage, words.day(session.entered_at)),
+            figures=persons.person_figures(person, session.stage, words.day(session.entered_at)),
             seconds=Markup(charts.one_by_one(times, median)),
             caption=f"{words.count(len(rows))} stored, newest first",
             answers=self._told(rows[::-1][:MANY]),
@@ -165,9 +167,9 @@ class Pages:
 
 def _over_time(found: Overview) -> dict[str, Any]:
     if found.insight is None:
-        return {"over_time": "", "over_time_note": figures.LATER}
+        return {"over_time": "", "over_time_note": notes.LATER}
     speed = found.insight.speed
-    note = f"Targets per {speed.unit}, of {figures.scope(found.insight)}."
+    note = f"Targets per {speed.unit}, of {notes.scope(found.insight)}."
     return {"over_time": Markup(charts.answers_over_time(speed)), "over_time_note": note}
 
 

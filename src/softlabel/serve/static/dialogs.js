@@ -22,14 +22,34 @@ export function showKeys(texts, lines) {
 /** Ask why this item is skipped; resolves to the reason, or null. */
 export function askSkip(texts) {
   const reasons = SKIPS.map((reason, i) =>
-    button({ class: "button wide", value: reason }, (event) => event.currentTarget.closest("dialog").close(reason), key(String(i + 1)), el("span", { text: texts.skips[reason] })),
+    button(
+      { class: "button wide", value: reason },
+      (event) => event.currentTarget.closest("dialog").close(reason),
+      key(String(i + 1)),
+      el("span", { text: texts.skips[reason] }),
+    ),
   );
-  return open(texts, texts.skip_title, el("p", { class: "quiet", text: texts.skip_text }), el("div", { class: "stack" }, ...reasons));
+  return open(
+    texts,
+    texts.skip_title,
+    el("p", { class: "quiet", text: texts.skip_text }),
+    el("div", { class: "stack" }, ...reasons),
+  );
 }
 
 function open(texts, title, ...content) {
-  const close = button({ class: "button" }, () => dialog.close(""), el("span", { text: texts.close }));
-  const dialog = el("dialog", { "aria-labelledby": "dialog-title" }, el("h2", { id: "dialog-title", text: title }), ...content, close);
+  const close = button(
+    { class: "button" },
+    () => dialog.close(""),
+    el("span", { text: texts.close }),
+  );
+  const dialog = el(
+    "dialog",
+    { "aria-labelledby": "dialog-title" },
+    el("h2", { id: "dialog-title", text: title }),
+    ...content,
+    close,
+  );
   dialog.addEventListener("keydown", (event) => {
     const choice = SKIPS[(digitOf(event) ?? 0) - 1];
     if (choice && dialog.querySelector(`[value=${choice}]`)) dialog.close(choice);

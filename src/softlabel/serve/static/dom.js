@@ -16,7 +16,8 @@ export function set(element, name, value) {
   if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
   else if (name === "class") element.className = value ?? "";
   else if (name === "text") element.textContent = value;
-  else if (typeof value === "boolean" && !name.startsWith("aria-")) element.toggleAttribute(name, value);
+  else if (typeof value === "boolean" && !name.startsWith("aria-"))
+    element.toggleAttribute(name, value);
   else if (value === null || value === undefined) element.removeAttribute(name);
   else element.setAttribute(name, String(value));
 }

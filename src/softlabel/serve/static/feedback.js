@@ -5,16 +5,39 @@ import { button, el, fill, key } from "./dom.js";
 /** Draw the feedback into `root`; resolves to "change" or "go". */
 export function showFeedback(root, texts, feedback, labels) {
   const rows = compared(feedback, labels).map(({ label, yours, reference }) =>
-    el("tr", {}, el("th", { scope: "row", dir: "auto", text: label }), cell(texts, yours, "yours"), cell(texts, reference, "reference")),
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row", dir: "auto", text: label }),
+      cell(texts, yours, "yours"),
+      cell(texts, reference, "reference"),
+    ),
   );
-  const head = el("tr", {}, el("td"), el("th", { scope: "col", text: texts.feedback.yours }), el("th", { scope: "col", text: texts.feedback.reference }));
+  const head = el(
+    "tr",
+    {},
+    el("td"),
+    el("th", { scope: "col", text: texts.feedback.yours }),
+    el("th", { scope: "col", text: texts.feedback.reference }),
+  );
   return new Promise((resolve) => {
-    const change = button({ class: "button" }, () => resolve("change"), el("span", { text: texts.feedback.change }));
-    const go = button({ class: "button primary", id: "go-on" }, () => resolve("go"), key("⏎"), el("span", { text: texts.feedback.go }));
+    const change = button(
+      { class: "button" },
+      () => resolve("change"),
+      el("span", { text: texts.feedback.change }),
+    );
+    const go = button(
+      { class: "button primary", id: "go-on" },
+      () => resolve("go"),
+      key("⏎"),
+      el("span", { text: texts.feedback.go }),
+    );
     root.replaceChildren(
       el("h1", { text: texts.feedback.title }),
       el("p", { class: "feedback-text", dir: "auto", text: feedback.text ?? texts.feedback.plain }),
-      rows.length > 0 ? el("table", { class: "compare" }, el("thead", {}, head), el("tbody", {}, ...rows)) : null,
+      rows.length > 0
+        ? el("table", { class: "compare" }, el("thead", {}, head), el("tbody", {}, ...rows))
+        : null,
       el("div", { class: "row" }, go, change),
     );
     go.focus();
@@ -23,7 +46,11 @@ export function showFeedback(root, texts, feedback, labels) {
 
 /** The labels that either of the two gives something, the reference's likeliest first. */
 function compared({ yours, reference }, labels) {
-  const shares = labels.map((label) => ({ label, yours: yours?.[label] ?? 0, reference: reference?.[label] ?? 0 }));
+  const shares = labels.map((label) => ({
+    label,
+    yours: yours?.[label] ?? 0,
+    reference: reference?.[label] ?? 0,
+  }));
   const some = shares.filter((row) => row.yours >= 0.005 || row.reference >= 0.005);
   return reference ? some.sort((a, b) => b.reference - a.reference || b.yours - a.yours) : [];
 }

@@ -25,14 +25,24 @@ export function branchesOf(name, path) {
 export function shown(name, path) {
   const above = branchesOf(name, path);
   const own = above.length === 0 ? name : name.slice(above.at(-1).length + path.length);
-  return { own, above: above.map((node, i) => node.slice(i === 0 ? 0 : above[i - 1].length + path.length)).join(" › ") };
+  return {
+    own,
+    above: above
+      .map((node, i) => node.slice(i === 0 ? 0 : above[i - 1].length + path.length))
+      .join(" › "),
+  };
 }
 
 async function ask(address, typed, path) {
   const response = await fetch(`${address}?q=${encodeURIComponent(typed)}&limit=${MOST_SHOWN}`);
   if (!response.ok) throw new Error(`labels: ${response.status}`);
   const { labels } = await response.json();
-  return labels.map(({ name, synonyms }) => ({ name, ...shown(name, path), branch: false, also: synonyms.join(", ") }));
+  return labels.map(({ name, synonyms }) => ({
+    name,
+    ...shown(name, path),
+    branch: false,
+    also: synonyms.join(", "),
+  }));
 }
 
 function index(labels, synonyms, path) {
@@ -43,7 +53,16 @@ function index(labels, synonyms, path) {
   return all.map(({ name, branch }) => {
     const { own, above } = shown(name, path);
     const also = (synonyms[name] ?? []).join(", ");
-    return { name, own, above, branch, also, key: folded(own), words: ` ${words(name)}`, others: ` ${words(also)}` };
+    return {
+      name,
+      own,
+      above,
+      branch,
+      also,
+      key: folded(own),
+      words: ` ${words(name)}`,
+      others: ` ${words(also)}`,
+    };
   });
 }
 
@@ -72,5 +91,7 @@ function folded(text) {
 }
 
 function words(text) {
-  return folded(text).replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+  return folded(text)
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
 }

@@ -12,7 +12,12 @@ export class Frame {
     this.answer = el("section", { class: "answer", id: "answer", tabindex: "-1" });
     this.problem = el("p", { class: "problem", role: "alert" });
     this.live = el("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
-    this.stage = el("div", { class: "stage" }, this.item, el("div", { class: "answer-side" }, this.problem, this.answer));
+    this.stage = el(
+      "div",
+      { class: "stage" },
+      this.item,
+      el("div", { class: "answer-side" }, this.problem, this.answer),
+    );
     root.replaceChildren(this.stage, this.live);
     root.removeAttribute("aria-busy");
     root.before(this.#header(title));
@@ -61,7 +66,9 @@ export class Frame {
   message(title, text) {
     this.item.replaceChildren();
     this.item.hidden = true;
-    this.answer.replaceChildren(el("div", { class: "card wait" }, el("h1", { text: title }), el("p", { text })));
+    this.answer.replaceChildren(
+      el("div", { class: "card wait" }, el("h1", { text: title }), el("p", { text })),
+    );
     this.announce(title);
   }
 
@@ -75,7 +82,16 @@ export class Frame {
   #header(title) {
     this.count = el("span", { class: "count-of" });
     this.phase = el("span", { class: "tag", text: this.texts.practice, hidden: true });
-    this.bar = el("div", { class: "meter", role: "progressbar", "aria-label": this.texts.progress_label, "aria-valuemin": 0 }, el("div", { class: "done" }));
+    this.bar = el(
+      "div",
+      {
+        class: "meter",
+        role: "progressbar",
+        "aria-label": this.texts.progress_label,
+        "aria-valuemin": 0,
+      },
+      el("div", { class: "done" }),
+    );
     return el(
       "header",
       { class: "task-bar" },
@@ -86,7 +102,8 @@ export class Frame {
 
   #footer({ onprevious, onskip, onhelp, onkeep }) {
     const { texts } = this;
-    const tool = (sign, text, action) => button({ class: "button quiet" }, action, key(sign), el("span", { text }));
+    const tool = (sign, text, action) =>
+      button({ class: "button quiet" }, action, key(sign), el("span", { text }));
     this.previous = tool("⌫", texts.previous, onprevious);
     this.keep = tool("Esc", texts.keep, onkeep);
     this.skip = tool("S", texts.skip, onskip);

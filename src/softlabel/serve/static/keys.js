@@ -25,7 +25,10 @@ export function typing(event) {
 
 /** True if Enter and Space already mean something where the focus is. */
 export function pressing(event) {
-  return event.target instanceof HTMLElement && event.target.closest("button, a, summary, audio") !== null;
+  return (
+    event.target instanceof HTMLElement &&
+    event.target.closest("button, a, summary, audio") !== null
+  );
 }
 
 /** True without Ctrl, Alt or Meta; Shift is left to the caller. */

@@ -3,6 +3,7 @@
 // tab is visible.  The document is parsed by the browser itself; no markup is ever assigned.
 
 const EVERY = 5000;
+const SOON = 1500;
 const SLOWEST = 60000;
 
 const button = document.getElementById("live");
@@ -53,7 +54,9 @@ function exchange(page) {
 
 function schedule() {
   clearTimeout(timer);
-  if (!paused) timer = setTimeout(refresh, wait);
+  // a page on which something is still being computed looks again soon
+  const unfinished = wait === EVERY && document.querySelector("[data-soon]") !== null;
+  if (!paused) timer = setTimeout(refresh, unfinished ? SOON : wait);
 }
 
 function refresh() {

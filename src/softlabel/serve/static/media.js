@@ -64,7 +64,12 @@ export class Media {
       this.pictures.delete(showing.image);
       frame.replaceWith(this.#picture(showing)[0]);
     });
-    return el("div", { class: "broken", role: "alert" }, el("p", { text: this.texts.no_picture }), again);
+    return el(
+      "div",
+      { class: "broken", role: "alert" },
+      el("p", { text: this.texts.no_picture }),
+      again,
+    );
   }
 
   #player(audio) {
@@ -76,7 +81,11 @@ export class Media {
 
   #text(text) {
     const words = el("p", { dir: "auto", text });
-    return el("div", { class: "words", role: "group", "aria-label": this.texts.text, tabindex: "0" }, words);
+    return el(
+      "div",
+      { class: "words", role: "group", "aria-label": this.texts.text, tabindex: "0" },
+      words,
+    );
   }
 
   #load(showing) {
@@ -110,7 +119,9 @@ export class Media {
     element.preload = "auto";
     const ready = new Promise((resolve, reject) => {
       element.addEventListener("canplay", resolve, { once: true });
-      element.addEventListener("error", () => reject(new Error("sound not loaded")), { once: true });
+      element.addEventListener("error", () => reject(new Error("sound not loaded")), {
+        once: true,
+      });
     });
     ready.catch(() => this.sounds.delete(url));
     element.src = url;

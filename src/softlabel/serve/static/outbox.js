@@ -18,7 +18,10 @@ function openDatabase() {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open("softlabel", 1);
     request.onupgradeneeded = () => {
-      const store = request.result.createObjectStore("answers", { keyPath: "order", autoIncrement: true });
+      const store = request.result.createObjectStore("answers", {
+        keyPath: "order",
+        autoIncrement: true,
+      });
       store.createIndex("session", "session");
     };
     request.onsuccess = () => resolve(request.result);
@@ -48,7 +51,13 @@ class Outbox {
 
   /** Keep an answer; resolves once it is on disk. An item that is already answered is refused. */
   async put(record) {
-    const kept = { ...record, session: this.session, state: "waiting", attempts: 0, queued: Date.now() };
+    const kept = {
+      ...record,
+      session: this.session,
+      state: "waiting",
+      attempts: 0,
+      queued: Date.now(),
+    };
     if (this.fleeting) {
       kept.order = this.memory.size + 1;
       this.memory.set(kept.order, kept);

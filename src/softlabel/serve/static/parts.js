@@ -48,9 +48,20 @@ export class RestStrip {
     this.offered = context.index >= BLANK_ITEMS ? context.memory.get("rest") : null;
     this.heading = el("h2", { id: "rest-heading" });
     this.buttons = new Map(REST.map((value) => [value, this.#button(value)]));
-    this.done = button({ class: "button primary wide", "data-rest": "done" }, () => choose("ruled_out"), key("⏎"), el("span", { text: context.texts.next }));
+    this.done = button(
+      { class: "button primary wide", "data-rest": "done" },
+      () => choose("ruled_out"),
+      key("⏎"),
+      el("span", { text: context.texts.next }),
+    );
     this.row = el("div", { class: "rest-row" }, ...this.buttons.values());
-    this.root = el("section", { class: "rest", "aria-labelledby": "rest-heading" }, this.heading, this.row, this.done);
+    this.root = el(
+      "section",
+      { class: "rest", "aria-labelledby": "rest-heading" },
+      this.heading,
+      this.row,
+      this.done,
+    );
   }
 
   /** Draw: how many labels it is about (null: too many to count), what is chosen, and which choices would contradict. */
@@ -94,10 +105,19 @@ export class RestStrip {
   #button(value) {
     const sign = Object.keys(REST_KEYS).find((name) => REST_KEYS[name] === value);
     return button(
-      { class: "rest-choice", "data-rest": value, "aria-keyshortcuts": `${this.held}${sign}`.replace(" ", "+") },
+      {
+        class: "rest-choice",
+        "data-rest": value,
+        "aria-keyshortcuts": `${this.held}${sign}`.replace(" ", "+"),
+      },
       () => this.choose(value),
       key(this.held + sign),
-      el("span", { class: "words-of" }, el("strong", { text: this.texts[value] }), el("small", { text: this.texts[`${value}_why`] })),
+      el(
+        "span",
+        { class: "words-of" },
+        el("strong", { text: this.texts[value] }),
+        el("small", { text: this.texts[`${value}_why`] }),
+      ),
       el("small", { class: "as-last", hidden: true, text: this.texts.as_last }),
     );
   }

@@ -54,7 +54,7 @@ export class Sender {
   }
 
   async #drain() {
-    for (let record; (record = await this.outbox.first()) !== null; ) {
+    for (let record; (record = await this.outbox.first()) !== null;) {
       await this.#tell();
       const outcome = await this.#post(record);
       if (outcome.status === 401) {
@@ -68,7 +68,10 @@ export class Sender {
   }
 
   async #post(record) {
-    const delivery = { attempt: record.attempts + 1, queued_ms: Math.max(0, Date.now() - record.queued) };
+    const delivery = {
+      attempt: record.attempts + 1,
+      queued_ms: Math.max(0, Date.now() - record.queued),
+    };
     const outcome = await call("POST", "/api/answers", { ...record.envelope, delivery });
     // a proxy may say 200 as well; only the server knows the name of the answer
     const foreign = outcome.status === 200 && outcome.body?.acknowledged !== record.uuid;

@@ -82,7 +82,9 @@ class Task {
   }
 
   async refresh() {
-    const plan = await getPlan((waits) => this.frame.complain(waits ? this.texts.no_network : null));
+    const plan = await getPlan((waits) =>
+      this.frame.complain(waits ? this.texts.no_network : null),
+    );
     this.take(plan);
   }
 
@@ -101,10 +103,13 @@ class Task {
     if (this.plan.more && this.open().length < FEW && !this.asking) {
       this.asking = true;
       // the server counts what it holds, so what was answered here must have arrived
-      this.sent().then(() => getPlan()).then((plan) => this.take(plan)).finally(() => {
-        this.asking = false;
-        this.media.prefetch(this.ahead());
-      });
+      this.sent()
+        .then(() => getPlan())
+        .then((plan) => this.take(plan))
+        .finally(() => {
+          this.asking = false;
+          this.media.prefetch(this.ahead());
+        });
     }
     return undefined;
   }
@@ -129,12 +134,20 @@ class Task {
     this.frame.item.hidden = false;
     this.frame.item.replaceChildren(node);
     this.frame.answer.replaceChildren();
-    this.frame.complain(refused && !revising ? fill(this.texts.refused, { reason: refused.reason ?? refused.status }) : null);
+    this.frame.complain(
+      refused && !revising
+        ? fill(this.texts.refused, { reason: refused.reason ?? refused.status })
+        : null,
+    );
     this.current.mode = this.module.mount(this.frame.answer, this.context(place));
     const before = draft ?? (refused ? this.given.get(showing.position) : null);
     if (before?.draft) this.current.mode.restore(before.draft);
     this.frame.progress(revising ? done - 1 : done, this.plan.total, showing.phase);
-    this.frame.tools({ previous: !revising && this.last() !== null, skip: true, keep: revising !== null });
+    this.frame.tools({
+      previous: !revising && this.last() !== null,
+      skip: true,
+      keep: revising !== null,
+    });
     this.notes.set("screen", { position: showing.position, revising });
     this.reveal(ready);
   }
@@ -142,7 +155,8 @@ class Task {
   /** Let it be seen, take the time, and fetch what comes after. */
   async reveal(ready) {
     const { root } = this.frame;
-    const { current } = this;
+    const { current, submitted } = this;
+    this.submitted = null;
     delete root.dataset.ready;
     root.dataset.position = current.showing.position;
     root.dataset.phase = current.showing.phase;
@@ -150,10 +164,12 @@ class Task {
     current.mode.focus();
     this.shownAt = performance.now();
     this.busy = false;
-    ready.then(() => current.clock.ready(), () => {});
+    ready.then(
+      () => current.clock.ready(),
+      () => {},
+    );
     const shown = await painted();
-    if (this.submitted) performance.measure("softlabel:next", { start: this.submitted, end: shown });
-    this.submitted = null;
+    if (submitted) performance.measure("softlabel:next", { start: submitted, end: shown });
     this.media.prefetch(this.ahead());
     this.shownAt = shown;
     setTimeout(() => this.current === current && (root.dataset.ready = "yes"), BOUNCE);
@@ -170,7 +186,10 @@ class Task {
       frame: plan.frame,
       texts,
       index: place,
-      memory: { get: (name) => notes.get(`memory:${name}`), set: (name, value) => notes.set(`memory:${name}`, value) },
+      memory: {
+        get: (name) => notes.get(`memory:${name}`),
+        set: (name, value) => notes.set(`memory:${name}`, value),
+      },
       touched: (field) => {
         this.current.touched = true;
         this.current.clock.touched(field);
@@ -213,7 +232,11 @@ class Task {
       return;
     }
     this.forgetDraft();
-    this.tabs.postMessage({ kind: "given", session: this.outbox.session, position: record.position });
+    this.tabs.postMessage({
+      kind: "given",
+      session: this.outbox.session,
+      position: record.position,
+    });
     const fate = this.current.showing.phase === "practice" ? this.fateOf(record.uuid) : null;
     this.sender.kick();
     if (fate) await this.practice(record, fate);
@@ -234,7 +257,13 @@ class Task {
       events: clock.events,
       client: describeClient(),
     };
-    return { uuid, position: showing.position, phase: showing.phase, envelope, draft: mode.draft() };
+    return {
+      uuid,
+      position: showing.position,
+      phase: showing.phase,
+      envelope,
+      draft: mode.draft(),
+    };
   }
 
   async notKept(error) {
@@ -282,7 +311,8 @@ class Task {
 
   /** The server has spoken about an answer, here or in another tab. */
   settled(record, outcome) {
-    if (this.given.get(record.position)?.uuid === record.uuid) this.given.set(record.position, record);
+    if (this.given.get(record.position)?.uuid === record.uuid)
+      this.given.set(record.position, record);
     this.heard.get(record.uuid)?.(outcome);
     this.heard.delete(record.uuid);
     if (outcome.status === 409 && outcome.body?.error === "stage") location.assign("/");
@@ -296,7 +326,11 @@ class Task {
   last() {
     const records = [...this.given.values()].sort((a, b) => b.order - a.order);
     const [record] = records;
-    const known = record && record.state !== "aside" && record.phase === "main" && this.showings.has(record.position);
+    const known =
+      record &&
+      record.state !== "aside" &&
+      record.phase === "main" &&
+      this.showings.has(record.position);
     return known ? record : null;
   }
 
@@ -358,6 +392,7 @@ class Task {
 
   /** The second click of a double click that already sent an answer means nothing here. */
   bounce(event) {
+    this.sentBy = null;
     const fresh = performance.now() - (this.shownAt ?? 0) < 2 * BOUNCE;
     if (this.busy || (event.detail > 1 && fresh)) {
       event.preventDefault();
@@ -418,7 +453,8 @@ class Task {
   async missing(positions) {
     for (const position of positions) {
       const record = this.given.get(position);
-      if (record) await this.outbox.change(record, { state: "aside", refusal: { reason: this.texts.lost } });
+      if (record)
+        await this.outbox.change(record, { state: "aside", refusal: { reason: this.texts.lost } });
     }
     await this.recall();
     await this.refresh();

@@ -23,7 +23,11 @@ class Chips {
     root.append(
       el("h1", { id: "question", text: fill(this.words[context.frame], { n: this.n }) }),
       this.left,
-      el("div", { class: "chip-rows", role: "group", "aria-labelledby": "question" }, ...this.rows.map((row) => row.node)),
+      el(
+        "div",
+        { class: "chip-rows", role: "group", "aria-labelledby": "question" },
+        ...this.rows.map((row) => row.node),
+      ),
       this.strip.root,
     );
     this.#draw();
@@ -34,8 +38,16 @@ class Chips {
   }
 
   answer() {
-    const chips = Object.fromEntries(this.labels.filter((l) => this.#of(l) > 0).map((l) => [l, this.#of(l)]));
-    return { n: this.n, chips, unallocated: this.#free(), excluded: this.state.excluded, rest: this.#standingRest() };
+    const chips = Object.fromEntries(
+      this.labels.filter((l) => this.#of(l) > 0).map((l) => [l, this.#of(l)]),
+    );
+    return {
+      n: this.n,
+      chips,
+      unallocated: this.#free(),
+      excluded: this.state.excluded,
+      rest: this.#standingRest(),
+    };
   }
 
   problem() {
@@ -58,7 +70,18 @@ class Chips {
 
   help() {
     const { help } = this.context.texts;
-    return [help.chip, help.chip_back, help.chip_out, help.arrows, help.all, help.split, help.lock, help.rest, help.undo, help.submit];
+    return [
+      help.chip,
+      help.chip_back,
+      help.chip_out,
+      help.arrows,
+      help.all,
+      help.split,
+      help.lock,
+      help.rest,
+      help.undo,
+      help.submit,
+    ];
   }
 
   key(event) {
@@ -92,7 +115,13 @@ class Chips {
     }
     if (!(event.code in steps)) return false;
     const label = this.labels[this.active];
-    this.#set(label, this.#of(label) + steps[event.code], "key", event.code, Math.abs(steps[event.code]) > 1);
+    this.#set(
+      label,
+      this.#of(label) + steps[event.code],
+      "key",
+      event.code,
+      Math.abs(steps[event.code]) > 1,
+    );
     return true;
   }
 
@@ -101,7 +130,8 @@ class Chips {
     const rest = this.strip.ofKey(event);
     if (rest !== null) {
       if (!event.repeat) this.#rest(rest, "key", event.code);
-    } else if (letterOf(event) === "A") this.#set(label, this.#of(label) + this.#free(), "key", event.code);
+    } else if (letterOf(event) === "A")
+      this.#set(label, this.#of(label) + this.#free(), "key", event.code);
     else if (letterOf(event) === "L") this.#lock(label, event.code);
     else if (event.key === "=") this.#split(event.code);
     else if (["Enter", "NumpadEnter", "Space"].includes(event.code) && !pressing(event)) {
@@ -116,7 +146,8 @@ class Chips {
   #set(label, wanted, kind, code, cap = kind === "drag" || kind === "typed") {
     const held = this.#of(label);
     const most = held + this.#free();
-    if (this.state.locked.includes(label)) return this.#refuse(fill(this.words.is_locked, { label }));
+    if (this.state.locked.includes(label))
+      return this.#refuse(fill(this.words.is_locked, { label }));
     if (wanted > most && !cap) return this.#refuse(this.words.none_left);
     const count = Math.max(0, Math.min(wanted, most));
     if (wanted > most) this.context.announce(fill(this.words.only, { n: this.#free() }));
@@ -129,27 +160,45 @@ class Chips {
 
   #exclude(label, kind, code) {
     const out = this.state.excluded.includes(label);
-    const excluded = out ? this.state.excluded.filter((l) => l !== label) : [...this.state.excluded, label];
+    const excluded = out
+      ? this.state.excluded.filter((l) => l !== label)
+      : [...this.state.excluded, label];
     const locked = this.state.locked.filter((l) => l !== label);
     const chips = { ...this.state.chips, [label]: 0 };
-    this.#change("excluded", { excluded, chips, locked }, kind, code, `${out ? "possible" : "ruled out"}:${label}`);
+    this.#change(
+      "excluded",
+      { excluded, chips, locked },
+      kind,
+      code,
+      `${out ? "possible" : "ruled out"}:${label}`,
+    );
     this.context.announce(fill(out ? this.words.back_in : this.words.out, { label }));
   }
 
   #lock(label, code) {
     const on = !this.state.locked.includes(label);
-    const locked = on ? [...this.state.locked, label] : this.state.locked.filter((l) => l !== label);
+    const locked = on
+      ? [...this.state.locked, label]
+      : this.state.locked.filter((l) => l !== label);
     this.#change("chips", { locked }, "key", code, `${on ? "lock" : "unlock"}:${label}`);
     this.context.announce(fill(on ? this.words.locked : this.words.unlocked, { label }));
   }
 
   /** The free chips in equal parts; what does not divide stays free, for nobody's advantage. */
   #split(code) {
-    const open = this.labels.filter((l) => !this.state.excluded.includes(l) && !this.state.locked.includes(l));
+    const open = this.labels.filter(
+      (l) => !this.state.excluded.includes(l) && !this.state.locked.includes(l),
+    );
     const each = open.length === 0 ? 0 : Math.floor(this.#free() / open.length);
     if (each === 0) return this.#refuse(this.words.too_few);
     const added = Object.fromEntries(open.map((label) => [label, this.#of(label) + each]));
-    return this.#change("chips", { chips: { ...this.state.chips, ...added } }, "key", code, `split:${each}`);
+    return this.#change(
+      "chips",
+      { chips: { ...this.state.chips, ...added } },
+      "key",
+      code,
+      `split:${each}`,
+    );
   }
 
   #rest(value, kind, code) {
@@ -164,7 +213,8 @@ class Chips {
     const rest = this.#standingRest();
     const missing = this.#missing(rest);
     if (missing !== null) return this.#refuse(missing);
-    if (this.state.rest === null && this.#others().length > 0) this.context.log("remembered", code, `rest:${rest}`);
+    if (this.state.rest === null && this.#others().length > 0)
+      this.context.log("remembered", code, `rest:${rest}`);
     return this.context.submit();
   }
 
@@ -199,7 +249,9 @@ class Chips {
   }
 
   #others() {
-    return this.labels.filter((label) => this.#of(label) === 0 && !this.state.excluded.includes(label));
+    return this.labels.filter(
+      (label) => this.#of(label) === 0 && !this.state.excluded.includes(label),
+    );
   }
 
   #standingRest() {
@@ -209,7 +261,8 @@ class Chips {
   #missing(rest) {
     const free = this.#free();
     if (free === this.n) return this.words.say_chips;
-    if (free > 0 && !this.context.rules.allow_unallocated) return fill(this.words.say_more, { n: free });
+    if (free > 0 && !this.context.rules.allow_unallocated)
+      return fill(this.words.say_more, { n: free });
     if (rest === null) return this.words.say_rest;
     const open = rest !== "ruled_out" && this.#others().length > 0;
     return free > 0 && !open ? fill(this.words.say_open, { n: free }) : null;
@@ -219,7 +272,8 @@ class Chips {
 
   #draw() {
     const free = this.#free();
-    this.left.textContent = free === 0 ? this.words.all_laid : fill(this.words.left, { n: free, whole: this.n });
+    this.left.textContent =
+      free === 0 ? this.words.all_laid : fill(this.words.left, { n: free, whole: this.n });
     this.rows.forEach((row, place) => this.#drawRow(row, place, free));
     this.strip.root.classList.toggle("early", free > 0);
     this.strip.show({ others: this.#others().length, chosen: this.state.rest });
@@ -240,7 +294,10 @@ class Chips {
     });
     row.count.textContent = String(count);
     row.count.hidden = out;
-    const share = count === 0 ? "" : fill(this.context.texts.percent, { n: Math.round((100 * count) / this.n) });
+    const share =
+      count === 0
+        ? ""
+        : fill(this.context.texts.percent, { n: Math.round((100 * count) / this.n) });
     row.percent.textContent = out ? this.words.ruled_out : locked ? this.words.lock : share;
     row.out.setAttribute("aria-pressed", String(out));
     row.less.disabled = count === 0 || locked;
@@ -250,22 +307,61 @@ class Chips {
   #activate(place, focus = false) {
     this.active = place;
     this.#draw();
-    if (focus || this.root.contains(document.activeElement)) this.rows[place].track.focus({ preventScroll: !focus });
+    if (focus || this.root.contains(document.activeElement))
+      this.rows[place].track.focus({ preventScroll: !focus });
   }
 
   #row(label, place) {
     const { words } = this;
     const small = { tabindex: -1 }; // the keyboard does all this from the bar itself
-    const step = (by) => () => this.#touch(place, () => this.#set(label, this.#of(label) + by, "click", ""));
-    const name = button({ class: "label", ...small, title: words.one_more }, step(1), key(this.picker.keys[place]), el("span", { class: "name" }, el("bdi", { text: label })));
-    const track = el("div", { class: "track", role: "spinbutton", "aria-label": label, "aria-valuemin": 0, tabindex: -1 }, el("div", { class: "bar" }), this.#cells());
-    const count = button({ class: "count", ...small, title: words.type, "aria-label": fill(words.type_for, { label }) }, () => this.#type(place));
+    const step = (by) => () =>
+      this.#touch(place, () => this.#set(label, this.#of(label) + by, "click", ""));
+    const name = button(
+      { class: "label", ...small, title: words.one_more },
+      step(1),
+      key(this.picker.keys[place]),
+      el("span", { class: "name" }, el("bdi", { text: label })),
+    );
+    const track = el(
+      "div",
+      { class: "track", role: "spinbutton", "aria-label": label, "aria-valuemin": 0, tabindex: -1 },
+      el("div", { class: "bar" }),
+      this.#cells(),
+    );
+    const count = button(
+      {
+        class: "count",
+        ...small,
+        title: words.type,
+        "aria-label": fill(words.type_for, { label }),
+      },
+      () => this.#type(place),
+    );
     const percent = el("small", { class: "percent" });
-    const less = button({ class: "step", ...small, "aria-label": fill(words.less, { label }) }, step(-1), "−");
-    const more = button({ class: "step", ...small, "aria-label": fill(words.more, { label }) }, step(1), "+");
+    const less = button(
+      { class: "step", ...small, "aria-label": fill(words.less, { label }) },
+      step(-1),
+      "−",
+    );
+    const more = button(
+      { class: "step", ...small, "aria-label": fill(words.more, { label }) },
+      step(1),
+      "+",
+    );
     const outTitle = fill(this.context.texts.quick.rule_out, { label });
-    const out = button({ class: "out", ...small, "aria-label": outTitle, title: outTitle }, () => this.#touch(place, () => this.#exclude(label, "click", "")), "✕");
-    const node = el("div", { class: "chip-row" }, name, track, el("div", { class: "amount" }, count, percent), el("div", { class: "steps" }, less, more, out));
+    const out = button(
+      { class: "out", ...small, "aria-label": outTitle, title: outTitle },
+      () => this.#touch(place, () => this.#exclude(label, "click", "")),
+      "✕",
+    );
+    const node = el(
+      "div",
+      { class: "chip-row" },
+      name,
+      track,
+      el("div", { class: "amount" }, count, percent),
+      el("div", { class: "steps" }, less, more, out),
+    );
     this.#drag(track, label, place);
     track.addEventListener("focus", () => this.active === place || this.#activate(place));
     return { label, node, track, count, percent, less, more, out };
@@ -305,14 +401,22 @@ class Chips {
   /** Write the number instead. */
   #type(place) {
     const row = this.rows[place];
-    const box = el("input", { class: "count", inputmode: "numeric", size: 3, maxlength: 3, value: this.#of(row.label), "aria-label": fill(this.words.type_for, { label: row.label }) });
+    const box = el("input", {
+      class: "count",
+      inputmode: "numeric",
+      size: 3,
+      maxlength: 3,
+      value: this.#of(row.label),
+      "aria-label": fill(this.words.type_for, { label: row.label }),
+    });
     let open = true;
     const close = (keep) => {
       if (!open) return;
       open = false;
       const wanted = Number(box.value.trim());
       box.replaceWith(row.count);
-      if (keep && box.value.trim() !== "" && Number.isInteger(wanted)) this.#set(row.label, wanted, "typed", "");
+      if (keep && box.value.trim() !== "" && Number.isInteger(wanted))
+        this.#set(row.label, wanted, "typed", "");
       this.#activate(place, true);
     };
     box.addEventListener("blur", () => close(true));
@@ -329,6 +433,8 @@ class Chips {
   }
 
   #dim(pending) {
-    this.rows?.forEach((row, place) => row.node.classList.toggle("dim", !this.picker.keys[place].startsWith(pending)));
+    this.rows?.forEach((row, place) =>
+      row.node.classList.toggle("dim", !this.picker.keys[place].startsWith(pending)),
+    );
   }
 }

@@ -4,7 +4,15 @@
 import { button, el, fill, key } from "../dom.js";
 import { letterOf, plain, typing } from "../keys.js";
 
-const BLANK = { top: null, p1: "", second: undefined, p2: "", impossible: [], warned: "", asked: false };
+const BLANK = {
+  top: null,
+  p1: "",
+  second: undefined,
+  p2: "",
+  impossible: [],
+  warned: "",
+  asked: false,
+};
 
 const LARGEST = 1e6; // beyond this the server takes it for no chance at all
 
@@ -14,11 +22,18 @@ export function mount(root, context) {
 
 class Classic {
   constructor(root, context) {
-    Object.assign(this, { root, context, labels: context.labels, strict: Boolean(context.rules.strict) });
+    Object.assign(this, {
+      root,
+      context,
+      labels: context.labels,
+      strict: Boolean(context.rules.strict),
+    });
     this.words = { ...context.texts.classic, ...context.texts.classic[context.frame] };
     this.state = { ...BLANK };
     this.tops = this.labels.map((label) => this.#option("radio", "top", label, label));
-    this.seconds = [...this.labels, null].map((label) => this.#option("radio", "second", label, label ?? this.words.no_alternative));
+    this.seconds = [...this.labels, null].map((label) =>
+      this.#option("radio", "second", label, label ?? this.words.no_alternative),
+    );
     this.outs = this.labels.map((label) => this.#option("checkbox", "impossible", label, label));
     this.p1 = this.#box("p1", this.words.p1);
     this.p2 = this.#box("p2", this.words.p2);
@@ -46,7 +61,11 @@ class Classic {
     if (top === null) return this.words.say_top;
     if (p1.trim() === "") return this.words.say_p1;
     if (second === undefined) return this.words.say_second;
-    return this.#wrong(p1, Number.MIN_VALUE) ?? (second === null || p2.trim() === "" ? null : this.#wrong(p2)) ?? this.#doubtful();
+    return (
+      this.#wrong(p1, Number.MIN_VALUE) ??
+      (second === null || p2.trim() === "" ? null : this.#wrong(p2)) ??
+      this.#doubtful()
+    );
   }
 
   draft() {
@@ -71,7 +90,10 @@ class Classic {
   }
 
   key(event) {
-    if ((event.ctrlKey || event.metaKey) && (event.code === "Enter" || event.code === "NumpadEnter")) {
+    if (
+      (event.ctrlKey || event.metaKey) &&
+      (event.code === "Enter" || event.code === "NumpadEnter")
+    ) {
       if (!event.repeat) this.context.submit();
       return true;
     }
@@ -84,12 +106,24 @@ class Classic {
 
   /** In a list, a letter goes to the next class that begins with it. */
   #jump(event) {
-    const group = event.target instanceof HTMLInputElement && event.target.type === "radio" ? event.target.name : null;
-    if (group === null || !plain(event) || event.shiftKey || typing(event) || !/^\p{L}$/u.test(event.key)) return false;
+    const group =
+      event.target instanceof HTMLInputElement && event.target.type === "radio"
+        ? event.target.name
+        : null;
+    if (
+      group === null ||
+      !plain(event) ||
+      event.shiftKey ||
+      typing(event) ||
+      !/^\p{L}$/u.test(event.key)
+    )
+      return false;
     const options = (group === "top" ? this.tops : this.seconds).filter((o) => !o.input.disabled);
     const from = options.findIndex((option) => option.input === event.target);
     const order = [...options.slice(from + 1), ...options.slice(0, from + 1)];
-    const next = order.find((option) => option.text.toLowerCase().startsWith(event.key.toLowerCase()));
+    const next = order.find((option) =>
+      option.text.toLowerCase().startsWith(event.key.toLowerCase()),
+    );
     if (!next) return false;
     next.input.focus();
     next.input.click();
@@ -141,8 +175,16 @@ class Classic {
   /** Tick every class that was not named. */
   #tickRemaining(kind, code) {
     const named = [this.state.top, this.state.second];
-    const free = this.labels.filter((l) => !named.includes(l) && !this.state.impossible.includes(l));
-    this.#change("impossible", { impossible: [...this.state.impossible, ...free] }, kind, code, `tick:${free.length}`);
+    const free = this.labels.filter(
+      (l) => !named.includes(l) && !this.state.impossible.includes(l),
+    );
+    this.#change(
+      "impossible",
+      { impossible: [...this.state.impossible, ...free] },
+      kind,
+      code,
+      `tick:${free.length}`,
+    );
     this.context.announce(fill(this.words.ticked, { n: free.length }));
   }
 
@@ -203,18 +245,42 @@ class Classic {
       if (type === "radio") this.#choose(field, value, "input", "");
       else this.#tick(value, input.checked, "input", "");
     });
-    return { input, value, text, node: el("label", { class: "option" }, input, el("span", {}, el("bdi", { text }))) };
+    return {
+      input,
+      value,
+      text,
+      node: el("label", { class: "option" }, input, el("span", {}, el("bdi", { text }))),
+    };
   }
 
   #box(field, text) {
-    const input = el("input", { type: "text", inputmode: "decimal", autocomplete: "off", size: 6, maxlength: 20, "data-field": field });
-    input.addEventListener("input", () => this.#change(field, { [field]: input.value }, "input", "", field));
-    const node = el("label", { class: "field percent" }, el("span", { text }), el("span", { class: "with-unit" }, input, el("span", { text: "%" })));
+    const input = el("input", {
+      type: "text",
+      inputmode: "decimal",
+      autocomplete: "off",
+      size: 6,
+      maxlength: 20,
+      "data-field": field,
+    });
+    input.addEventListener("input", () =>
+      this.#change(field, { [field]: input.value }, "input", "", field),
+    );
+    const node = el(
+      "label",
+      { class: "field percent" },
+      el("span", { text }),
+      el("span", { class: "with-unit" }, input, el("span", { text: "%" })),
+    );
     return { input, node };
   }
 
   #tickAll() {
-    return button({ class: "button quiet" }, () => this.#tickRemaining("click", ""), key("⇧X"), el("span", { text: this.words.tick_all }));
+    return button(
+      { class: "button quiet" },
+      () => this.#tickRemaining("click", ""),
+      key("⇧X"),
+      el("span", { text: this.words.tick_all }),
+    );
   }
 
   #swap() {
@@ -228,7 +294,12 @@ class Classic {
   }
 
   #submit() {
-    const made = button({ class: "button primary wide" }, () => this.context.submit(), key("Ctrl ⏎"), el("span", { text: this.context.texts.next }));
+    const made = button(
+      { class: "button primary wide" },
+      () => this.context.submit(),
+      key("Ctrl ⏎"),
+      el("span", { text: this.context.texts.next }),
+    );
     this.submitButton = made;
     return made;
   }

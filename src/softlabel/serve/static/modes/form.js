@@ -16,8 +16,17 @@ export function mount(root, context) {
     };
     return { field, ...(WIDGETS[field.kind] ?? note)(field, context, change) };
   });
-  const send = button({ class: "button primary wide" }, () => context.submit(), key("Ctrl ⏎"), el("span", { text: context.texts.next }));
-  root.append(el("h1", { class: "visually-hidden", text: context.texts.form.title }), ...fields.map(({ node }) => node), send);
+  const send = button(
+    { class: "button primary wide" },
+    () => context.submit(),
+    key("Ctrl ⏎"),
+    el("span", { text: context.texts.next }),
+  );
+  root.append(
+    el("h1", { class: "visually-hidden", text: context.texts.form.title }),
+    ...fields.map(({ node }) => node),
+    send,
+  );
 
   return {
     answer: () => Object.fromEntries(fields.map(({ field, value }) => [field.name, value()])),
@@ -30,12 +39,15 @@ export function mount(root, context) {
       return null;
     },
     key(event) {
-      const sent = (event.ctrlKey || event.metaKey) && (event.code === "Enter" || event.code === "NumpadEnter");
+      const sent =
+        (event.ctrlKey || event.metaKey) &&
+        (event.code === "Enter" || event.code === "NumpadEnter");
       if (sent && !event.repeat) context.submit();
       return sent;
     },
     restore: (draft) => fields.forEach(({ field, set }) => set(draft[field.name] ?? null)),
-    draft: () => Object.fromEntries(fields.map(({ field, raw, value }) => [field.name, (raw ?? value)()])),
+    draft: () =>
+      Object.fromEntries(fields.map(({ field, raw, value }) => [field.name, (raw ?? value)()])),
     focus: () => root.focus({ preventScroll: true }),
     help: () => [context.texts.help.tab, context.texts.help.ctrl_enter],
   };
@@ -47,13 +59,19 @@ function block(field, ...content) {
 
 function option(type, name, text) {
   const input = el("input", { type, name });
-  return { input, node: el("label", { class: "option" }, input, el("span", {}, el("bdi", { text }))) };
+  return {
+    input,
+    node: el("label", { class: "option" }, input, el("span", {}, el("bdi", { text }))),
+  };
 }
 
 function options(type, field, entries, change) {
   const made = entries.map(([value, text]) => ({ value, ...option(type, field.name, text) }));
   made.forEach(({ input, value }) => input.addEventListener("change", () => change(value)));
-  return { made, node: block(field, el("div", { class: "options" }, ...made.map(({ node }) => node))) };
+  return {
+    made,
+    node: block(field, el("div", { class: "options" }, ...made.map(({ node }) => node))),
+  };
 }
 
 function oneOf(field, entries, change) {
@@ -69,56 +87,100 @@ function choice(field, { labels, texts }, change) {
   const entries = labels.map((label) => [label, label]);
   if (!field.required) entries.push([null, texts.form.none]);
   if (labels.length <= MANY) return oneOf(field, entries, change);
-  const select = el("select", { "aria-label": field.asks }, ...["", ...labels].map((label) => el("option", { value: label, text: label })));
+  const select = el(
+    "select",
+    { "aria-label": field.asks },
+    ...["", ...labels].map((label) => el("option", { value: label, text: label })),
+  );
   select.addEventListener("change", () => change(select.value));
-  return { node: block(field, select), value: () => select.value || null, set: (value) => (select.value = value ?? "") };
+  return {
+    node: block(field, select),
+    value: () => select.value || null,
+    set: (value) => (select.value = value ?? ""),
+  };
 }
 
 function scale(field, { rules }, change) {
   const given = rules[field.name];
   const steps = Array.isArray(given) ? given : [1, 2, 3, 4, 5];
-  return oneOf(field, steps.map((text, i) => [i + 1, String(text)]), change);
+  return oneOf(
+    field,
+    steps.map((text, i) => [i + 1, String(text)]),
+    change,
+  );
 }
 
 function rest(field, { texts }, change) {
-  return oneOf(field, REST.map((value) => [value, texts.rest[value]]), change);
+  return oneOf(
+    field,
+    REST.map((value) => [value, texts.rest[value]]),
+    change,
+  );
 }
 
 function subset(field, { labels }, change) {
-  const { made, node } = options("checkbox", field, labels.map((label) => [label, label]), change);
+  const { made, node } = options(
+    "checkbox",
+    field,
+    labels.map((label) => [label, label]),
+    change,
+  );
   return {
     node,
     value: () => made.filter(({ input }) => input.checked).map(({ value }) => value),
-    set: (value) => made.forEach((entry) => (entry.input.checked = (value ?? []).includes(entry.value))),
+    set: (value) =>
+      made.forEach((entry) => (entry.input.checked = (value ?? []).includes(entry.value))),
   };
 }
 
 /** Labels in the order in which they are pressed. */
 function choices(field, { labels }, change) {
   let chosen = [];
-  const draw = () => made.forEach(({ label, node, mark }) => {
-    const place = chosen.indexOf(label);
-    node.setAttribute("aria-pressed", String(place >= 0));
-    mark.textContent = place >= 0 ? String(place + 1) : "";
-  });
+  const draw = () =>
+    made.forEach(({ label, node, mark }) => {
+      const place = chosen.indexOf(label);
+      node.setAttribute("aria-pressed", String(place >= 0));
+      mark.textContent = place >= 0 ? String(place + 1) : "";
+    });
   const made = labels.map((label) => {
     const mark = el("small", { class: "mark" });
     const press = () => {
-      chosen = chosen.includes(label) ? chosen.filter((other) => other !== label) : [...chosen, label];
+      chosen = chosen.includes(label)
+        ? chosen.filter((other) => other !== label)
+        : [...chosen, label];
       draw();
       change(label);
     };
-    return { label, mark, node: button({ class: "label", "aria-pressed": "false" }, press, el("span", { class: "name" }, el("bdi", { text: label })), mark) };
+    return {
+      label,
+      mark,
+      node: button(
+        { class: "label", "aria-pressed": "false" },
+        press,
+        el("span", { class: "name" }, el("bdi", { text: label })),
+        mark,
+      ),
+    };
   });
   const set = (value) => {
     chosen = value ?? [];
     draw();
   };
-  return { node: block(field, el("div", { class: "labels" }, ...made.map(({ node }) => node))), value: () => chosen, set };
+  return {
+    node: block(field, el("div", { class: "labels" }, ...made.map(({ node }) => node))),
+    value: () => chosen,
+    set,
+  };
 }
 
 function box(attributes, change) {
-  const input = el("input", { type: "text", autocomplete: "off", size: 6, maxlength: 20, ...attributes });
+  const input = el("input", {
+    type: "text",
+    autocomplete: "off",
+    size: 6,
+    maxlength: 20,
+    ...attributes,
+  });
   input.addEventListener("input", () => change(""));
   return input;
 }
@@ -137,12 +199,16 @@ function percent(field, { texts }, change) {
 
 function chips(field, { labels, texts }, change) {
   const made = labels.map((label) => [label, box({ inputmode: "numeric" }, change)]);
-  const rows = made.map(([label, input]) => el("label", { class: "field" }, el("bdi", { text: label }), input));
-  const counts = () => made.map(([label, input]) => [label, Number(input.value)]).filter(([, count]) => count !== 0);
+  const rows = made.map(([label, input]) =>
+    el("label", { class: "field" }, el("bdi", { text: label }), input),
+  );
+  const counts = () =>
+    made.map(([label, input]) => [label, Number(input.value)]).filter(([, count]) => count !== 0);
   return {
     node: block(field, el("div", { class: "options" }, ...rows)),
     value: () => (counts().length === 0 ? null : Object.fromEntries(counts())),
-    wrong: () => (counts().every(([, count]) => Number.isInteger(count) && count > 0) ? null : texts.form.whole),
+    wrong: () =>
+      counts().every(([, count]) => Number.isInteger(count) && count > 0) ? null : texts.form.whole,
     set: (value) => made.forEach(([label, input]) => (input.value = value?.[label] ?? "")),
   };
 }
@@ -150,5 +216,10 @@ function chips(field, { labels, texts }, change) {
 function note(field, _, change) {
   const area = el("textarea", { rows: 3, maxlength: 5000, "aria-label": field.asks });
   area.addEventListener("input", () => change(""));
-  return { node: block(field, area), value: () => (area.value.trim() === "" ? null : area.value), raw: () => area.value, set: (text) => (area.value = text ?? "") };
+  return {
+    node: block(field, area),
+    value: () => (area.value.trim() === "" ? null : area.value),
+    raw: () => area.value,
+    set: (text) => (area.value = text ?? ""),
+  };
 }

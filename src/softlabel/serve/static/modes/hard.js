@@ -22,11 +22,15 @@ export function mount(root, context) {
   );
 
   function dim(pending) {
-    buttons.forEach((made, place) => made.classList.toggle("dim", !picker.keys[place].startsWith(pending)));
+    buttons.forEach((made, place) =>
+      made.classList.toggle("dim", !picker.keys[place].startsWith(pending)),
+    );
   }
 
   function draw() {
-    buttons.forEach((made, place) => made.setAttribute("aria-pressed", String(labels[place] === chosen)));
+    buttons.forEach((made, place) =>
+      made.setAttribute("aria-pressed", String(labels[place] === chosen)),
+    );
   }
 
   function choose(place, kind, code) {

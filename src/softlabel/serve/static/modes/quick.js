@@ -47,9 +47,17 @@ class Quick {
     this.hint = el("p", { class: "hint", role: "status" });
     root.append(
       el("h1", { id: "question", text: this.words[context.frame].question }),
-      el("div", { class: "labels", role: "group", "aria-labelledby": "question" }, ...this.rows.map((row) => row.node)),
+      el(
+        "div",
+        { class: "labels", role: "group", "aria-labelledby": "question" },
+        ...this.rows.map((row) => row.node),
+      ),
       el("h2", { id: "certainty-heading", text: this.words[context.frame].certainty }),
-      el("div", { class: "levels", role: "group", "aria-labelledby": "certainty-heading" }, ...this.levels),
+      el(
+        "div",
+        { class: "levels", role: "group", "aria-labelledby": "certainty-heading" },
+        ...this.levels,
+      ),
       this.strip.root,
       this.hint,
     );
@@ -84,7 +92,15 @@ class Quick {
 
   help() {
     const { help } = this.context.texts;
-    return [help.labels, help.labels_twice, help.certainty, help.rule_out, help.rest, help.undo, help.submit];
+    return [
+      help.labels,
+      help.labels_twice,
+      help.certainty,
+      help.rule_out,
+      help.rest,
+      help.undo,
+      help.submit,
+    ];
   }
 
   key(event) {
@@ -109,7 +125,10 @@ class Quick {
       if (!event.repeat) this.#rest(rest, "key", event.code);
       return true;
     }
-    if ((event.code === "Enter" || event.code === "Space" || event.code === "NumpadEnter") && !pressing(event)) {
+    if (
+      (event.code === "Enter" || event.code === "Space" || event.code === "NumpadEnter") &&
+      !pressing(event)
+    ) {
       if (!event.repeat) this.#enter(event.code);
       return true;
     }
@@ -132,8 +151,15 @@ class Quick {
     if (label === top) this.#again(kind, code);
     else if (top === null) this.#name("top", { top: label }, label, kind, code);
     else if (alternatives.includes(label)) {
-      this.#name("alternatives", { alternatives: alternatives.filter((l) => l !== label) }, label, kind, code);
-    } else if (alternatives.length === this.most) this.#refuse(fill(this.words.most, { n: this.most }));
+      this.#name(
+        "alternatives",
+        { alternatives: alternatives.filter((l) => l !== label) },
+        label,
+        kind,
+        code,
+      );
+    } else if (alternatives.length === this.most)
+      this.#refuse(fill(this.words.most, { n: this.most }));
     else this.#alternative(label, kind, code);
   }
 
@@ -148,15 +174,25 @@ class Quick {
     const drop = this.state.certainty === this.certain;
     const certainty = drop ? this.certain - 1 : this.state.certainty;
     const alternatives = [...this.state.alternatives, label];
-    this.#name("alternatives", { alternatives, certainty, rest: drop ? null : this.state.rest }, label, kind, code);
-    if (drop) this.context.announce(fill(this.words.dropped, { level: this.#word(this.chances[certainty - 1]) }));
+    this.#name(
+      "alternatives",
+      { alternatives, certainty, rest: drop ? null : this.state.rest },
+      label,
+      kind,
+      code,
+    );
+    if (drop)
+      this.context.announce(
+        fill(this.words.dropped, { level: this.#word(this.chances[certainty - 1]) }),
+      );
   }
 
   /** Name a label; what was ruled out and is now named is no longer ruled out. */
   #name(field, changes, label, kind, code) {
     const excluded = this.state.excluded.filter((l) => l !== label);
     this.#change(field, { ...changes, excluded }, kind, code, label);
-    if (field === "top" && this.state.top !== null && this.state.certainty === this.certain) this.#finish("ruled_out");
+    if (field === "top" && this.state.top !== null && this.state.certainty === this.certain)
+      this.#finish("ruled_out");
   }
 
   #exclude(label, kind, code) {
@@ -167,7 +203,13 @@ class Quick {
     }
     const out = excluded.includes(label);
     const now = out ? excluded.filter((l) => l !== label) : [...excluded, label];
-    this.#change("excluded", { excluded: now }, kind, code, `${out ? "possible" : "ruled out"}:${label}`);
+    this.#change(
+      "excluded",
+      { excluded: now },
+      kind,
+      code,
+      `${out ? "possible" : "ruled out"}:${label}`,
+    );
     this.context.announce(fill(out ? this.words.back_in : this.words.out, { label }));
   }
 
@@ -177,7 +219,13 @@ class Quick {
       return;
     }
     const unsay = this.state.certainty === this.certain && level !== this.certain;
-    this.#change("certainty", { certainty: level, rest: unsay ? null : this.state.rest }, kind, code, `certainty:${level}`);
+    this.#change(
+      "certainty",
+      { certainty: level, rest: unsay ? null : this.state.rest },
+      kind,
+      code,
+      `certainty:${level}`,
+    );
     if (level === this.certain && this.state.top !== null) this.#finish("ruled_out");
   }
 
@@ -235,12 +283,17 @@ class Quick {
 
   #others() {
     const { top, alternatives, excluded } = this.state;
-    return this.labels.filter((l) => l !== top && !alternatives.includes(l) && !excluded.includes(l));
+    return this.labels.filter(
+      (l) => l !== top && !alternatives.includes(l) && !excluded.includes(l),
+    );
   }
 
   #standingRest() {
     if (this.state.certainty === this.certain) return "ruled_out";
-    return this.strip.standing(this.state.rest, this.state.top === null ? 1 : this.#others().length);
+    return this.strip.standing(
+      this.state.rest,
+      this.state.top === null ? 1 : this.#others().length,
+    );
   }
 
   /** What has to be said before this can be an answer, or null. */
@@ -259,11 +312,17 @@ class Quick {
 
   #draw() {
     const { top, certainty, alternatives, rest } = this.state;
-    const shares = preview({ ...this.state, rest: this.#standingRest() }, this.#others(), this.chances);
+    const shares = preview(
+      { ...this.state, rest: this.#standingRest() },
+      this.#others(),
+      this.chances,
+    );
     this.rows.forEach((row) => this.#drawRow(row, shares.get(row.label) ?? null));
     this.levels.forEach((made, i) => {
       made.setAttribute("aria-pressed", String(certainty === i + 1));
-      update(made, { "aria-disabled": i + 1 === this.certain && alternatives.length > 0 ? "true" : null });
+      update(made, {
+        "aria-disabled": i + 1 === this.certain && alternatives.length > 0 ? "true" : null,
+      });
     });
     const alone = top !== null && alternatives.length === 0;
     this.strip.root.classList.toggle("early", top === null || certainty === null);
@@ -281,7 +340,10 @@ class Quick {
     row.node.style.setProperty("--share", `${share ?? 0}%`);
     row.mark.textContent = mark.text;
     row.share.textContent = share === null ? "" : fill(this.words.share, { n: rounded(share) });
-    row.main.setAttribute("aria-pressed", String(mark.kind === "top" || mark.kind === "alternative"));
+    row.main.setAttribute(
+      "aria-pressed",
+      String(mark.kind === "top" || mark.kind === "alternative"),
+    );
     row.out.setAttribute("aria-pressed", String(mark.kind === "excluded"));
     row.out.hidden = mark.kind === "top" || mark.kind === "alternative";
   }
@@ -308,7 +370,11 @@ class Quick {
       share,
     );
     const title = fill(this.words.rule_out, { label });
-    const out = button({ class: "out", "aria-pressed": "false", "aria-label": title, title }, () => this.#exclude(label, "click", ""), "✕");
+    const out = button(
+      { class: "out", "aria-pressed": "false", "aria-label": title, title },
+      () => this.#exclude(label, "click", ""),
+      "✕",
+    );
     return { label, main, mark, share, out, node: el("div", { class: "label-row" }, main, out) };
   }
 
@@ -328,7 +394,9 @@ class Quick {
   }
 
   #dim(pending) {
-    this.rows?.forEach((row, place) => row.node.classList.toggle("dim", !this.picker.keys[place].startsWith(pending)));
+    this.rows?.forEach((row, place) =>
+      row.node.classList.toggle("dim", !this.picker.keys[place].startsWith(pending)),
+    );
   }
 }
 

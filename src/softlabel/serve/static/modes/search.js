@@ -34,10 +34,15 @@ class Search {
   answer() {
     const { picks, scope } = this.state;
     const counts = this.#counts();
-    const stops = (pick) => pick.branch || picks.some((other) => branchesOf(other.node, this.path).includes(pick.node));
+    const stops = (pick) =>
+      pick.branch || picks.some((other) => branchesOf(other.node, this.path).includes(pick.node));
     return {
       n: this.n,
-      picks: picks.map((pick, i) => ({ node: pick.node, chips: counts[i], ...(stops(pick) ? { stop: true } : {}) })),
+      picks: picks.map((pick, i) => ({
+        node: pick.node,
+        chips: counts[i],
+        ...(stops(pick) ? { stop: true } : {}),
+      })),
       scope,
       rest: this.strip.standing(this.state.rest, null),
       queries: this.queries,
@@ -66,7 +71,17 @@ class Search {
 
   help() {
     const { help } = this.context.texts;
-    return [help.type, help.select_pick, help.chips_on_pick, help.parent, help.clear, help.undo_empty, help.rest_alt, help.submit_empty];
+    return [
+      help.type,
+      help.select_pick,
+      help.chips_on_pick,
+      help.remove_pick,
+      help.parent,
+      help.clear,
+      help.undo_empty,
+      help.rest_alt,
+      help.submit_empty,
+    ];
   }
 
   key(event) {
@@ -74,11 +89,14 @@ class Search {
     if (event.altKey && !event.ctrlKey) return this.#withAlt(event);
     if ((event.ctrlKey || event.metaKey) && !event.altKey) return this.#withCtrl(event);
     if (event.target !== this.box) return this.#outside(event);
-    if (event.code === "ArrowDown" || event.code === "ArrowUp") return this.#walk(event.code === "ArrowDown" ? 1 : -1);
+    if (event.code === "ArrowDown" || event.code === "ArrowUp")
+      return this.#walk(event.code === "ArrowDown" ? 1 : -1);
     if (event.code === "Enter" || event.code === "NumpadEnter") return this.#enter(event);
     if (event.code === "Escape") return this.#clear();
     if (!empty) return false;
     if (event.code === "Backspace") return this.#undo();
+    if (event.code === "Delete" && this.state.picks.length > 0)
+      return this.#remove(this.state.selected, "key");
     return this.#amount(event);
   }
 
@@ -87,7 +105,9 @@ class Search {
       this.focus();
       return true;
     }
-    return event.target instanceof HTMLElement && event.target.closest("button, input") ? false : this.#amount(event);
+    return event.target instanceof HTMLElement && event.target.closest("button, input")
+      ? false
+      : this.#amount(event);
   }
 
   #amount(event) {
@@ -98,7 +118,9 @@ class Search {
   }
 
   #withAlt(event) {
-    const rest = { X: "ruled_out", Z: "possible", C: "unsaid" }[/^Key([XZC])$/.exec(event.code)?.[1] ?? letterOf(event)];
+    const rest = { X: "ruled_out", Z: "possible", C: "unsaid" }[
+      /^Key([XZC])$/.exec(event.code)?.[1] ?? letterOf(event)
+    ];
     if (rest === undefined) return this.#pickOf(event);
     if (!event.repeat) this.#rest(rest, "key", event.code);
     return true;
@@ -141,10 +163,18 @@ class Search {
     if (this.box.value !== "") this.queries = [...this.queries, this.box.value].slice(-50);
     this.#clear();
     this.focus();
-    if (picks.some((pick) => pick.node === name)) return this.context.refuse(fill(this.words.twice, { label: name }));
-    if (picks.length === this.most) return this.context.refuse(fill(this.words.most, { n: this.most }));
+    if (picks.some((pick) => pick.node === name))
+      return this.context.refuse(fill(this.words.twice, { label: name }));
+    if (picks.length === this.most)
+      return this.context.refuse(fill(this.words.most, { n: this.most }));
     const chosen = [...picks, { node: name, branch, chips: 0 }];
-    this.#change("picks", { picks: chosen, selected: chosen.length - 1, scope: this.#fitting(chosen) }, kind, code, name);
+    this.#change(
+      "picks",
+      { picks: chosen, selected: chosen.length - 1, scope: this.#fitting(chosen) },
+      kind,
+      code,
+      name,
+    );
     return this.context.announce(fill(this.words.added, { label: name }));
   }
 
@@ -153,16 +183,26 @@ class Search {
     const selected = Math.max(0, Math.min(this.state.selected, picks.length - 1));
     this.#change("picks", { picks, selected }, kind, "", `remove:${this.state.picks[place].node}`);
     this.focus();
+    return true;
   }
 
   #give(place, by, kind, code) {
     if (this.state.picks.length === 1) return this.context.refuse(this.words.alone);
-    if (place === 0) return this.context.refuse(fill(this.words.holds_rest, { label: this.state.picks[0].node }));
+    if (place === 0)
+      return this.context.refuse(fill(this.words.holds_rest, { label: this.state.picks[0].node }));
     const counts = this.#counts();
     const wanted = Math.max(0, counts[place] + by);
     if (wanted > counts[place] + counts[0] - 1) return this.context.refuse(this.words.none_left);
-    const picks = this.state.picks.map((pick, i) => (i === place ? { ...pick, chips: wanted } : pick));
-    return this.#change("picks", { picks, selected: place }, kind, code, `${picks[place].node}:${wanted}`);
+    const picks = this.state.picks.map((pick, i) =>
+      i === place ? { ...pick, chips: wanted } : pick,
+    );
+    return this.#change(
+      "picks",
+      { picks, selected: place },
+      kind,
+      code,
+      `${picks[place].node}:${wanted}`,
+    );
   }
 
   #select(place) {
@@ -186,16 +226,27 @@ class Search {
 
   #replace(node, code) {
     const { picks, selected } = this.state;
-    if (picks.some((pick) => pick.node === node)) return this.context.refuse(fill(this.words.twice, { label: node }));
-    const changed = picks.map((pick, i) => (i === selected ? { ...pick, node, branch: true } : pick));
+    if (picks.some((pick) => pick.node === node))
+      return this.context.refuse(fill(this.words.twice, { label: node }));
+    const changed = picks.map((pick, i) =>
+      i === selected ? { ...pick, node, branch: true } : pick,
+    );
     this.#change("picks", { picks: changed, scope: this.#fitting(changed) }, "key", code, node);
     return this.context.announce(fill(this.words.added, { label: node }));
   }
 
   #scope(node) {
     const on = !this.state.scope.includes(node);
-    const scope = on ? [...this.state.scope, node] : this.state.scope.filter((other) => other !== node);
-    this.#change("scope", { scope, rest: null }, "click", "", `${on ? "only in" : "not only in"}:${node}`);
+    const scope = on
+      ? [...this.state.scope, node]
+      : this.state.scope.filter((other) => other !== node);
+    this.#change(
+      "scope",
+      { scope, rest: null },
+      "click",
+      "",
+      `${on ? "only in" : "not only in"}:${node}`,
+    );
   }
 
   #rest(value, kind, code) {
@@ -252,7 +303,9 @@ class Search {
   }
 
   #within(node, scope) {
-    return scope.includes(node) || branchesOf(node, this.path).some((branch) => scope.includes(branch));
+    return (
+      scope.includes(node) || branchesOf(node, this.path).some((branch) => scope.includes(branch))
+    );
   }
 
   #missing(rest) {
@@ -262,7 +315,8 @@ class Search {
     if (empty) return fill(this.words.say_chips, { label: empty.node });
     const outside = scope.length > 0 && picks.find((pick) => !this.#within(pick.node, scope));
     if (outside) return fill(this.words.outside, { label: outside.node });
-    if (scope.length > 0 && rest !== null && rest !== "ruled_out") return this.words.scope_rules_out;
+    if (scope.length > 0 && rest !== null && rest !== "ruled_out")
+      return this.words.scope_rules_out;
     return rest === null ? this.words.say_rest : null;
   }
 
@@ -284,7 +338,12 @@ class Search {
       "aria-labelledby": "question",
     });
     this.box.addEventListener("input", () => this.#search());
-    this.found = el("ul", { id: "found", role: "listbox", "aria-label": words.found, hidden: true });
+    this.found = el("ul", {
+      id: "found",
+      role: "listbox",
+      "aria-label": words.found,
+      hidden: true,
+    });
     this.picked = el("ul", { class: "picks", "aria-label": words.picks });
     this.shelf = el("div", { class: "shelf" });
     this.branches = el("div", { class: "scope" });
@@ -306,7 +365,11 @@ class Search {
     this.#drawShelf();
     this.#drawBranches();
     this.strip.root.classList.toggle("early", picks.length === 0);
-    this.strip.show({ others: null, chosen: rest, refused: scope.length > 0 ? ["possible", "unsaid"] : [] });
+    this.strip.show({
+      others: null,
+      chosen: rest,
+      refused: scope.length > 0 ? ["possible", "unsaid"] : [],
+    });
   }
 
   #pick({ node, branch }, place, count) {
@@ -318,33 +381,75 @@ class Search {
       key(`Ctrl ${place + 1}`),
       el("span", { class: "name" }, el("bdi", { text: own }), el("small", { text: above })),
       el("small", { class: "mark", text: branch ? this.words.somewhere : "" }),
-      el("small", { class: "mark", text: place === 0 && this.state.picks.length > 1 ? this.words.takes_rest : "" }),
+      el("small", {
+        class: "mark",
+        text: place === 0 && this.state.picks.length > 1 ? this.words.takes_rest : "",
+      }),
       el("span", { class: "share", text: said }),
     );
-    const step = (by, text, title) => button({ class: "step", "aria-label": fill(title, { label: own }) }, () => this.#give(place, by, "click", ""), text);
+    const step = (by, text, title) =>
+      button(
+        { class: "step", "aria-label": fill(title, { label: own }) },
+        () => this.#give(place, by, "click", ""),
+        text,
+      );
     const chips = this.context.texts.chips;
     const steps = place === 0 ? [] : [step(-1, "−", chips.less), step(1, "+", chips.more)];
-    const out = button({ class: "out", "aria-label": fill(this.words.remove, { label: own }) }, () => this.#remove(place, "click"), "✕");
-    const row = el("li", { class: `label-row pick${place === this.state.selected ? " selected" : ""}` }, select, ...steps, out);
+    const out = button(
+      { class: "out", "aria-label": fill(this.words.remove, { label: own }) },
+      () => this.#remove(place, "click"),
+      "✕",
+    );
+    const row = el(
+      "li",
+      { class: `label-row pick${place === this.state.selected ? " selected" : ""}` },
+      select,
+      ...steps,
+      out,
+    );
     row.style.setProperty("--share", `${(100 * count) / this.n}%`);
     return row;
   }
 
   #drawShelf() {
-    const names = (this.context.memory.get("recent") ?? []).filter((name) => !this.state.picks.some((pick) => pick.node === name));
+    const names = (this.context.memory.get("recent") ?? []).filter(
+      (name) => !this.state.picks.some((pick) => pick.node === name),
+    );
     const make = (name) => {
       const branch = this.context.labels.length > 0 && !this.context.labels.includes(name);
-      return button({ class: "button small" }, () => this.#add({ name, branch }, "click", ""), shown(name, this.path).own);
+      return button(
+        { class: "button small" },
+        () => this.#add({ name, branch }, "click", ""),
+        shown(name, this.path).own,
+      );
     };
     this.shelf.hidden = names.length === 0;
-    this.shelf.replaceChildren(el("span", { class: "quiet", text: this.words.recent }), ...names.map(make));
+    this.shelf.replaceChildren(
+      el("span", { class: "quiet", text: this.words.recent }),
+      ...names.map(make),
+    );
   }
 
   #drawBranches() {
-    const nodes = [...new Set(this.state.picks.flatMap((pick) => [...branchesOf(pick.node, this.path), ...(pick.branch ? [pick.node] : [])]))];
-    const make = (node) => button({ class: "button small", "aria-pressed": this.state.scope.includes(node) }, () => this.#scope(node), shown(node, this.path).own);
+    const nodes = [
+      ...new Set(
+        this.state.picks.flatMap((pick) => [
+          ...branchesOf(pick.node, this.path),
+          ...(pick.branch ? [pick.node] : []),
+        ]),
+      ),
+    ];
+    const make = (node) =>
+      button(
+        { class: "button small", "aria-pressed": this.state.scope.includes(node) },
+        () => this.#scope(node),
+        shown(node, this.path).own,
+      );
     this.branches.hidden = nodes.length === 0;
-    this.branches.replaceChildren(el("span", { class: "quiet", text: this.words.scope }), ...nodes.map(make));
+    this.branches.replaceChildren(
+      el("span", { class: "quiet", text: this.words.scope }),
+      ...nodes.map(make),
+    );
   }
 
   // the list under the box -----------------------------------------------------------------
@@ -368,7 +473,18 @@ class Search {
     const open = this.box.value.trim() !== "";
     const rows = found.map((option, i) => this.#option(option, i));
     const none = open && found.length === 0;
-    this.found.replaceChildren(...(none ? [el("li", { class: "quiet", role: "option", "aria-disabled": "true", text: this.words.nothing_found })] : rows));
+    this.found.replaceChildren(
+      ...(none
+        ? [
+            el("li", {
+              class: "quiet",
+              role: "option",
+              "aria-disabled": "true",
+              text: this.words.nothing_found,
+            }),
+          ]
+        : rows),
+    );
     this.found.hidden = !open;
     update(this.box, { "aria-expanded": open });
     this.#point(found.length > 0 ? 0 : -1);
@@ -395,7 +511,9 @@ class Search {
 
   #point(place) {
     this.active = place;
-    [...this.found.children].forEach((row, i) => row.setAttribute("aria-selected", String(i === place)));
+    [...this.found.children].forEach((row, i) =>
+      row.setAttribute("aria-selected", String(i === place)),
+    );
     update(this.box, { "aria-activedescendant": place >= 0 ? `found-${place}` : null });
     if (place >= 0) this.found.children[place].scrollIntoView({ block: "nearest" });
   }

@@ -1,0 +1,169 @@
+"""Other ways through a study: failed quiz, screen-out, declining, leaving, skipping, media."""
+
+from __future__ import annotations
+
+import pytest
+
+PROLIFIC = """
+[recruit]
+kind = "prolific"
+completion_code = "C0MPLETE"
+screenout_code = "SCR33NED"
+noconsent_code = "N0C0NSEN"
+"""
+ARRIVAL = "/?PROLIFIC_PID={:024x}&STUDY_ID=" + "a" * 24 + "&SESSION_ID={:024x}"
+
+
+def arrive(somebody, number):
+    """Come from the recruiter; what it hears when people come back is remembered."""
+    returned = []
+
+    def hear(route):
+        returned.append(route.request.url)
+        route.fulfill(body="back at the recruiter")
+
+    somebody.context.route("https://app.prolific.com/**", hear)
+    somebody.page.goto(somebody.url + ARRIVAL.format(number, number))
+    return returned
+
+
+def agree(page):
+    for box in ("adult", "read", "agree"):
+        page.check(f"[name={box}]")
+    send(page)
+
+
+def send(page):
+    with page.expect_navigation():
+        page.locator("form button.primary").click()
+
+
+def to_quiz(page):
+    page.goto(page.url.split("?")[0] + "?page=2")
+    send(page)
+
+
+@pytest.fixture
+def prolific(served):
+    return served(mode="hard", items=1, quiz=True, more=PROLIFIC)
+
+
+def test_a_quiz_failed_once_and_then_passed(prolific, person, answers):
+    somebody = person(prolific.url)
+    returned = arrive(somebody, 1)
+    page = somebody.page
+    assert "?" not in page.url  # whoever looks over the shoulder learns no id
+    agree(page)
+    to_quiz(page)
+    page.check("[name=q0] >> nth=1")
+    send(page)
+    assert page.locator("h1").inner_text() == "Instructions"
+    assert page.locator("[role=alert]").is_visible()
+    to_quiz(page)
+    page.check("[name=q0] >> nth=0")
+    send(page)
+    somebody.ready().answer("1").done()
+    assert "C0MPLETE" in page.locator("main").inner_text()
+    page.locator("#countdown p").get_by_text("seconds").wait_for()
+    page.get_by_role("button", name="Stay on this page").click()
+    page.locator("#leave").click()
+    page.get_by_text("back at the recruiter").wait_for()
+    assert returned == ["https://app.prolific.com/submissions/complete?cc=C0MPLETE"]
+
+
+def test_screened_out_after_the_last_try(prolific, person):
+    somebody = person(prolific.url)
+    returned = arrive(somebody, 2)
+    page = somebody.page
+    agree(page)
+    for _ in range(2):
+        to_quiz(page)
+        page.check("[name=q0] >> nth=1")
+        send(page)
+    assert page.locator("h1").inner_text() == "Thank you for your interest"
+    page.go_back()
+    page.goto(somebody.url)
+    assert page.locator("h1").inner_text() == "Thank you for your interest"
+    page.locator("#leave").click()
+    page.get_by_text("back at the recruiter").wait_for()
+    assert returned == ["https://app.prolific.com/submissions/complete?cc=SCR33NED"]
+
+
+def test_who_declines_is_let_go(prolific, person):
+    somebody = person(prolific.url)
+    returned = arrive(somebody, 3)
+    somebody.page.locator("[name=decline]").click()
+    somebody.page.locator("#leave").click()
+    somebody.page.get_by_text("back at the recruiter").wait_for()
+    assert returned == ["https://app.prolific.com/submissions/complete?cc=N0C0NSEN"]
+
+
+def test_consent_needs_all_three_boxes(prolific, person):
+    somebody = person(prolific.url)
+    arrive(somebody, 4)
+    page = somebody.page
+    page.check("[name=adult]")
+    send(page)
+    assert page.locator("[role=alert]").inner_text() == "To take part, please tick all three boxes."
+    assert page.locator("[name=adult]").is_checked()
+
+
+@pytest.mark.parametrize("keep", ["yes", "no"])
+def test_leaving_the_study(served, person, answers, keep):
+    running = served(mode="hard", items=3, more=f"# leaving {keep}")
+    somebody = person(running.url).start().answer("1").saved()
+    somebody.page.get_by_role("link", name="Leave the study").click()
+    somebody.page.locator(f"[name=keep][value={keep}]").click()
+    somebody.page.get_by_role("heading", name="You have left the study").wait_for()
+    assert len(answers(running)) == (1 if keep == "yes" else 0)
+
+
+def test_skipping_says_why_and_is_no_answer(served, person, answers):
+    running = served(mode="quick", items=5, more="# skip")
+    somebody = person(running.url).start()
+    somebody.press("3", "s")
+    somebody.page.locator("dialog").wait_for()
+    somebody.press("Escape")
+    assert somebody.page.locator(".label-row.top").count() == 1  # nothing was lost by looking
+    somebody.press("Backspace")
+    for key in ("1", "2", "3"):
+        somebody.answer("s", key)
+    somebody.page.get_by_role("button", name="Skip").click()
+    before = somebody.position
+    somebody.page.get_by_role("button", name="I cannot judge it at all").click()
+    somebody.ready(after=before).saved()
+    rows = list(running.store.responses("animals"))
+    reasons = ["media_broken", "not_in_list", "cannot_judge", "cannot_judge"]
+    assert [row.skip for row in rows] == reasons
+    assert answers(running) == [None] * 4
+
+
+def test_texts_sounds_and_a_picture_that_does_not_load(served, person, answers):
+    rows = [{"id": "a", "text": "<b>bold?</b> & מלים"}, {"id": "b", "image": "0.png", "alt": "x"}]
+    running = served(mode="hard", items=2, rows=rows)
+    somebody = person(running.url)
+    somebody.context.route("**/media/**", lambda route: route.abort())
+    somebody.start()
+    for _ in range(2):
+        if somebody.page.locator(".words").count():
+            assert somebody.page.locator(".words").inner_text() == "<b>bold?</b> & מלים"
+        else:
+            somebody.page.get_by_text("The picture could not be loaded.").wait_for()
+            somebody.context.unroute("**/media/**")
+            somebody.page.get_by_role("button", name="Try again").click()
+            somebody.page.locator(".picture img").wait_for()
+        somebody.answer("1")
+    somebody.done()
+    assert len(answers(running)) == 2
+
+
+def test_sounds_play_by_key(served, person):
+    running = served(mode="hard", items=1, rows=[{"id": "a", "audio": "silence.wav"}])
+    somebody = person(running.url).start()
+    audio = somebody.page.locator("audio")
+    assert audio.evaluate("(one) => one.paused")
+    somebody.press("p")
+    assert not audio.evaluate("(one) => one.paused")
+    somebody.press("p")
+    assert audio.evaluate("(one) => one.paused")
+    somebody.answer("1").done()
