@@ -28,7 +28,7 @@ demo: $(VENV)/.core  ## make pictures, simulated people, soft labels and a repor
 	@$(BIN)/softlabel demo demo-report
 
 test: $(VENV)/.dev lint types  ## everything that must hold; real-data tests need SOFTLABEL_DATA
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/.dev  ## ruff and codespell
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,6 +53,29 @@ def birds() -> Index:
 def cifar() -> Index:
     """One image, one person, the ten classes of CIFAR-10."""
     return Index(["405"], ["someone"], CIFAR)
+
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+QUIETLY = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+
+
+@pytest.fixture(scope="module")  # while it lives, asyncio cannot be used in the same thread
+def chromium() -> Iterator[Any]:
+    """A real browser, the machine's own or Playwright's; without one its tests are skipped, and
+    counted."""
+    from playwright.sync_api import Error, sync_playwright
+
+    found = next((path for path in map(shutil.which, CHROMIUM) if path), None)
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=found, args=list(QUIETLY))
+        except Error as error:
+            pytest.skip(f"no Chromium, so this browser test is not run ({error.message:.80})")
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,11 @@ def spread(values: Sequence[float], digits: int = 0) -> str:
     return f"{middle} ({min(values):,.{digits}f}–{max(values):,.{digits}f})"
 
 
+def ratio(values: Sequence[float], of: Sequence[float]) -> str:
+    """How the best of some compares with the best of others: noise only ever takes away."""
+    return f"{max(values) / max(of):.2f}"
+
+
 def percentiles(seconds: Sequence[float]) -> tuple[float, float, float, float]:
     """50th, 95th and 99th percentile and the largest, in milliseconds."""
     if not seconds:
@@ -39,15 +44,18 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def machine() -> str:
-    """When, on what, and which code."""
+def about(minutes: float) -> str:
+    """What was done, when, on what, and by which code."""
     today = datetime.datetime.now(datetime.UTC).date()
     words = ("git", "-C", str(RESULTS.parent), "rev-parse", "--short", "HEAD")
     found = subprocess.run(words, capture_output=True, text=True, check=False)
     commit = found.stdout.strip() or "unknown"
     return (
-        f"{today}, {os.cpu_count()} cores ({platform.machine()}), Python "
-        f"{platform.python_version()}, commit {commit}"
+        "`python bench/server.py`: the server on one core, the annotators on the other, 8 s of "
+        "thought on average, faults and dashboard as its docstring says; each run is counted for "
+        f"{minutes:g} min after everybody has arrived. Cells are medians, with least and most in "
+        f"brackets. {today}, {os.cpu_count()} cores ({platform.machine()}), Python "
+        f"{platform.python_version()}, commit {commit}."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -39,8 +40,6 @@ BODY = {
 
 def echo(clients: int, seconds: float, core: int) -> float:
     """Replies per second of a bare uvicorn and Starlette that read a body and keep nothing."""
-    import socket
-
     with socket.socket() as door:
         door.bind(("127.0.0.1", 0))
         door.listen(1024)
@@ -78,7 +77,7 @@ def commits(folder: Path, seconds: float, core: int) -> float:
     """Durable commits of one row per second, by SQLite alone."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {core})
-    database = sqlite3.connect(folder / "limit.db", isolation_level=None)
+    database = sqlite3.connect(folder / f"{time.time_ns()}.db", isolation_level=None)
     for setting in ("journal_mode=WAL", "synchronous=FULL"):
         database.execute(f"PRAGMA {setting}").fetchall()
     database.execute("CREATE TABLE response (id INTEGER PRIMARY KEY, payload TEXT)")

@@ -97,9 +97,13 @@ async def _watch(load: Load, url: str, token: str) -> None:
     client = Client(url)
     await client.post_form("/research/login", {"token": token})
     while True:
-        reply = await client.get("/research")
-        if reply.status == 200:
-            load.dashboard.append(reply.seconds)
+        try:
+            reply = await client.get("/research")
+        except OSError as error:
+            load.log.errors[f"GET /research: {type(error).__name__}"] += 1
         else:
-            load.log.errors[f"GET /research: {reply.status}"] += 1
+            if reply.status == 200:
+                load.dashboard.append(reply.seconds)
+            else:
+                load.log.errors[f"GET /research: {reply.status}"] += 1
         await asyncio.sleep(POLL)

@@ -82,9 +82,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 # ── the browser ──────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One Chromium for all tests: the machine's own, or Playwright's."""
+    """A Chromium for the tests of a file: the machine's own, or Playwright's.
+
+    Not for the whole run: as long as it is there, no other test could use an event loop.
+    """
     found = next((path for path in map(shutil.which, NAMES) if path), None)
     with sync_playwright() as playwright:
         try:
@@ -251,8 +254,11 @@ class Person:
         )
         return self
 
-    def label(self, name: str) -> Any:
-        return self.page.locator(".label", has_text=name).first
+    def go_on(self) -> Person:
+        """From the feedback to the next item."""
+        self.page.wait_for_selector("#task[data-phase=feedback][data-ready]")
+        before = self.position
+        return self.press("Enter").ready(after=before)
 
     def saved(self) -> Person:
         """Wait until nothing is left to be sent."""

@@ -84,7 +84,7 @@ def test_by_keyboard_alone(served, person, answers, mode):
     somebody.ready().answer(*keys)
     somebody.page.wait_for_selector("#go-on")
     assert "Mostly a cat." in somebody.page.locator("#answer").inner_text()
-    somebody.press("Enter").ready(after=0)
+    somebody.go_on()
     for _ in range(3):
         somebody.answer(*keys)
     assert somebody.done().page.locator("h1").inner_text() == "Thank you"

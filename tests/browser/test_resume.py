@@ -124,7 +124,7 @@ def test_practice_can_be_thought_over(served, person, answers):
     somebody.page.wait_for_selector("#task[data-ready]")
     assert somebody.page.locator(".label-row.top .name").inner_text() == "dog"
     somebody.press("1").answer("x")
-    somebody.press("Enter").ready(after=0).answer("1", "t").done()
+    somebody.go_on().answer("1", "t").done()
     kinds = [(row.kind, row.supersedes is None) for row in running.store.responses("animals")]
     assert kinds == [("training", True), ("training", False), ("target", True)]
     assert answers(running)[1]["alternatives"] == ["cat"]

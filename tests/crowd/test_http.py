@@ -170,6 +170,19 @@ def test_a_request_can_be_broken_off(share):
     assert server.connections == 2
 
 
+def test_headers_of_its_own_go_with_every_request():
+    server = Server(reply(b""), reply(b""))
+
+    async def conversation(client):
+        client = Client(client.origin, headers={"x-softlabel": "1"})
+        await client.get("/")
+        await client.post_json("/", {})
+        await client.close()
+
+    server.talk(conversation)
+    assert all(b"\r\nx-softlabel: 1\r\n" in request for request in server.requests)
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:8000", "ftp://a", "http://", "http://a/b"])
 def test_what_is_no_address_is_refused(address):
     with pytest.raises(SoftlabelError, match="no address"):

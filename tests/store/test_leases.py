@@ -209,3 +209,14 @@ def test_a_late_answer_to_what_was_answered_again_is_kept_beside_it(scene, ann):
     ]
     assert scene.db.showings(ann.id)[0].state == "released"
     assert scene.held() == scene.taken()
+
+
+def test_of_two_who_move_a_session_on_at_once_one_is_refused(scene, ann):
+    def move(to):
+        return scene.db.set_stage(ann.id, to, event="went", detail={}, now=5, leaves="consent")
+
+    assert move("instructions").result().stage == "instructions"
+    with pytest.raises(Conflict, match="no longer at 'consent'") as refused:
+        move("quiz").result()
+    assert refused.value.reason == "stage"
+    assert scene.db.session("token of ann").stage == "instructions"

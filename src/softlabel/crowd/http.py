@@ -46,7 +46,7 @@ class Client:
             raise SoftlabelError(f"{address!r} is no address; write it as http://127.0.0.1:8000")
         self._tls = parts.scheme == "https"
         self._host, self._port = parts.hostname, parts.port or (443 if self._tls else 80)
-        self._origin = f"{parts.scheme}://{parts.netloc}"
+        self.origin = f"{parts.scheme}://{parts.netloc}"
         self._timeout = timeout
         self._headers = [f"{name}: {value}" for name, value in (headers or {}).items()]
         self._cookies: dict[str, str] = {}
@@ -81,12 +81,12 @@ class Client:
     # ── the wire ─────────────────────────────────────────────────────────────────────────────
 
     def _request(self, method: str, path: str, body: bytes = b"", kind: str = "") -> bytes:
-        host = self._origin.partition("://")[2]
+        host = self.origin.partition("://")[2]
         lines = [f"{method} {path} HTTP/1.1", f"host: {host}", *self._headers]
         if self._cookies:
             lines.append("cookie: " + "; ".join(f"{k}={v}" for k, v in self._cookies.items()))
         if method == "POST":
-            lines += [f"origin: {self._origin}", "sec-fetch-site: same-origin"]
+            lines += [f"origin: {self.origin}", "sec-fetch-site: same-origin"]
             lines += [f"content-type: {kind}", f"content-length: {len(body)}"]
         return "\r\n".join([*lines, "", ""]).encode() + body
 
@@ -107,7 +107,7 @@ class Client:
                     status, headers, body = await self._exchange(data)
         except asyncio.IncompleteReadError as error:
             await self.close()
-            raise ConnectionResetError(f"{self._origin} closed the connection") from error
+            raise ConnectionResetError(f"{self.origin} closed the connection") from error
         except (OSError, asyncio.CancelledError):
             await self.close()
             raise
@@ -136,7 +136,7 @@ class Client:
             first, *lines = head.decode("latin-1").rstrip().split("\r\n")
             status = int(first.split(" ", 2)[1])
         except (asyncio.LimitOverrunError, IndexError, ValueError) as error:
-            raise ConnectionError(f"{self._origin} does not speak HTTP/1.1") from error
+            raise ConnectionError(f"{self.origin} does not speak HTTP/1.1") from error
         headers = {}
         for line in lines:
             name, _, value = line.partition(":")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ class Walk:
         self.end: End | None = None
         self._plan: dict[str, Any] = {}
         self._answered: set[int] = set()
-        self._looks: dict[str, int] = {}
+        self._looks: Counter[str] = Counter()  # how often each item was seen
         self._media: set[str] = set()
         self._quizzes = 0
         self._leaving = asyncio.Event()
@@ -73,6 +74,8 @@ class Walk:
             await self._get_plan()
             if self._plan["study"] != self.site.study.name:
                 raise Refused(f"{self.site.url} serves the study {self._plan['study']!r}")
+            before = (one for one in self._plan["showings"] if one["answered"])
+            self._looks.update(self.site.truth.item(one) for one in before)
             total = self._plan["total"] - self._plan["answered"]
             luck = self.somebody.draw("leave")
             if luck.random() < self.site.habits.leavers:
@@ -182,8 +185,8 @@ class Walk:
     async def _answer(self, showing: Mapping[str, Any]) -> None:
         study, truth = self.site.study, self.site.truth
         item = truth.item(showing)
-        look = self._looks[item] = self._looks.get(item, 0) + 1
-        occasion = f"{showing['phase']} {look}"
+        self._looks[item] += 1
+        occasion = f"{showing['phase']} {self._looks[item]}"
         await self._look_at(showing)
         await self._think(item, occasion)
         said = self.somebody.says(item, truth.of[item], occasion, study.mode, study.labels)

@@ -99,8 +99,8 @@ def lead(found: Findings) -> list[str]:
         people said what they see in {ITEMS} such pictures, in two ways: with one click (a vote),
         and on a short form that also asks how sure they are (a rich answer). Pictures and people
         are made up by a program, so the right answer is known: not one shape, but how likely each
-        shape is. Every label can be held against it. The form was filled in on a study that
-        softlabel served, page by page, as browsers would; the votes were drawn beside it.""",
+        shape is. Every label can be held against it. The form was filled in over HTTP, in a study
+        that softlabel served; the votes took no server.""",
         result,
         note,
     ]

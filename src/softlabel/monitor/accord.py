@@ -77,9 +77,12 @@ def disagreement(each: Annotations) -> Mapping[str, float]:
 def steadiness(sample: Sample) -> tuple[Repeats, Mapping[str, Repeats]]:
     """Of everybody, and of each annotator who was shown something twice."""
     first, second = repeats(sample.each)
+    if not len(first):
+        return Repeats(0, 0, math.nan), {}
     soft = sample.each.soft()
-    apart = total_variation(soft[first], soft[second]) if len(first) else np.zeros(0)
-    changed = soft[first].argmax(axis=1) != soft[second].argmax(axis=1)
+    apart = total_variation(soft[first], soft[second])
+    named = sample.said.named
+    changed = named[first, 0] != named[second, 0]  # as ``softlabel inspect`` counts
     owner = sample.each.annotator[first]
     people = sample.each.index.annotators
     each = {
@@ -89,5 +92,4 @@ def steadiness(sample: Sample) -> tuple[Repeats, Mapping[str, Repeats]]:
 
 
 def _repeats(changed: np.ndarray[tuple[int], np.dtype[np.bool_]], apart: Floats) -> Repeats:
-    mean = float(apart.mean()) if len(apart) else math.nan
-    return Repeats(len(apart), int(changed.sum()), mean)
+    return Repeats(len(apart), int(changed.sum()), float(apart.mean()))

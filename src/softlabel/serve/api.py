@@ -158,9 +158,11 @@ class Api:
 
     async def _pass_gate(self, session: Session) -> None:
         site, to = self.site, flow.after(self.site.study, flow.TASK)
-        await written(
-            site.store.set_stage(session.id, to, event="answered-all", detail={}, now=site.now())
+        now, leaves = site.now(), session.stage
+        moving = site.store.set_stage(
+            session.id, to, event="answered-all", detail={}, now=now, leaves=leaves
         )
+        await written(moving)
 
 
 def error(

@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, Response
 from softlabel.study import Item, Media, Study
 
 FOR_EVER = "private, max-age=31536000, immutable"
+SMALL = 256 * 1024  # bytes that are read at once: handing them to a thread takes longer
 
 
 @dataclass(frozen=True)
@@ -39,16 +40,15 @@ class MediaTable:
         found = self._found.get(sha256)
         if found is None or not _is_unchanged(found):
             raise HTTPException(404)
-        return FileResponse(
-            found.media.path,
-            media_type=found.media.mime,
-            stat_result=found.stat,
-            headers={
-                "cache-control": FOR_EVER,
-                "content-disposition": "inline",
-                "etag": f'"{sha256}"',
-            },
-        )
+        headers = {
+            "cache-control": FOR_EVER,
+            "content-disposition": "inline",
+            "etag": f'"{sha256}"',
+        }
+        path, mime = found.media.path, found.media.mime
+        if mime.startswith("image/") and found.stat.st_size <= SMALL:
+            return Response(path.read_bytes(), headers=headers, media_type=mime)
+        return FileResponse(path, media_type=mime, stat_result=found.stat, headers=headers)
 
 
 def address(media: Media | None) -> str | None:

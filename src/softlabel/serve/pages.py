@@ -162,7 +162,10 @@ class Pages:
             showings = await written(store.lease(session.id, self.lease_plan, now))
             if not any(one.kind == "target" for one in showings):
                 to = flow.FULL
-        await written(store.set_stage(session.id, to, event=event, detail=detail or {}, now=now))
+        moving = store.set_stage(
+            session.id, to, event=event, detail=detail or {}, now=now, leaves=session.stage
+        )
+        await written(moving)
 
 
 def home() -> RedirectResponse:

@@ -11,7 +11,7 @@ from softlabel import store as stores
 from softlabel import study as studies
 from softlabel.errors import SoftlabelError, StoreError
 from softlabel.serve import flow
-from softlabel.serve.secret import Secret, folder_of, hash_token, new_token
+from softlabel.serve.secret import FOLDER, Secret, folder_of, hash_token, new_token
 from softlabel.store import ItemRow, Store
 from softlabel.study import Study
 
@@ -21,7 +21,8 @@ KINDS = ("invitation", "prolific", "url", "open")
 
 def open_store(folder: Path, db: str | None, *, create: bool = True) -> Store:
     """The database that was named, or the study's own file."""
-    return stores.open(db if db is not None else folder_of(folder) / DATABASE, create=create)
+    own = (folder_of(folder) if create else folder / FOLDER) / DATABASE
+    return stores.open(db if db is not None else own, create=create)
 
 
 def put_study(study: Study, store: Store, now: float) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
-from softlabel.errors import StoreError
+from softlabel.errors import Conflict, StoreError
 from softlabel.store import places
 from softlabel.store.rows import LEFT, Session
 from softlabel.store.schema import event, session, study, token
@@ -127,9 +127,12 @@ def set_stage(
     name: str,
     detail: Mapping[str, object],
     now: float,
+    leaves: str | None = None,
 ) -> Session:
     """Move the session on, write down why, and take back what a leaving person holds."""
     me = get(connection, session_id)
+    if leaves is not None and me.stage != leaves:
+        raise Conflict("stage", f"session {session_id} is at {me.stage!r}, no longer at {leaves!r}")
     connection.execute(MOVE, {"me": session_id, "to": stage})
     note(connection, me.study, me.annotator, name, detail, now)
     if stage in LEFT:

@@ -144,10 +144,20 @@ class Store:
         return self._read(sessions.by_study, study)
 
     def set_stage(
-        self, session_id: str, stage: str, *, event: str, detail: Mapping[str, object], now: float
+        self,
+        session_id: str,
+        stage: str,
+        *,
+        event: str,
+        detail: Mapping[str, object],
+        now: float,
+        leaves: str | None = None,
     ) -> Future[Session]:
-        """Move the session on and write an event; whoever leaves gives back what they hold."""
-        return self._write(sessions.set_stage, session_id, stage, event, detail, now)
+        """Move the session on and write an event; whoever leaves gives back what they hold.
+
+        ``leaves`` is the stage it must still be at: of two who move it at once, one is refused.
+        """
+        return self._write(sessions.set_stage, session_id, stage, event, detail, now, leaves)
 
     def quiz_try(
         self, session_id: str, passed: bool, detail: Mapping[str, object], now: float

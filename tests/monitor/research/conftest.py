@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import threading
 import time
@@ -19,10 +18,6 @@ from softlabel.serve.guard import Limits
 from softlabel.serve.secret import Secret, hash_token
 
 TOKEN = "the-token-that-was-printed-once"
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
 
 
 class Served:
@@ -74,18 +69,3 @@ class Served:
 def serve() -> Iterator[Callable[..., Served]]:
     with ExitStack() as stack:
         yield lambda world, **options: Served(world, stack, **options)
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """A real browser; without one its tests are skipped, and counted."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        pytest.skip("no Chromium found: browser test not run")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=FLAGS.split())
-        yield opened
-        opened.close()

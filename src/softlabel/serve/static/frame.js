@@ -24,6 +24,21 @@ export class Frame {
     root.after(this.#footer({ onprevious, onskip, onhelp, onkeep }));
   }
 
+  /** A new item, and room for its answer. */
+  show(node) {
+    this.item.hidden = false;
+    this.item.replaceChildren(node);
+    this.answer.replaceChildren();
+    this.complain(null);
+  }
+
+  /** Where the page is, for tests and tools; without a word about `ready` it is not. */
+  mark({ ready, ...where }) {
+    Object.assign(this.root.dataset, where);
+    if (ready) this.root.dataset.ready = ready;
+    else delete this.root.dataset.ready;
+  }
+
   /** How far the person is. */
   progress(done, total, phase) {
     const text = fill(this.texts.progress, { n: Math.min(done + 1, total), whole: total });

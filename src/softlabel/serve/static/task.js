@@ -1,39 +1,42 @@
 // The task: show an item, take an answer, keep it, go on; whatever happens to page or network.
 
-import { backoff, call } from "./api.js";
 import { askSkip, isOpen, showKeys } from "./dialogs.js";
 import { fill, painted } from "./dom.js";
+import { makeRecord } from "./envelope.js";
 import { showFeedback } from "./feedback.js";
 import { Frame } from "./frame.js";
-import { letterOf, plain, typing } from "./keys.js";
-import { Media, togglePlay } from "./media.js";
+import { Hands } from "./hands.js";
+import { Media } from "./media.js";
 import { Notes } from "./notes.js";
 import { AnsweredElsewhere, openOutbox } from "./outbox.js";
+import { askToFinish, getPlan, later } from "./plan.js";
 import { Sender } from "./sender.js";
 import { Clock } from "./timing.js";
+import { Work } from "./work.js";
 
 const FEW = 3; // with fewer open showings than this, more are asked for
-const BOUNCE = 200; // a second press of the key that sent the last answer is not meant for this item
 const FEEDBACK_PATIENCE = 8_000;
+const REVISING = "draft:revising";
 
 class Task {
   constructor(plan, module, outbox) {
-    this.plan = plan;
     this.module = module;
     this.texts = plan.texts;
     this.outbox = outbox;
+    this.work = new Work(plan, outbox);
     this.notes = new Notes(outbox.session);
     this.media = new Media(this.texts);
-    this.showings = new Map();
-    this.given = new Map(); // what was answered in this browser, by position
-    this.current = null;
-    this.busy = false;
-    this.heard = new Map(); // answers whose fate somebody waits for
+    this.current = null; // {showing, clock, revising, touched, mode}
+    this.busy = false; // between sending an answer and seeing the next item
+    this.shownAt = 0;
+    this.screen = null; // stands for what is to be seen just now
+    this.submitted = null; // when the last answer was sent, until the next item is there
+    this.fates = new Map(); // answers whose fate somebody waits for
     this.frame = new Frame(document.getElementById("task"), this.texts, plan.title, {
       onprevious: () => this.previous(),
+      onkeep: () => this.keep(),
       onskip: () => this.skip(),
       onhelp: () => this.help(),
-      onkeep: () => this.next(),
     });
     this.sender = new Sender(outbox, {
       onsettled: (record, outcome) => this.settled(record, outcome),
@@ -42,141 +45,112 @@ class Task {
     this.tabs = new BroadcastChannel("softlabel-tabs");
   }
 
+  get mode() {
+    return this.current?.mode ?? null;
+  }
+
   async begin() {
     await this.outbox.tidy(false);
     this.notes.tidy(false);
-    this.take(this.plan);
-    await this.recall();
+    await this.work.recall();
     this.tabs.addEventListener("message", ({ data }) => this.hear(data));
-    this.tabs.postMessage({ kind: "here", session: this.outbox.session });
-    document.addEventListener("keydown", (event) => this.key(event), true);
-    document.addEventListener("click", (event) => this.bounce(event), true);
+    this.broadcast({ kind: "here" });
+    this.hands = new Hands(this);
     window.addEventListener("pageshow", (event) => event.persisted && location.reload());
     this.sender.kick();
     const screen = this.notes.get("screen");
-    const record = screen && this.given.get(screen.position);
+    const record = this.work.given.get(screen?.position);
     if (record && record.uuid === screen.revising) this.revise(record);
     else await this.next();
   }
 
-  // what there is to do --------------------------------------------------------------------
-
-  take(plan) {
-    this.plan = plan;
-    this.showings = new Map(plan.showings.map((showing) => [showing.position, showing]));
-  }
-
-  /** Read what this browser has already answered; refused answers are to be given again. */
-  async recall() {
-    this.given.clear();
-    for (const record of await this.outbox.all()) this.given.set(record.position, record);
-  }
-
-  isDone(showing) {
-    const record = this.given.get(showing.position);
-    return record ? record.state !== "aside" : showing.answered;
-  }
-
-  open() {
-    return [...this.showings.values()].filter((showing) => !this.isDone(showing));
-  }
-
-  async refresh() {
-    const plan = await getPlan((waits) =>
-      this.frame.complain(waits ? this.texts.no_network : null),
-    );
-    this.take(plan);
-  }
+  // going on -------------------------------------------------------------------------------
 
   /** The next item that is not answered, or the end. */
   async next() {
-    this.notes.set("draft:revising", null);
-    let [showing] = this.open();
-    if (!showing && this.plan.more) {
+    this.notes.set(REVISING, null);
+    let [showing] = this.work.open();
+    if (!showing && this.work.plan.more) {
       this.frame.message(this.texts.more_title, this.texts.more_text);
-      await this.sent();
-      await this.refresh();
-      [showing] = this.open();
+      await this.fetchMore();
+      [showing] = this.work.open();
     }
     if (!showing) return this.finish();
     this.show(showing, this.notes.get(`draft:${showing.position}`));
-    if (this.plan.more && this.open().length < FEW && !this.asking) {
-      this.asking = true;
-      // the server counts what it holds, so what was answered here must have arrived
-      this.sent()
-        .then(() => getPlan())
-        .then((plan) => this.take(plan))
-        .finally(() => {
-          this.asking = false;
-          this.media.prefetch(this.ahead());
-        });
-    }
+    if (this.work.plan.more && this.work.open().length < FEW) this.fetchMoreOnce();
     return undefined;
   }
 
-  /** What is on the screen and what comes after it. */
-  ahead() {
-    const showing = this.current?.showing;
-    const others = this.open().filter((one) => one.position !== showing?.position);
-    return showing ? [showing, ...others] : others;
+  /** Ask for more; the server counts what it holds, so what was answered here must be there. */
+  async fetchMore() {
+    await this.sent();
+    this.work.take(await getPlan((waits) => waits && this.frame.complain(this.texts.no_network)));
+    this.frame.complain(null);
+  }
+
+  async fetchMoreOnce() {
+    if (this.fetching) return;
+    this.fetching = true;
+    await this.sent();
+    this.work.take(await getPlan());
+    this.fetching = false;
+    if (this.current) this.media.prefetch(this.work.from(this.current.showing));
   }
 
   // one item -------------------------------------------------------------------------------
 
+  /** Draw an item; `revising` is the name of the answer that a new one would replace. */
   show(showing, draft, revising = null) {
     this.current?.clock.stop();
-    const clock = new Clock(draft?.clock ?? null);
-    const place = [...this.showings.keys()].indexOf(showing.position);
-    const done = [...this.showings.values()].filter((one) => this.isDone(one)).length;
+    const refused = revising === null ? this.work.refusalOf(showing) : null;
     const { node, ready } = this.media.show(showing);
-    const refused = this.given.get(showing.position)?.refusal;
-    this.current = { showing, clock, revising, touched: draft?.touched ?? false, mode: null };
-    this.frame.item.hidden = false;
-    this.frame.item.replaceChildren(node);
-    this.frame.answer.replaceChildren();
-    this.frame.complain(
-      refused && !revising
-        ? fill(this.texts.refused, { reason: refused.reason ?? refused.status })
-        : null,
-    );
-    this.current.mode = this.module.mount(this.frame.answer, this.context(place));
-    const before = draft ?? (refused ? this.given.get(showing.position) : null);
-    if (before?.draft) this.current.mode.restore(before.draft);
-    this.frame.progress(revising ? done - 1 : done, this.plan.total, showing.phase);
-    this.frame.tools({
-      previous: !revising && this.last() !== null,
-      skip: true,
-      keep: revising !== null,
-    });
+    const [clock, touched] = [new Clock(draft?.clock ?? null), draft?.touched ?? false];
+    this.current = { showing, clock, revising, touched, mode: null };
+    this.frame.show(node);
+    if (refused) this.frame.complain(fill(this.texts.refused, reasonOf(refused)));
+    this.current.mode = this.module.mount(this.frame.answer, this.context(showing));
+    const before = draft?.draft ?? refused?.draft;
+    if (before) this.mode.restore(before);
+    const done = this.work.countDone() - (revising === null ? 0 : 1);
+    this.frame.progress(done, this.work.plan.total, showing.phase);
+    const previous = revising === null && this.work.last() !== null;
+    this.frame.tools({ previous, keep: revising !== null, skip: true });
     this.notes.set("screen", { position: showing.position, revising });
     this.reveal(ready);
   }
 
   /** Let it be seen, take the time, and fetch what comes after. */
   async reveal(ready) {
-    const { root } = this.frame;
     const { current, submitted } = this;
+    const { position, phase } = current.showing;
     this.submitted = null;
-    delete root.dataset.ready;
-    root.dataset.position = current.showing.position;
-    root.dataset.phase = current.showing.phase;
     window.scrollTo(0, 0);
     current.mode.focus();
-    this.shownAt = performance.now();
-    this.busy = false;
     ready.then(
       () => current.clock.ready(),
-      () => {},
+      () => {}, // the picture itself says that it could not be loaded
     );
+    this.unlock({ position, phase });
     const shown = await painted();
     if (submitted) performance.measure("softlabel:next", { start: submitted, end: shown });
-    this.media.prefetch(this.ahead());
-    this.shownAt = shown;
-    setTimeout(() => this.current === current && (root.dataset.ready = "yes"), BOUNCE);
+    this.media.prefetch(this.work.from(current.showing));
   }
 
-  context(place) {
-    const { plan, texts, notes } = this;
+  /** Take inputs again; slips of the last one are over a moment later. */
+  async unlock(where) {
+    this.frame.mark(where);
+    this.shownAt = performance.now();
+    this.busy = false;
+    const screen = {};
+    this.screen = screen;
+    await later(Hands.patience);
+    if (this.screen === screen) this.frame.mark({ ...where, ready: "yes" });
+  }
+
+  /** What a mode is given to work with. */
+  context(showing) {
+    const { texts, notes } = this;
+    const { plan } = this.work;
     return {
       labels: plan.labels,
       labelsFrom: plan.labels_from,
@@ -185,15 +159,12 @@ class Task {
       fields: plan.mode.fields,
       frame: plan.frame,
       texts,
-      index: place,
+      index: this.work.placeOf(showing),
       memory: {
         get: (name) => notes.get(`memory:${name}`),
         set: (name, value) => notes.set(`memory:${name}`, value),
       },
-      touched: (field) => {
-        this.current.touched = true;
-        this.current.clock.touched(field);
-      },
+      touched: (field) => this.touched(field),
       changed: () => this.changed(),
       log: (kind, code, what) => this.current.clock.log(kind, code, String(what).slice(0, 200)),
       submit: () => this.submit(),
@@ -202,218 +173,159 @@ class Task {
     };
   }
 
+  touched(field) {
+    this.current.touched = true;
+    this.current.clock.touched(field);
+  }
+
   /** Every change is noted at once, so that a reload shows the same screen. */
   changed() {
     const { showing, clock, mode, touched, revising } = this.current;
-    if (!mode) return;
+    if (mode === null) return;
     this.frame.complain(null);
-    const name = revising ? "draft:revising" : `draft:${showing.position}`;
+    const name = revising === null ? `draft:${showing.position}` : REVISING;
     this.notes.set(name, { draft: mode.draft(), clock: clock.snapshot(), touched, revising });
   }
 
   // answering ------------------------------------------------------------------------------
 
   async submit(skip = null) {
-    if (this.busy || !this.current) return;
-    const { mode } = this.current;
-    const problem = skip === null ? mode.problem() : null;
+    if (this.busy || !this.mode) return;
+    const problem = skip === null ? this.mode.problem() : null;
     if (problem !== null) {
       this.frame.complain(problem);
       return;
     }
     this.busy = true;
     this.submitted = performance.now();
-    const record = this.record(skip);
+    const { showing } = this.current;
+    const record = makeRecord(this.current, skip);
     try {
-      this.given.set(record.position, await this.outbox.put(record));
+      this.work.given.set(record.position, await this.outbox.put(record));
     } catch (error) {
       this.busy = false;
       await this.notKept(error);
       return;
     }
-    this.forgetDraft();
-    this.tabs.postMessage({
-      kind: "given",
-      session: this.outbox.session,
-      position: record.position,
-    });
-    const fate = this.current.showing.phase === "practice" ? this.fateOf(record.uuid) : null;
+    this.forgetDraft(showing);
+    this.broadcast({ kind: "given", position: record.position });
+    const fate = showing.phase === "practice" ? this.fateOf(record.uuid) : null;
     this.sender.kick();
     if (fate) await this.practice(record, fate);
     else await this.next();
   }
 
-  record(skip) {
-    const { showing, clock, mode, touched, revising } = this.current;
-    const uuid = newUuid();
-    const envelope = {
-      response_uuid: uuid,
-      position: showing.position,
-      answer: skip === null ? mode.answer() : null,
-      skip,
-      touched,
-      supersedes: revising,
-      timing: clock.timing(),
-      events: clock.events,
-      client: describeClient(),
-    };
-    return {
-      uuid,
-      position: showing.position,
-      phase: showing.phase,
-      envelope,
-      draft: mode.draft(),
-    };
+  async notKept(error) {
+    if (error instanceof AnsweredElsewhere) await this.moveOn();
+    else this.frame.complain(this.texts.not_kept);
   }
 
-  async notKept(error) {
-    if (!(error instanceof AnsweredElsewhere)) {
-      this.frame.complain(this.texts.not_kept);
-      return;
-    }
-    await this.recall();
-    this.forgetDraft();
+  /** The item was answered in another tab. */
+  async moveOn() {
+    await this.work.recall();
+    this.forgetDraft(this.current.showing);
     this.frame.announce(this.texts.elsewhere);
     await this.next();
   }
 
-  forgetDraft() {
-    this.notes.set(`draft:${this.current.showing.position}`, null);
+  forgetDraft(showing) {
+    this.notes.set(`draft:${showing.position}`, null);
   }
 
   /** Practice waits for the server's word, because the feedback comes with it. */
   async practice(record, fate) {
-    const { showing } = this.current;
+    const { current } = this;
     this.frame.tools({});
-    const slow = setTimeout(() => this.frame.complain(this.texts.waiting_feedback), 1_000);
+    const complain = () => this.frame.complain(this.texts.waiting_feedback);
+    const slow = setTimeout(complain, 1_000);
     const outcome = await Promise.race([fate, later(FEEDBACK_PATIENCE)]);
     clearTimeout(slow);
     this.frame.complain(null);
     const feedback = outcome?.body?.feedback;
-    if (!feedback || (!feedback.text && !feedback.reference)) {
+    if (!feedback?.text && !feedback?.reference) {
       await this.next();
       return;
     }
-    delete this.frame.root.dataset.ready;
-    this.frame.root.dataset.phase = "feedback";
-    this.current.clock.stop();
-    this.current.mode = null;
-    this.busy = false;
-    const choice = await showFeedback(this.frame.answer, this.texts, feedback, this.plan.labels);
-    if (this.current.showing !== showing) return;
-    if (choice === "change") this.revise(this.given.get(record.position));
+    current.clock.stop();
+    current.mode = null;
+    const { labels } = this.work.plan;
+    const chosen = showFeedback(this.frame.answer, this.texts, feedback, labels);
+    this.unlock({ position: record.position, phase: "feedback" });
+    const choice = await chosen;
+    if (this.current !== current) return; // another tab has gone on
+    if (choice === "change") this.revise(this.work.given.get(record.position));
     else await this.next();
   }
 
   fateOf(uuid) {
-    return new Promise((resolve) => this.heard.set(uuid, resolve));
+    return new Promise((resolve) => this.fates.set(uuid, resolve));
   }
 
   /** The server has spoken about an answer, here or in another tab. */
   settled(record, outcome) {
-    if (this.given.get(record.position)?.uuid === record.uuid)
-      this.given.set(record.position, record);
-    this.heard.get(record.uuid)?.(outcome);
-    this.heard.delete(record.uuid);
+    const { given } = this.work;
+    if (given.get(record.position)?.uuid === record.uuid) given.set(record.position, record);
+    this.fates.get(record.uuid)?.(outcome);
+    this.fates.delete(record.uuid);
     if (outcome.status === 409 && outcome.body?.error === "stage") location.assign("/");
     else if (outcome.status === 409) this.frame.announce(this.texts.elsewhere);
     else if (outcome.status !== 200) this.frame.complain(this.texts.one_refused);
   }
 
-  // going back -----------------------------------------------------------------------------
+  // going back, and other ways out ---------------------------------------------------------
 
-  /** The answer just given, if it can still be changed. */
-  last() {
-    const records = [...this.given.values()].sort((a, b) => b.order - a.order);
-    const [record] = records;
-    const known =
-      record &&
-      record.state !== "aside" &&
-      record.phase === "main" &&
-      this.showings.has(record.position);
-    return known ? record : null;
-  }
-
+  /** Change the answer just given; false if there is none. */
   previous() {
-    const record = this.current?.revising ? null : this.last();
-    if (!record || this.busy) return false;
+    const record = this.current?.revising === null ? this.work.last() : null;
+    if (record === null || this.busy) return false;
     this.revise(record);
     return true;
   }
 
   revise(record) {
-    const draft = this.notes.get("draft:revising");
+    const draft = this.notes.get(REVISING);
     const own = draft?.revising === record.uuid ? draft : { draft: record.draft, touched: true };
-    this.show(this.showings.get(record.position), own, record.uuid);
+    this.show(this.work.showings.get(record.position), own, record.uuid);
     this.frame.announce(this.texts.revising);
   }
 
-  // other ways out -------------------------------------------------------------------------
+  /** Leave the last answer as it was; false if it is not being changed. */
+  keep() {
+    if (!this.current?.revising) return false;
+    this.next();
+    return true;
+  }
 
   async skip() {
-    if (!this.current?.mode || isOpen()) return;
-    const { showing } = this.current;
+    if (!this.mode || isOpen()) return;
+    const { current } = this;
     const reason = await askSkip(this.texts);
-    if (reason === null || this.current.showing !== showing) this.current.mode?.focus();
-    else await this.submit(reason);
+    if (reason !== null && this.current === current) await this.submit(reason);
+    else this.mode?.focus();
   }
 
   async help() {
     if (isOpen()) return;
-    const own = this.current?.mode?.help() ?? [];
-    const sound = this.current?.showing.audio ? [this.texts.help.play] : [];
-    await showKeys(this.texts, [...own, ...sound, this.texts.help.skip, this.texts.help.help]);
-    this.current?.mode?.focus();
+    const { help } = this.texts;
+    const sound = this.current?.showing.audio ? [help.play] : [];
+    await showKeys(this.texts, [...(this.mode?.help() ?? []), ...sound, help.skip, help.help]);
+    this.mode?.focus();
   }
 
-  key(event) {
-    if (event.isComposing || isOpen()) return;
-    if (this.busy || (event.code === this.sentBy && performance.now() - this.shownAt < BOUNCE)) {
-      if (!typing(event) && event.code !== "Tab" && plain(event)) event.preventDefault();
-      return;
-    }
-    const before = this.submitted;
-    const used = this.current?.mode?.key(event) || this.ownKey(event);
-    if (used) event.preventDefault();
-    this.sentBy = this.submitted !== before ? event.code : null;
+  // other tabs -----------------------------------------------------------------------------
+
+  broadcast(message) {
+    this.tabs.postMessage({ ...message, session: this.outbox.session });
   }
 
-  ownKey(event) {
-    if (typing(event) || !plain(event) || event.repeat) return false;
-    if (event.key === "?") this.help();
-    else if (event.shiftKey) return false;
-    else if (event.code === "Backspace") return this.previous();
-    else if (event.code === "Escape" && this.current?.revising) this.next();
-    else if (letterOf(event) === "S") this.skip();
-    else if (letterOf(event) === "P") return togglePlay(this.frame.item);
-    else return false;
-    return true;
-  }
-
-  /** The second click of a double click that already sent an answer means nothing here. */
-  bounce(event) {
-    this.sentBy = null;
-    const fresh = performance.now() - (this.shownAt ?? 0) < 2 * BOUNCE;
-    if (this.busy || (event.detail > 1 && fresh)) {
-      event.preventDefault();
-      event.stopPropagation();
-    }
-  }
-
-  /** Other tabs: of this session, and of somebody else who now uses this browser. */
   async hear({ kind, session, position }) {
     if (session !== this.outbox.session) {
-      if (kind === "here") location.reload();
+      if (kind === "here") location.reload(); // somebody else uses this browser now
       return;
     }
-    if (kind !== "given") return;
-    await this.recall();
-    const here = this.current?.showing.position === position;
-    if (here && !this.busy) {
-      this.forgetDraft();
-      this.frame.announce(this.texts.elsewhere);
-      await this.next();
-    }
+    if (kind !== "given" || this.busy) return;
+    await this.work.recall();
+    if (this.current?.showing.position === position) await this.moveOn();
   }
 
   // the end --------------------------------------------------------------------------------
@@ -428,19 +340,22 @@ class Task {
     this.current?.clock.stop();
     this.current = null;
     this.notes.set("screen", null);
+    const { total } = this.work.plan;
     this.frame.tools({});
-    this.frame.progress(this.plan.total, this.plan.total, "main");
-    this.frame.root.dataset.phase = "finishing";
+    this.frame.progress(total, total, "main");
+    this.screen = null;
+    this.frame.mark({ phase: "finishing" });
     this.frame.message(this.texts.finish_title, this.texts.finish_text);
     await this.sent();
-    for (let failures = 0; ; failures += 1) {
-      if (this.open().length > 0) return this.next(); // one was refused at the last moment
-      const { status, body, after } = await call("POST", "/api/finish", {});
-      if (status === 200) return body.open ? this.leave(body.next) : this.missing(body.missing);
-      if (status === 401 || status === 409) return location.assign("/");
-      this.frame.complain(this.texts.no_network);
-      await later(Math.max(after, backoff(failures)));
-    }
+    if (this.work.open().length > 0) return this.next(); // one was refused at the last moment
+    const { next, missing } = await askToFinish(() => this.frame.complain(this.texts.no_network));
+    return next === undefined ? this.giveAgain(missing) : this.leave(next);
+  }
+
+  async giveAgain(missing) {
+    await this.work.reopen(missing, this.texts.lost);
+    this.work.take(await getPlan());
+    return this.next();
   }
 
   async leave(next) {
@@ -448,63 +363,18 @@ class Task {
     this.notes.tidy(true);
     location.assign(next);
   }
-
-  /** The server lacks these answers: they are asked for again, from what was said before. */
-  async missing(positions) {
-    for (const position of positions) {
-      const record = this.given.get(position);
-      if (record)
-        await this.outbox.change(record, { state: "aside", refusal: { reason: this.texts.lost } });
-    }
-    await this.recall();
-    await this.refresh();
-    return this.next();
-  }
 }
 
-/** The plan, asked for until it comes; who may not have one is sent to the page they belong to. */
-async function getPlan(onwait = () => {}) {
-  for (let failures = 0; ; failures += 1) {
-    const { status, body, after } = await call("GET", "/api/plan");
-    if (status === 200) {
-      onwait(false);
-      return body;
-    }
-    if (status === 401 || status === 409) {
-      location.assign("/");
-      await new Promise(() => {}); // the page is leaving
-    }
-    onwait(true);
-    await later(Math.max(after, backoff(failures)));
-  }
-}
-
-function later(ms) {
-  return new Promise((resolve) => setTimeout(() => resolve(null), ms));
-}
-
-/** A random name for an answer; works on plain http too, unlike crypto.randomUUID. */
-function newUuid() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 15) | 64;
-  bytes[8] = (bytes[8] & 63) | 128;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
-function describeClient() {
-  return {
-    pointer: matchMedia("(pointer: coarse)").matches ? "coarse" : "fine",
-    viewport: [innerWidth, innerHeight],
-    locale: navigator.language,
-  };
+function reasonOf({ refusal }) {
+  return { reason: refusal.reason ?? refusal.status };
 }
 
 async function start() {
   history.replaceState(null, "", location.pathname);
   const plan = await getPlan();
-  const [module, outbox] = await Promise.all([import(plan.mode.module), openOutbox(plan.session)]);
-  await new Task(plan, module, outbox).begin();
+  const module = import(plan.mode.module);
+  const outbox = await openOutbox(plan.session);
+  await new Task(plan, await module, outbox).begin();
 }
 
 start();

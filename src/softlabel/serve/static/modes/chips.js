@@ -1,27 +1,26 @@
-// A fixed number of chips to lay on the labels; what is laid stays until the person moves it.
+// A fixed number of chips to lay on the labels, by key, by button, by dragging or by number.
 
+import { ChipsAnswer } from "../answers/chips.js";
 import { button, el, fill, key, update } from "../dom.js";
-import { digitOf, LabelPicker, letterOf, plain, pressing, typing } from "../keys.js";
-import { History, isUndo, outOf, RestStrip } from "../parts.js";
-
-const BLANK = { chips: {}, excluded: [], locked: [], rest: null };
+import { digitOf, LabelPicker, letterOf, plain, typing } from "../keys.js";
+import { isUndo, outOf, Panel } from "../panel.js";
+import { makeTrack } from "../track.js";
 
 export function mount(root, context) {
   return new Chips(root, context);
 }
 
-class Chips {
+class Chips extends Panel {
   constructor(root, context) {
-    Object.assign(this, { root, context, labels: context.labels, words: context.texts.chips });
-    this.n = context.rules.n;
-    this.history = new History(BLANK);
-    this.active = 0;
-    this.picker = new LabelPicker(this.labels.length, (pending) => this.#dim(pending));
-    this.rows = this.labels.map((label, place) => this.#row(label, place));
-    this.strip = new RestStrip(context, (value) => this.#rest(value, "click", ""));
-    this.left = el("p", { class: "chips-left", role: "status", "aria-live": "polite" });
+    const said = new ChipsAnswer(context.labels, context.rules);
+    super(root, context, said, context.texts.chips);
+    this.active = 0; // the label that arrows and letters are about
+    this.picker = new LabelPicker(said.labels.length, (pending) => this.#dim(pending));
+    this.rows = said.labels.map((label, place) => this.#row(label, place));
+    this.left = el("p", { class: "chips-left", role: "status" });
+    const question = fill(this.words.question, { n: said.n });
     root.append(
-      el("h1", { id: "question", text: fill(this.words[context.frame], { n: this.n }) }),
+      el("h1", { id: "question", text: question }),
       this.left,
       el(
         "div",
@@ -30,411 +29,198 @@ class Chips {
       ),
       this.strip.root,
     );
-    this.#draw();
-  }
-
-  get state() {
-    return this.history.state;
-  }
-
-  answer() {
-    const chips = Object.fromEntries(
-      this.labels.filter((l) => this.#of(l) > 0).map((l) => [l, this.#of(l)]),
-    );
-    return {
-      n: this.n,
-      chips,
-      unallocated: this.#free(),
-      excluded: this.state.excluded,
-      rest: this.#standingRest(),
-    };
-  }
-
-  problem() {
-    return this.#missing(this.#standingRest());
+    this.draw();
   }
 
   draft() {
-    return { ...this.state, active: this.active };
+    return { ...this.said.state, active: this.active };
   }
 
   restore({ active = 0, ...state }) {
-    this.history = new History({ ...BLANK, ...state });
     this.active = active;
-    this.#draw();
-  }
-
-  focus() {
-    this.root.focus({ preventScroll: true });
+    super.restore(state);
   }
 
   help() {
-    const { help } = this.context.texts;
-    return [
-      help.chip,
-      help.chip_back,
-      help.chip_out,
-      help.arrows,
-      help.all,
-      help.split,
-      help.lock,
-      help.rest,
-      help.undo,
-      help.submit,
-    ];
+    const { chip, chip_back, chip_out, arrows, all, split, lock, rest, undo, submit } =
+      this.context.texts.help;
+    return [chip, chip_back, chip_out, arrows, all, split, lock, rest, undo, submit];
   }
+
+  // keys -----------------------------------------------------------------------------------
 
   key(event) {
     if (typing(event)) return false;
-    if (isUndo(event)) return this.picker.cancel() || this.#undo();
+    if (isUndo(event)) return this.picker.cancel() || this.undo();
     if (event.code === "Escape") return this.picker.cancel();
     const digit = digitOf(event);
     if (digit !== null && !event.ctrlKey && !event.metaKey) return this.#digit(digit, event);
     if (!plain(event)) return false;
-    return this.#move(event) || this.#letter(event);
+    return this.#arrow(event) || this.#letter(event) || this.endingKey(event);
   }
 
   #digit(digit, event) {
     const place = this.picker.press(digit);
     if (place === null) return true;
     this.#activate(place);
-    const label = this.labels[place];
-    if (event.altKey) {
-      if (!event.repeat) this.#exclude(label, "key", event.code);
-    } else this.#set(label, this.#of(label) + (event.shiftKey ? -1 : 1), "key", event.code);
+    const label = this.said.labels[place];
+    if (!event.altKey) this.#add(label, event.shiftKey ? -1 : 1, "key", event.code);
+    else if (!event.repeat) this.take("key", event.code, this.said.exclude(label));
     return true;
   }
 
-  #move(event) {
+  #arrow(event) {
+    const label = this.said.labels[this.active];
     const along = getComputedStyle(this.root).direction === "rtl" ? -1 : 1;
-    const steps = { ArrowRight: along, ArrowLeft: -along, PageUp: 5, PageDown: -5 };
-    if (event.code === "ArrowDown" || event.code === "ArrowUp") {
-      const place = this.active + (event.code === "ArrowDown" ? 1 : -1);
-      this.#activate(Math.max(0, Math.min(this.labels.length - 1, place)), true);
-      return true;
-    }
-    if (!(event.code in steps)) return false;
-    const label = this.labels[this.active];
-    this.#set(
-      label,
-      this.#of(label) + steps[event.code],
-      "key",
-      event.code,
-      Math.abs(steps[event.code]) > 1,
-    );
-    return true;
-  }
-
-  #letter(event) {
-    const label = this.labels[this.active];
-    const rest = this.strip.ofKey(event);
-    if (rest !== null) {
-      if (!event.repeat) this.#rest(rest, "key", event.code);
-    } else if (letterOf(event) === "A")
-      this.#set(label, this.#of(label) + this.#free(), "key", event.code);
-    else if (letterOf(event) === "L") this.#lock(label, event.code);
-    else if (event.key === "=") this.#split(event.code);
-    else if (["Enter", "NumpadEnter", "Space"].includes(event.code) && !pressing(event)) {
-      if (!event.repeat) this.#enter(event.code);
+    const by = { ArrowRight: along, ArrowLeft: -along }[event.code];
+    const jump = { PageUp: 5, PageDown: -5 }[event.code];
+    const walk = { ArrowDown: 1, ArrowUp: -1 }[event.code];
+    if (by) this.#add(label, by, "key", event.code);
+    else if (jump) {
+      this.take("key", event.code, this.said.layAtMost(label, this.said.of(label) + jump));
+    } else if (walk) {
+      const last = this.rows.length - 1;
+      this.#activate(Math.max(0, Math.min(last, this.active + walk)), true);
     } else return false;
     return true;
   }
 
-  // what a person can do -------------------------------------------------------------------
-
-  /** Lay so many chips on a label; never more than are free, never fewer than none. */
-  #set(label, wanted, kind, code, cap = kind === "drag" || kind === "typed") {
-    const held = this.#of(label);
-    const most = held + this.#free();
-    if (this.state.locked.includes(label))
-      return this.#refuse(fill(this.words.is_locked, { label }));
-    if (wanted > most && !cap) return this.#refuse(this.words.none_left);
-    const count = Math.max(0, Math.min(wanted, most));
-    if (wanted > most) this.context.announce(fill(this.words.only, { n: this.#free() }));
-    if (count === held) return undefined;
-    // chips say that a label is possible
-    const excluded = this.state.excluded.filter((other) => other !== label);
-    const chips = { ...this.state.chips, [label]: count };
-    return this.#change("chips", { chips, excluded }, kind, code, `${label}:${count}`);
-  }
-
-  #exclude(label, kind, code) {
-    const out = this.state.excluded.includes(label);
-    const excluded = out
-      ? this.state.excluded.filter((l) => l !== label)
-      : [...this.state.excluded, label];
-    const locked = this.state.locked.filter((l) => l !== label);
-    const chips = { ...this.state.chips, [label]: 0 };
-    this.#change(
-      "excluded",
-      { excluded, chips, locked },
-      kind,
-      code,
-      `${out ? "possible" : "ruled out"}:${label}`,
-    );
-    this.context.announce(fill(out ? this.words.back_in : this.words.out, { label }));
-  }
-
-  #lock(label, code) {
-    const on = !this.state.locked.includes(label);
-    const locked = on
-      ? [...this.state.locked, label]
-      : this.state.locked.filter((l) => l !== label);
-    this.#change("chips", { locked }, "key", code, `${on ? "lock" : "unlock"}:${label}`);
-    this.context.announce(fill(on ? this.words.locked : this.words.unlocked, { label }));
-  }
-
-  /** The free chips in equal parts; what does not divide stays free, for nobody's advantage. */
-  #split(code) {
-    const open = this.labels.filter(
-      (l) => !this.state.excluded.includes(l) && !this.state.locked.includes(l),
-    );
-    const each = open.length === 0 ? 0 : Math.floor(this.#free() / open.length);
-    if (each === 0) return this.#refuse(this.words.too_few);
-    const added = Object.fromEntries(open.map((label) => [label, this.#of(label) + each]));
-    return this.#change(
-      "chips",
-      { chips: { ...this.state.chips, ...added } },
-      "key",
-      code,
-      `split:${each}`,
-    );
-  }
-
-  #rest(value, kind, code) {
-    this.#change("rest", { rest: value }, kind, code, `rest:${value}`);
-    const missing = this.#missing(value);
-    if (missing !== null) return this.#refuse(missing);
-    if (this.#others().length > 0) this.strip.remember(value);
-    return this.context.submit();
-  }
-
-  #enter(code) {
-    const rest = this.#standingRest();
-    const missing = this.#missing(rest);
-    if (missing !== null) return this.#refuse(missing);
-    if (this.state.rest === null && this.#others().length > 0)
-      this.context.log("remembered", code, `rest:${rest}`);
-    return this.context.submit();
-  }
-
-  #undo() {
-    if (!this.history.undo()) return false;
-    this.context.log("undo", "", "");
-    this.#draw();
-    this.context.changed();
+  #letter(event) {
+    const label = this.said.labels[this.active];
+    if (letterOf(event) === "A") this.#add(label, this.said.free(), "key", event.code);
+    else if (letterOf(event) === "L") this.take("key", event.code, this.said.lock(label));
+    else if (event.key === "=") this.take("key", event.code, this.said.split());
+    else return false;
     return true;
   }
 
-  #change(field, changes, kind, code, what) {
-    this.history.change(changes);
-    this.context.touched(field);
-    this.context.log(kind, code, what);
-    this.#draw();
-    this.context.changed();
+  #add(label, by, kind, code) {
+    this.take(kind, code, this.said.lay(label, this.said.of(label) + by));
   }
 
-  #refuse(text) {
-    this.context.refuse(text);
-  }
-
-  // what follows from it -------------------------------------------------------------------
-
-  #of(label) {
-    return this.state.chips[label] ?? 0;
-  }
-
-  #free() {
-    return this.n - Object.values(this.state.chips).reduce((sum, count) => sum + count, 0);
-  }
-
-  #others() {
-    return this.labels.filter(
-      (label) => this.#of(label) === 0 && !this.state.excluded.includes(label),
-    );
-  }
-
-  #standingRest() {
-    return this.strip.standing(this.state.rest, this.#others().length);
-  }
-
-  #missing(rest) {
-    const free = this.#free();
-    if (free === this.n) return this.words.say_chips;
-    if (free > 0 && !this.context.rules.allow_unallocated)
-      return fill(this.words.say_more, { n: free });
-    if (rest === null) return this.words.say_rest;
-    const open = rest !== "ruled_out" && this.#others().length > 0;
-    return free > 0 && !open ? fill(this.words.say_open, { n: free }) : null;
+  /** Make a label the one that keys are about; a focus that is here already goes with it. */
+  #activate(place, focus = false) {
+    this.active = place;
+    this.draw();
+    if (focus || this.root.contains(document.activeElement)) {
+      this.rows[place].track.focus({ preventScroll: !focus });
+    }
   }
 
   // drawing --------------------------------------------------------------------------------
 
-  #draw() {
-    const free = this.#free();
+  draw() {
+    const { said, words } = this;
+    const free = said.free();
     this.left.textContent =
-      free === 0 ? this.words.all_laid : fill(this.words.left, { n: free, whole: this.n });
-    this.rows.forEach((row, place) => this.#drawRow(row, place, free));
-    this.strip.root.classList.toggle("early", free > 0);
-    this.strip.show({ others: this.#others().length, chosen: this.state.rest });
+      free === 0 ? words.all_laid : fill(words.left, { n: free, whole: said.n });
+    this.rows.forEach((row, place) => this.#drawRow(row, place === this.active, free));
+    this.strip.show({ others: said.others().length, chosen: said.state.rest });
   }
 
-  #drawRow(row, place, free) {
-    const count = this.#of(row.label);
-    const out = this.state.excluded.includes(row.label);
-    const locked = this.state.locked.includes(row.label);
-    row.node.className = `chip-row${out ? " excluded" : ""}${locked ? " locked" : ""}${place === this.active ? " active" : ""}`;
-    row.node.style.setProperty("--share", `${(100 * count) / this.n}%`);
-    const said = out ? this.words.ruled_out : outOf(this.context.texts, count, this.n);
+  #drawRow(row, active, free) {
+    const { said, words, context } = this;
+    const [count, out, locked] = [
+      said.of(row.label),
+      said.isOut(row.label),
+      said.isLocked(row.label),
+    ];
+    const share = (100 * count) / said.n;
+    const spoken = out ? words.ruled_out : outOf(context.texts, count, said.n);
+    const beside = count === 0 ? "" : fill(context.texts.percent, { n: Math.round(share) });
+    for (const [name, on] of Object.entries({ active, locked, excluded: out })) {
+      row.node.classList.toggle(name, on);
+    }
+    row.node.style.setProperty("--share", `${share}%`);
     update(row.track, {
       "aria-valuenow": count,
       "aria-valuemax": count + free,
-      "aria-valuetext": `${row.label}, ${said}${locked ? `, ${this.words.lock}` : ""}`,
-      tabindex: place === this.active ? 0 : -1,
+      "aria-valuetext": `${row.label}, ${spoken}${locked ? `, ${words.lock}` : ""}`,
+      tabindex: active ? 0 : -1,
     });
-    row.count.textContent = String(count);
-    row.count.hidden = out;
-    const share =
-      count === 0
-        ? ""
-        : fill(this.context.texts.percent, { n: Math.round((100 * count) / this.n) });
-    row.percent.textContent = out ? this.words.ruled_out : locked ? this.words.lock : share;
-    row.out.setAttribute("aria-pressed", String(out));
-    row.less.disabled = count === 0 || locked;
-    row.more.disabled = free === 0 || locked;
-  }
-
-  #activate(place, focus = false) {
-    this.active = place;
-    this.#draw();
-    if (focus || this.root.contains(document.activeElement))
-      this.rows[place].track.focus({ preventScroll: !focus });
+    update(row.count, { text: String(count), hidden: out });
+    row.beside.textContent = out ? words.ruled_out : locked ? words.lock : beside;
+    update(row.out, { "aria-pressed": out });
+    update(row.less, { disabled: count === 0 || locked });
+    update(row.more, { disabled: free === 0 || locked });
   }
 
   #row(label, place) {
-    const { words } = this;
-    const small = { tabindex: -1 }; // the keyboard does all this from the bar itself
-    const step = (by) => () =>
-      this.#touch(place, () => this.#set(label, this.#of(label) + by, "click", ""));
-    const name = button(
-      { class: "label", ...small, title: words.one_more },
+    const { said, words, context } = this;
+    // the keyboard does all this from the bar itself, so these are no stops on its way
+    const press = (options, action, ...content) =>
+      button({ tabindex: -1, ...options }, () => this.#press(place, action), ...content);
+    const step = (by) => () => this.#add(label, by, "click", "");
+    const name = press(
+      { class: "label", title: words.one_more },
       step(1),
       key(this.picker.keys[place]),
       el("span", { class: "name" }, el("bdi", { text: label })),
     );
-    const track = el(
-      "div",
-      { class: "track", role: "spinbutton", "aria-label": label, "aria-valuemin": 0, tabindex: -1 },
-      el("div", { class: "bar" }),
-      this.#cells(),
-    );
-    const count = button(
-      {
-        class: "count",
-        ...small,
-        title: words.type,
-        "aria-label": fill(words.type_for, { label }),
-      },
-      () => this.#type(place),
-    );
-    const percent = el("small", { class: "percent" });
-    const less = button(
-      { class: "step", ...small, "aria-label": fill(words.less, { label }) },
-      step(-1),
-      "−",
-    );
-    const more = button(
-      { class: "step", ...small, "aria-label": fill(words.more, { label }) },
-      step(1),
-      "+",
-    );
-    const outTitle = fill(this.context.texts.quick.rule_out, { label });
-    const out = button(
-      { class: "out", ...small, "aria-label": outTitle, title: outTitle },
-      () => this.#touch(place, () => this.#exclude(label, "click", "")),
-      "✕",
-    );
-    const node = el(
-      "div",
-      { class: "chip-row" },
-      name,
-      track,
-      el("div", { class: "amount" }, count, percent),
-      el("div", { class: "steps" }, less, more, out),
-    );
-    this.#drag(track, label, place);
+    const lay = (count) =>
+      this.#press(place, () => this.take("drag", "", said.layAtMost(label, count)));
+    const track = makeTrack(label, said.n, () => said.of(label), lay);
     track.addEventListener("focus", () => this.active === place || this.#activate(place));
-    return { label, node, track, count, percent, less, more, out };
+    const type = {
+      class: "count",
+      title: words.type,
+      "aria-label": fill(words.type_for, { label }),
+    };
+    const count = button({ tabindex: -1, ...type }, () => this.#type(place));
+    const title = fill(context.texts.quick.rule_out, { label });
+    const exclude = () => this.take("click", "", said.exclude(label));
+    const less = press({ class: "step", "aria-label": fill(words.less, { label }) }, step(-1), "−");
+    const more = press({ class: "step", "aria-label": fill(words.more, { label }) }, step(1), "+");
+    const out = press({ class: "out", "aria-label": title, title }, exclude, "✕");
+    const beside = el("small", { class: "percent" });
+    const amount = el("div", { class: "amount" }, count, beside);
+    const steps = el("div", { class: "steps" }, less, more, out);
+    const node = el("div", { class: "chip-row" }, name, track, amount, steps);
+    return { label, node, track, count, beside, less, more, out };
   }
 
-  /** Lines between the chips; between every five where there are too many to see. */
-  #cells() {
-    const count = this.n > 50 ? this.n / 5 : this.n;
-    return el("div", { class: "cells" }, ...Array.from({ length: count }, () => el("span")));
-  }
-
-  #touch(place, action) {
+  #press(place, action) {
     this.active = place;
     action();
-    this.#draw();
-  }
-
-  /** Press or drag along the bar to set it. */
-  #drag(track, label, place) {
-    const at = (event) => {
-      const box = track.getBoundingClientRect();
-      const rtl = getComputedStyle(track).direction === "rtl";
-      const part = (rtl ? box.right - event.clientX : event.clientX - box.left) / box.width;
-      return Math.max(0, Math.min(this.n, part <= 0.25 / this.n ? 0 : Math.ceil(part * this.n)));
-    };
-    track.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      track.setPointerCapture(event.pointerId);
-      this.#touch(place, () => this.#set(label, at(event), "drag", ""));
-      event.preventDefault();
-    });
-    track.addEventListener("pointermove", (event) => {
-      if (track.hasPointerCapture(event.pointerId)) this.#set(label, at(event), "drag", "");
-    });
+    this.draw();
   }
 
   /** Write the number instead. */
   #type(place) {
-    const row = this.rows[place];
+    const { label, count } = this.rows[place];
     const box = el("input", {
       class: "count",
       inputmode: "numeric",
       size: 3,
       maxlength: 3,
-      value: this.#of(row.label),
-      "aria-label": fill(this.words.type_for, { label: row.label }),
+      value: this.said.of(label),
+      "aria-label": fill(this.words.type_for, { label }),
     });
     let open = true;
     const close = (keep) => {
       if (!open) return;
-      open = false;
-      const wanted = Number(box.value.trim());
-      box.replaceWith(row.count);
-      if (keep && box.value.trim() !== "" && Number.isInteger(wanted))
-        this.#set(row.label, wanted, "typed", "");
+      open = false; // taking the box away blurs it, which would come here again
+      const text = box.value.trim();
+      box.replaceWith(count);
+      const wanted = /^\d+$/.test(text) ? Number(text) : null;
+      if (keep && wanted !== null) this.take("typed", "", this.said.layAtMost(label, wanted));
       this.#activate(place, true);
     };
     box.addEventListener("blur", () => close(true));
     box.addEventListener("keydown", (event) => {
-      if (event.code === "Enter" || event.code === "NumpadEnter" || event.code === "Escape") {
-        event.preventDefault();
-        event.stopPropagation();
-        close(event.code !== "Escape");
-      }
+      if (!["Enter", "NumpadEnter", "Escape"].includes(event.code)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      close(event.code !== "Escape");
     });
-    row.count.replaceWith(box);
-    box.select();
+    count.replaceWith(box);
     box.focus();
+    box.select();
   }
 
   #dim(pending) {
-    this.rows?.forEach((row, place) =>
-      row.node.classList.toggle("dim", !this.picker.keys[place].startsWith(pending)),
-    );
+    this.rows.forEach(({ node }, place) => {
+      node.classList.toggle("dim", !this.picker.keys[place].startsWith(pending));
+    });
   }
 }

@@ -16,7 +16,7 @@ export function mount(root, context) {
     ),
   );
   root.append(
-    el("h1", { id: "question", text: texts.hard[context.frame] }),
+    el("h1", { id: "question", text: texts.hard[context.frame].question }),
     el("div", { class: "labels", role: "group", "aria-labelledby": "question" }, ...buttons),
     el("p", { class: "hint", text: texts.hard.hint }),
   );

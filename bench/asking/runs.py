@@ -1,0 +1,109 @@
+"""One run against a server of ours with a fresh database, in numbers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from asking import checks, figures, load, saturation
+from asking import study as asked
+
+from softlabel import study as studies
+from softlabel.crowd.server import Server, serving
+
+SERVER, CLIENTS = 0, 1  # cores
+FLOOD = 64  # clients that never think
+TOKEN = re.compile(r"token[^:]*: (\S+)")
+
+Times = tuple[float, float, float, float]  # p50, p95, p99 and the largest, in ms
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one run; None where it was not looked at."""
+
+    rate: float  # acknowledged answers per second
+    answers: Times | None = None
+    pages: Times | None = None
+    dashboard: float | None = None  # p95 in ms
+    errors: int = 0
+    exact: bool | None = None  # acknowledged = stored
+    balanced: bool | None = None  # nothing over its quota, batches within one of each other
+    megabytes: float | None = None
+    trouble: str = ""
+
+
+@contextmanager
+def server(folder: Path, *options: str) -> Iterator[Server]:
+    with serving(folder, *options, before=("taskset", "-c", str(SERVER))) as running:
+        yield running
+
+
+def visit(come: load.Crowd) -> Run:
+    """A crowd that thinks."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "load"
+        asked.write_batches(folder, people=50 * come.annotators)
+        study = studies.read(folder)
+        with server(folder) as running:
+            token = TOKEN.search(running.said())
+            assert token, running.said()
+            seen = load.run(running.url, study, come, token[1])
+            megabytes = peak(running.process.pid)
+        stored = checks.look(study, folder / ".softlabel" / "answers.db")
+    low, high = stored.batches or (0, 0)
+    times = seen.log.latencies
+    return Run(
+        rate=seen.rate,
+        answers=figures.percentiles(times["answer"]),
+        pages=figures.percentiles([*times["page"], *times["plan"]]),
+        dashboard=figures.percentiles(seen.dashboard)[1],
+        errors=sum(seen.log.errors.values()) + seen.log.waits,
+        exact=stored.is_exactly(seen.acknowledged),
+        balanced=stored.most_per_item <= study.per_item and high - low <= 1,
+        megabytes=megabytes,
+        trouble=", ".join(seen.log.errors),
+    )
+
+
+def flood(database: str | None, seconds: float) -> Run:
+    """Clients that never think; on SQLite, or at the address of a PostgreSQL."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "load"
+        asked.write_long(folder, FLOOD, items=round(40 * seconds))
+        study = studies.read(folder)
+        options = ("--db", database) if database else ()
+        with server(folder, *options) as running:
+            rate, acknowledged = saturation.run(running.url, study, FLOOD, seconds)
+            megabytes = peak(running.process.pid)
+        stored = checks.look(study, database or folder / ".softlabel" / "answers.db")
+    exact = set(acknowledged) <= set(stored.ids)  # a PostgreSQL holds earlier runs as well
+    return Run(rate, exact=exact, megabytes=megabytes)
+
+
+def peak(process: int) -> float:
+    """The most memory a process has held, in megabytes."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """A PostgreSQL of our own, on the server's core, with its defaults (fsync on)."""
+    import pgserver
+
+    os.sched_setaffinity(0, {SERVER})  # inherited by what is started here
+    name = tempfile.mkdtemp()
+    running = pgserver.get_server(name)
+    os.sched_setaffinity(0, {CLIENTS})
+    try:
+        yield running.get_uri()
+    finally:
+        running.cleanup()
+        shutil.rmtree(name, ignore_errors=True)

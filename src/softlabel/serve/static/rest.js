@@ -1,0 +1,87 @@
+// What is said about the labels that were not named: one decision, one key.
+
+import { button, el, fill, key, update } from "./dom.js";
+import { letterOf, plain } from "./keys.js";
+
+export const REST = ["ruled_out", "possible", "unsaid"];
+const KEYS = { ruled_out: "X", possible: "Z", unsaid: "C" };
+const BLANK_ITEMS = 3; // on the first items nothing is offered, not even the person's own habit
+
+/** The choice that a letter stands for, or null. */
+export function restOf(letter) {
+  return REST.find((value) => KEYS[value] === letter) ?? null;
+}
+
+/**
+ * The three choices; they are the buttons that end the answer.  After the first items the last
+ * choice is offered again, visibly, and Enter takes it.
+ */
+export class RestStrip {
+  constructor(context, choose, held = "") {
+    this.held = held; // the key held down with the letters, where letters alone write
+    this.texts = context.texts.rest;
+    this.choose = choose;
+    this.memory = context.memory;
+    this.offered = context.index >= BLANK_ITEMS ? context.memory.get("rest") : null;
+    this.heading = el("h2", { id: "rest-heading" });
+    this.buttons = new Map(REST.map((value) => [value, this.#button(value)]));
+    this.row = el("div", { class: "rest-row" }, ...this.buttons.values());
+    this.done = button(
+      { class: "button primary wide", "data-rest": "done" },
+      () => choose("ruled_out"),
+      key("⏎"),
+      el("span", { text: context.texts.next }),
+    );
+    const options = { class: "rest", "aria-labelledby": "rest-heading" };
+    this.root = el("section", options, this.heading, this.row, this.done);
+  }
+
+  /** Draw: about how many labels (null: too many to count), what is chosen, what is refused. */
+  show({ others, chosen, refused = [] }) {
+    this.heading.textContent = this.#about(others);
+    this.row.hidden = others === 0;
+    this.done.hidden = others !== 0;
+    for (const [value, made] of this.buttons) {
+      const no = refused.includes(value);
+      const offered = chosen === null && value === this.offered && !no;
+      update(made, {
+        "aria-pressed": value === chosen,
+        "aria-disabled": no ? "true" : null,
+        class: `rest-choice${offered ? " offered" : ""}`,
+      });
+      made.querySelector(".as-last").hidden = !offered;
+    }
+  }
+
+  /** The choice a key stands for, or null. */
+  ofKey(event) {
+    return plain(event) && !event.shiftKey ? restOf(letterOf(event)) : null;
+  }
+
+  /** Offer this choice on the next items. */
+  remember(value) {
+    this.memory.set("rest", value);
+  }
+
+  #about(others) {
+    if (others === null) return this.texts.all;
+    return fill(others === 0 ? this.texts.none : this.texts.others, { n: others });
+  }
+
+  #button(value) {
+    const sign = this.held + KEYS[value];
+    const strong = el("strong", { text: this.texts[value] });
+    const small = el("small", { text: this.texts[`${value}_why`] });
+    return button(
+      {
+        class: "rest-choice",
+        "data-rest": value,
+        "aria-keyshortcuts": sign.replace(" ", "+"),
+      },
+      () => this.choose(value),
+      key(sign),
+      el("span", { class: "words-of" }, strong, small),
+      el("small", { class: "as-last", hidden: true, text: this.texts.as_last }),
+    );
+  }
+}
