@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from asking import figures, limits, peers, runs
+from asking import figures, limits, peers, runs, usage
 from asking.load import HABITS, Crowd
 from asking.runs import CLIENTS, FLOOD, SERVER, Run
 
@@ -37,7 +37,14 @@ TITLE = "Asking under load"
 HEAD = [
     *("", "n", "answers/s", "answer p50 ms", "p95 ms", "p99 ms", "max ms"),
     *("page, plan p95 ms", "p99 ms", "dashboard p95 ms", "errors", "acknowledged = stored"),
-    *("quota, balance", "server MB", "of bare HTTP", "of bare commits"),
+    *(
+        "quota, balance",
+        "server MB",
+        "server cores",
+        "others' cores",
+        "of bare HTTP",
+        "of bare commits",
+    ),
 ]
 
 
@@ -76,6 +83,8 @@ def row(name: str, done: Sequence[Run], *shares: str) -> list[str]:
         all_of((one.exact for one in done), "yes", "NO"),
         all_of((one.balanced for one in done), "kept", "BROKEN"),
         over(one.megabytes for one in done),
+        over((one.cores and one.cores.server for one in done), 2),
+        over((one.cores and one.cores.others for one in done), 2),
         *(shares or ("–", "–")),
     ]
     print(" | ".join(made), *{one.trouble for one in done if one.trouble}, flush=True)
@@ -154,9 +163,9 @@ def peer(given: str, size: Size) -> list[list[str]]:
             seen = peers.run(other, url, come, HABITS.think if come.ramp else 0.0)
             one = Run(
                 seen.rate,
-                figures.percentiles(seen.log.latencies["answer"]),
+                figures.percentiles(seen.times("answer")),
                 errors=sum(seen.log.errors.values()),
-                megabytes=runs.peak(process),
+                megabytes=usage.peak(process),
             )
             who = "annotators" if come.ramp else "clients without thought"
             made.append(row(f"{name}, {come.annotators:,} {who}", [one]))

@@ -1,6 +1,6 @@
 """The pictures of the dashboard in docs/pictures: a new study, simulated people, a real browser.
 
-    python tools/dashboard_pictures.py [FOLDER]
+python tools/dashboard_pictures.py [FOLDER]
 """
 
 from __future__ import annotations

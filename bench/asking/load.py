@@ -11,7 +11,7 @@ import numpy as np
 import uvloop
 
 from softlabel.crowd.http import Client
-from softlabel.crowd.log import Log
+from softlabel.crowd.log import Log, Request
 from softlabel.crowd.people import Habits, Somebody, crowd
 from softlabel.crowd.truth import known
 from softlabel.crowd.walk import Site, Walk
@@ -43,6 +43,10 @@ class Load:
     walks: list[Walk] = field(default_factory=list)
     dashboard: list[float] = field(default_factory=list)
     rate: float = 0.0  # acknowledged answers per second, once everybody is at it
+
+    def times(self, *kinds: Request) -> list[float]:
+        """How long all requests of these kinds took, in seconds."""
+        return [one for kind in kinds for one in self.log.latencies[kind]]
 
     @property
     def acknowledged(self) -> list[str]:

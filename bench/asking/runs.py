@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from asking import checks, figures, load, saturation
+from asking import checks, figures, load, saturation, usage
 from asking import study as asked
 
 from softlabel import study as studies
@@ -36,6 +36,7 @@ class Run:
     exact: bool | None = None  # acknowledged = stored
     balanced: bool | None = None  # nothing over its quota, batches within one of each other
     megabytes: float | None = None
+    cores: usage.Usage | None = None
     trouble: str = ""
 
 
@@ -54,20 +55,21 @@ def visit(come: load.Crowd) -> Run:
         with server(folder) as running:
             token = TOKEN.search(running.said())
             assert token, running.said()
+            meter = usage.Meter(running.process.pid)
             seen = load.run(running.url, study, come, token[1])
-            megabytes = peak(running.process.pid)
+            cores, megabytes = meter.read(), usage.peak(running.process.pid)
         stored = checks.look(study, folder / ".softlabel" / "answers.db")
     low, high = stored.batches or (0, 0)
-    times = seen.log.latencies
     return Run(
         rate=seen.rate,
-        answers=figures.percentiles(times["answer"]),
-        pages=figures.percentiles([*times["page"], *times["plan"]]),
+        answers=figures.percentiles(seen.times("answer")),
+        pages=figures.percentiles(seen.times("page", "plan")),
         dashboard=figures.percentiles(seen.dashboard)[1],
         errors=sum(seen.log.errors.values()) + seen.log.waits,
         exact=stored.is_exactly(seen.acknowledged),
         balanced=stored.most_per_item <= study.per_item and high - low <= 1,
         megabytes=megabytes,
+        cores=cores,
         trouble=", ".join(seen.log.errors),
     )
 
@@ -81,16 +83,10 @@ def flood(database: str | None, seconds: float) -> Run:
         options = ("--db", database) if database else ()
         with server(folder, *options) as running:
             rate, acknowledged = saturation.run(running.url, study, FLOOD, seconds)
-            megabytes = peak(running.process.pid)
+            megabytes = usage.peak(running.process.pid)
         stored = checks.look(study, database or folder / ".softlabel" / "answers.db")
     exact = set(acknowledged) <= set(stored.ids)  # a PostgreSQL holds earlier runs as well
     return Run(rate, exact=exact, megabytes=megabytes)
-
-
-def peak(process: int) -> float:
-    """The most memory a process has held, in megabytes."""
-    status = Path(f"/proc/{process}/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 @contextmanager

@@ -68,6 +68,14 @@ class StoreError(SoftlabelError):
     """The store could not do what was asked, and changed nothing."""
 
 
+class Absent(StoreError):
+    """The store was asked about something that is not in it: ``what`` is its kind."""
+
+    def __init__(self, what: str, message: str) -> None:
+        self.what = what
+        super().__init__(message)
+
+
 class Conflict(StoreError):
     """An answer that cannot stand beside one that is stored: ``reason`` says which rule."""
 

@@ -99,6 +99,15 @@ def describe(strategy: Any) -> str:
     return f"{strategy.name}:{','.join(shown)}" if shown else str(strategy.name)
 
 
+def settings(strategy: Any) -> dict[str, Any]:
+    """The parameters that differ from their defaults: what ``make`` needs besides the name."""
+    return {
+        field.name: getattr(strategy, field.name)
+        for field in fields(strategy)
+        if getattr(strategy, field.name) != field.default
+    }
+
+
 def _read(kind: Any, text: str, where: str) -> Any:
     """Text to the type of a field: a choice, a truth value, a number or text."""
     if get_origin(kind) is Literal:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import struct
 import threading
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from softlabel import store as stores
 from softlabel import study as studies
@@ -25,16 +24,6 @@ from softlabel.serve.app import make_app
 from softlabel.serve.people import put_study
 from softlabel.serve.secret import open_with_token
 
-ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LABELS = ["cat", "dog", "fox", "owl", "hen", "cow"]
 TREE = ["pet/cat", "pet/dog", "wild/fox", "wild/owl", "farm/hen", "farm/cow"]
 QUIZ = """
@@ -77,25 +66,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker("browser")
-
-
-# ── the browser ──────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A Chromium for the tests of a file: the machine's own, or Playwright's.
-
-    Not for the whole run: as long as it is there, no other test could use an event loop.
-    """
-    found = next((path for path in map(shutil.which, NAMES) if path), None)
-    with sync_playwright() as playwright:
-        try:
-            launched = playwright.chromium.launch(executable_path=found, args=ARGS)
-        except Error as error:
-            pytest.skip(f"no Chromium: install one to run the browser tests ({error.message:.80})")
-        yield launched
-        launched.close()
 
 
 # ── studies ──────────────────────────────────────────────────────────────────────────────────
@@ -290,13 +260,13 @@ WAITING = """() => new Promise((resolve) => {
 
 
 @pytest.fixture
-def person(browser: Browser) -> Iterator[Callable[..., Person]]:
+def person(chromium: Browser) -> Iterator[Callable[..., Person]]:
     """Make somebody; options are those of a browser context. Nobody may meet a script's mistake."""
     people: list[Person] = []
 
     def make(url: str, **options: Any) -> Person:
         size = {"width": 1280, "height": 800}
-        people.append(Person(url, browser.new_context(**({"viewport": size} | options))))
+        people.append(Person(url, chromium.new_context(**({"viewport": size} | options))))
         return people[-1]
 
     yield make

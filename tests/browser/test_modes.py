@@ -147,10 +147,20 @@ CLICKS = {
 }
 
 
+def check_nothing_is_loaded_in_a_row(page):
+    """What the page imports is asked for by the page itself, not by module after module."""
+    loaded = page.evaluate(
+        "() => performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname)"
+    )
+    asked = {link.get_attribute("href") for link in page.locator("link[rel=modulepreload]").all()}
+    assert {path for path in loaded if path.endswith(".js")} == asked | {"/static/task.js"}
+
+
 @pytest.mark.parametrize("mode", CLICKS)
 def test_by_mouse(served, person, answers, mode):
     running = served(mode=mode, items=2, more="# by mouse")
     somebody = person(running.url).start()
+    check_nothing_is_loaded_in_a_row(somebody.page)
     for _ in range(2):
         before = somebody.position
         CLICKS[mode](somebody.page)

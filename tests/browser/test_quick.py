@@ -112,7 +112,7 @@ def test_the_bars_show_what_the_answer_is_read_as(served, person, answers):
         stated |= {label: left / len(unnamed) for label in unnamed if left > 1e-6}
         assert shown.keys() == stated.keys()
         for label, share in shown.items():
-            assert share == pytest.approx(stated[label], abs=0.51 if share >= 10 else 0.051)
+            assert share == pytest.approx(stated[label], abs=0.51 if share >= 1 else 0.051)
 
 
 def test_what_would_contradict_cannot_be_entered(served, person, answers):

@@ -122,6 +122,16 @@ def test_only_classic_answers_have_the_shape_of_cifar10s(make_world, tmp_path):
     assert not list(tmp_path.glob("*.json*"))
 
 
+def test_answers_of_an_earlier_mode_are_not_written_as_classic(make_world, tmp_path):
+    world = make_world(mode="quick")
+    world.visit("early")
+    classic = make_world(mode="classic").study
+    with pytest.raises(SoftlabelError, match=r"given in the mode 'quick' .* write to \.jsonl"):
+        monitor.export(classic, world.store, tmp_path / "r.json")
+    monitor.export(classic, world.store, tmp_path / "r.jsonl")
+    assert {one["presentation"]["mode"] for one in lines_of(tmp_path / "r.jsonl")} == {"quick"}
+
+
 def test_a_study_without_answers_has_empty_exports(make_world, tmp_path):
     world = make_world()
     for name in ("r.jsonl", "r.csv", "r.json", "r.parquet"):

@@ -125,6 +125,25 @@ def test_a_skipped_practice_item_shows_the_reference_alone(running):
     assert (told["yours"], told["reference"]) == (None, {"wren": 0.75, "owl": 0.25})
 
 
+def test_after_the_end_what_is_stored_is_acknowledged_and_nothing_else_is_stored(
+    running, answer_body
+):
+    ann = running.person().to_task()
+    sent = answer_body(1)
+    ann.post("/api/answers", json=sent)
+    ann.answer_all()
+    ann.post("/api/finish", json={})
+    revised = answer_body(1, supersedes=sent["response_uuid"], answer=CHOICE)
+    assert ann.post("/api/answers", json=revised).status_code == 200, "not at the end yet"
+    ann.post("/debrief", data={"d0": "1", "d1": "fine"})
+    before = ids(running)
+    for known in (sent, revised):
+        assert ann.post("/api/answers", json=known).status_code == 200
+    reply = ann.give(1, supersedes=revised["response_uuid"])
+    assert (reply.status_code, reply.json()) == (409, {"error": "left"})
+    assert ids(running) == before
+
+
 def test_a_late_answer_is_kept_and_marked(running):
     ann = running.person().to_task()
     held = ann.open_positions()
@@ -295,3 +314,17 @@ def test_practice_that_was_given_back_and_comes_again_has_its_feedback(running):
     assert again[0]["position"] > 0
     told = ann.give(again[0]["position"]).json()["feedback"]
     assert told["text"] == "Mostly a wren."
+
+
+def test_practice_has_its_feedback_from_a_server_that_did_not_give_it_out(serving, answer_body):
+    running = serving()
+    ann = running.person().to_task()
+    running.clock.ahead = 3700
+    running.person().to_task()
+    again = [one for one in ann.plan()["showings"] if one["phase"] == "practice"]
+    other = serving().person()
+    other.cookies = ann.cookies
+    body = answer_body(again[0]["position"])
+    for _ in range(2):  # a repetition is told the same
+        told = other.post("/api/answers", json=body).json()["feedback"]
+        assert told["text"] == "Mostly a wren."

@@ -77,6 +77,34 @@ def test_a_revoked_link_opens_nothing_and_ends_what_it_opened(serving, command):
     assert command("invite", running.folder, "--list")[1] == "ann  revoked\n"
 
 
+def test_what_is_sent_after_a_link_was_revoked_is_not_stored(serving, command, answer_body):
+    running = serving(recruit=INVITED)
+    ann = running.person()
+    ann.get(path_of(command("invite", running.folder, "ann")[1]))
+    first = answer_body(0)
+    ann.to_task().post("/api/answers", json=first)
+    command("invite", running.folder, "--revoke", "ann")
+    revised = answer_body(0, supersedes=first["response_uuid"])
+    for body in (answer_body(1), revised):
+        reply = ann.post("/api/answers", json=body)
+        assert (reply.status_code, reply.json()) == (409, {"error": "left"})
+    assert ann.post("/api/answers", json=first).status_code == 200, "what is stored is stored"
+    assert [row.id for row in running.responses()] == [first["response_uuid"]]
+
+
+def test_commands_about_people_do_not_change_the_study(serving, command):
+    running = serving(recruit=INVITED)
+    file = running.folder / "study.toml"
+    running.person().to_task()
+    before = running.store.study("birds")
+    file.write_text(file.read_text().replace("per_item = 3", "per_item = 9"))
+    for words in (["invite", "ann", "bob"], ["invite", "--revoke", "bob"], ["forget", "ann"]):
+        name, *rest = words
+        sure = ["--yes"] if name == "forget" else []
+        assert command(name, running.folder, *rest, *sure)[0] == 0
+    assert running.store.study("birds") == before
+
+
 def test_mistakes_of_inviting_are_named(serving, command):
     running = serving(recruit=INVITED)
     command("invite", running.folder, "ann")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softlabel import store
-from softlabel.errors import Conflict, SoftlabelError, StoreError
+from softlabel.errors import Absent, Conflict, SoftlabelError, StoreError
 from softlabel.store import Ack, Plan, Timing
 
 PLAN = Plan(per_item=2, per_annotator=4)
@@ -40,6 +40,14 @@ def test_an_answer_comes_back_as_it_was_sent(scene, ann):
     assert scene.db.session("token of ann").answered == 1
 
 
+def test_an_answer_keeps_how_it_was_asked_for(scene, ann):
+    scene.answer(ann, 0)
+    scene.answer(ann, 1, mode_options='{"n": 10}', frame="third_person")
+    asked = [("{}", None), ('{"n": 10}', "third_person")]
+    assert [(row.mode_options, row.frame) for row in scene.db.responses("birds")] == asked
+    assert [(row.mode_options, row.frame) for row in scene.db.timings("birds")] == asked
+
+
 def test_a_skipped_item_is_answered(scene, ann):
     scene.answer(ann, 0, answer_json=None, skip="cannot_judge")
     (row,) = scene.db.responses("birds")
@@ -48,9 +56,11 @@ def test_a_skipped_item_is_answered(scene, ann):
 
 
 def test_the_same_answer_twice_is_stored_once(scene, ann):
-    assert scene.answer(ann, 0) == Ack("ann-0", "stored")
+    item = scene.db.showings(ann.id)[0].item
+    assert scene.answer(ann, 0) == Ack("ann-0", "stored", "target", item)
     for _ in range(9):
-        assert scene.answer(ann, 0, payload='{"delivery": {"attempt": 2}}') == Ack("ann-0", "known")
+        again = scene.answer(ann, 0, payload='{"delivery": {"attempt": 2}}')
+        assert again == Ack("ann-0", "known", "target", item)
     assert len(list(scene.db.responses("birds"))) == 1
     assert scene.db.session("token of ann").answered == 1
 
@@ -111,16 +121,19 @@ def test_answers_may_arrive_in_the_wrong_order(scene, ann):
 
 def test_an_answer_cannot_revise_one_given_elsewhere(scene, ann):
     scene.answer(ann, 0)
-    with pytest.raises(StoreError, match="revises ann-0, given elsewhere"):
+    with pytest.raises(Conflict, match="revises ann-0, given elsewhere") as caught:
         scene.answer(ann, 1, supersedes="ann-0")
+    assert caught.value.reason == "conflict"
     assert scene.db.missing(ann.id) == (1, 2, 3)
 
 
 def test_an_unknown_position_and_an_unknown_session_are_named(scene, ann):
-    with pytest.raises(StoreError, match="has no position 99"):
+    with pytest.raises(Absent, match="has no position 99") as caught:
         scene.answer(ann, 99)
-    with pytest.raises(StoreError, match="session 'nobody' has no position 0"):
+    assert caught.value.what == "position"
+    with pytest.raises(Absent, match="there is no session 'nobody'") as caught:
         scene.answer(ann._replace(id="nobody"), 0)
+    assert caught.value.what == "session"
 
 
 def test_answers_sent_together_are_each_treated_by_their_own_rule(scene, ann, together):
@@ -149,7 +162,7 @@ def test_answers_sent_together_are_each_treated_by_their_own_rule(scene, ann, to
         "stored",
         "stored",
         "known",
-        StoreError,
+        Absent,
         Conflict,
     ]
     assert [future.result().state for future in others] == ["stored"] * 4
@@ -228,5 +241,10 @@ def test_plain_answers_are_stored_together(scene, ann, together, monkeypatch):
     """The quick way is the one that is taken: none of them is looked at alone."""
     monkeypatch.setattr("softlabel.store.answers.answer", None)
     with together(scene.db):
-        futures = [scene.db.answer(ann.id, scene.response(ann, i), 1.0) for i in range(4)]
-    assert [future.result().state for future in futures] == ["stored"] * 4
+        futures = [
+            scene.db.answer(ann.id, scene.response(ann, i, frame="self"), 1.0) for i in range(4)
+        ]
+    items = [shown.item for shown in scene.db.showings(ann.id)]
+    acks = [future.result() for future in futures]
+    assert acks == [Ack(f"ann-{i}", "stored", "target", item) for i, item in enumerate(items)]
+    assert {row.frame for row in scene.db.responses("birds")} == {"self"}

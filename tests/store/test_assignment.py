@@ -209,6 +209,63 @@ def test_an_item_that_leaves_the_study_is_not_shown_again(scene):
     assert scene.db.progress("birds").items == 4
 
 
+def test_an_item_that_left_the_study_is_not_repeated(scene):
+    scene.put(4, per_item=2)
+    ann = scene.enter("ann")
+    plan = Plan(per_item=2, per_annotator=4, batch_size=2, repeats=2, repeat_positions=(0, 1))
+    first, second = scene.lease(ann, plan)
+    for shown in (first, second):
+        scene.answer(ann, shown.position)
+    kept = {f"bird-{i}" for i in range(4)} - {first.item}
+    scene.put([ItemRow(name) for name in sorted(kept)], per_item=2)
+    shown = scene.answer_all(ann, plan)
+    assert [s.item for s in shown if s.kind == "repeat"] == [second.item]
+
+
+def put_text(scene, toml, now=0.0):
+    scene.db.put_study("birds", toml, ("a", "b"), [ItemRow("bird-0")], 2, now).result()
+    changes = scene.db.events("birds", "study-changed")
+    return scene.db.study("birds").toml, [(each.detail["toml"], each.at) for each in changes]
+
+
+def test_the_file_with_which_collecting_began_is_kept(scene):
+    for text in ("one", "two"):
+        assert put_text(scene, text) == (text, []), "nobody has answered yet"
+    scene.answer_all(scene.enter("ann"), Plan(per_item=2))
+    assert put_text(scene, "two") == ("two", [])
+    for now in (5.0, 6.0):
+        assert put_text(scene, "three", now) == ("two", [("three", 5.0)]), "once per change"
+    assert put_text(scene, "two", 7.0) == ("two", [("three", 5.0), ("two", 7.0)])
+    scene.db.forget("birds", "ann").result()
+    assert put_text(scene, "four", 8.0)[0] == "four", "nobody has answered"
+    scene.answer_all(scene.enter("bob"), Plan(per_item=2))
+    assert put_text(scene, "four", 9.0)[1][2:] == [("four", 8.0)]
+
+
+def test_who_comes_as_two_recruiter_sessions_at_once_is_let_in_once(scene, together):
+    scene.put(2)
+
+    def enter(visit, token):
+        return scene.db.enter(
+            "birds",
+            "ann",
+            token,
+            label_order_of=lambda number: ("sparrow", "wren", "finch"),
+            seed=7,
+            recruiter_session=visit,
+            now=0.0,
+        )
+
+    with together(scene.db):
+        first, other, again = enter("one", "t1"), enter("two", "t2"), enter("one", "t3")
+    assert first.result().id == again.result().id
+    with pytest.raises(Conflict, match="in another recruiter's session") as caught:
+        other.result()
+    assert caught.value.reason == "session"
+    assert scene.db.session("t2") is None
+    assert scene.db.session("t3") == first.result()
+
+
 def test_putting_a_study_again_changes_nothing(scene):
     scene.put(MIXED)
     ann = scene.enter("ann")

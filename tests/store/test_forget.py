@@ -71,7 +71,7 @@ def test_withdrawing_may_forget(scene, crowd):
     assert scene.db.session_of("birds", crowd[1].annotator) is None
     assert scene.db.counts("birds")["response"] == 5 * 11
     assert scene.held() == scene.taken()
-    with pytest.raises(StoreError, match="has no position 0"):
+    with pytest.raises(StoreError, match="there is no session"):
         scene.answer(crowd[1], 0, id="one more")
 
 

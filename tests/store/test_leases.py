@@ -160,6 +160,76 @@ def test_after_withdrawing_nothing_more_is_stored(scene, ann):
     assert list(scene.db.responses("birds")) == []
 
 
+@pytest.mark.parametrize("stage", ["closed", "screened-out", "no-consent", "full", "done"])
+@pytest.mark.parametrize("others", [0, 2])  # alone, or among many that are stored together
+def test_of_who_left_nothing_new_is_stored(scene, ann, together, stage, others):
+    scene.answer(ann, 1, now=5)
+    bob = scene.enter("bob")
+    scene.put(5, per_item=1)
+    scene.lease(bob, HOUR, now=5)
+    scene.db.set_stage(ann.id, stage, event="left", detail={}, now=6).result()
+    new = [
+        scene.response(ann, 0),
+        scene.response(ann, 1, id="again", supersedes="ann-1"),
+    ]
+    with together(scene.db):
+        for place in range(others):
+            scene.db.answer(bob.id, scene.response(bob, place), 7)
+        refused = [scene.db.answer(ann.id, each, 7) for each in new]
+        known = scene.db.answer(ann.id, scene.response(ann, 1), 7)
+    assert [future.exception().reason for future in refused] == ["left", "left"]
+    assert known.result().state == "known"
+    assert [row.id for row in scene.db.responses("birds") if row.session == ann.id] == ["ann-1"]
+    assert scene.held() == scene.taken()
+
+
+def test_after_the_gate_answers_are_still_stored(scene, ann):
+    scene.db.set_stage(ann.id, "debrief", event="answered-all", detail={}, now=5).result()
+    assert scene.answer(ann, 0, now=6).state == "stored"
+    revised = scene.answer(ann, 0, now=7, id="again", supersedes="ann-0")
+    assert revised.state == "stored"
+
+
+def test_a_late_answer_takes_up_its_place_in_the_batch_again(scene):
+    items = [ItemRow(f"{b}-{i}", "target", b) for b in ("a", "b") for i in range(3)]
+    scene.put(items, per_item=2)
+    plan = Plan(per_item=2, batches=True, lease_seconds=60)
+    ann = scene.enter("ann")
+    batch = scene.lease(ann, plan, now=0)[0].batch
+    scene.db.release_expired("birds", 100).result()
+    assert scene.db.taken_per_batch("birds")[batch] == 0
+    for place in (0, 2):
+        scene.answer(ann, place, now=101)
+        assert scene.db.taken_per_batch("birds")[batch] == 1
+    assert scene.held() == scene.taken()
+    again = scene.lease(ann, plan, now=102)
+    assert [s.item for s in again if s.state == "open"] == [again[1].item], "what is left of it"
+    assert scene.db.taken_per_batch("birds")[batch] == 1
+    scene.answer(ann, again[-1].position, now=103)
+    assert scene.lease(ann, plan, now=104)[: len(again) - 1] == again[:-1]
+    scene.db.forget("birds", "ann").result()
+    assert set(scene.db.taken_per_batch("birds").values()) == {0}
+
+
+def test_a_late_answer_to_an_earlier_batch_leaves_the_one_that_is_held(scene):
+    items = [ItemRow(f"{b}-{i}", "target", b) for b in ("a", "b") for i in range(2)]
+    scene.put(items, per_item=2)
+    plan = Plan(per_item=1, batches=True, lease_seconds=60)
+    ann, bob = scene.enter("ann"), scene.enter("bob")
+    lost = scene.lease(ann, plan, now=0)[0].batch
+    assert scene.lease(bob, plan, now=1)[0].batch != lost
+    scene.db.release_expired("birds", 61).result()
+    assert scene.lease(bob, plan, now=62)[-1].batch != lost
+    cleo = scene.enter("cleo")
+    assert scene.lease(cleo, plan, now=63)[0].batch == lost
+    scene.db.withdraw(bob.id, False, 64).result()
+    kept = scene.lease(ann, plan, now=65)[-1].batch
+    assert kept != lost
+    scene.answer(ann, 0, now=66)
+    assert scene.db.taken_per_batch("birds") == {lost: 1, kept: 1}
+    assert scene.held() == scene.taken()
+
+
 def test_a_late_answer_is_kept_and_counted_if_there_is_room(scene, ann):
     scene.db.release_expired("birds", 9999).result()
     assert scene.answer(ann, 0, now=10_000).state == "stored"

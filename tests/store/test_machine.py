@@ -72,6 +72,7 @@ class Places(RuleBasedStateMachine):
             return
         each = shown[which % len(shown)]
         self.scene.answer(who, each.position, now=self.now)
+        self.check_batch(who, each)
         assert self.db.showings(who.id)[each.position].response is not None
 
     @rule(who=people, times=st.integers(1, 3))
@@ -128,6 +129,9 @@ class Places(RuleBasedStateMachine):
             assert session.answered == len(answered)
             assert session.lease_end > 0 or not opened
 
+    def check_batch(self, who, each):
+        """What a counted answer does to the batch; there is none here."""
+
     def check_amount(self, opened, targets):
         assert len(opened) <= self.plan.batch_size
         assert len(targets) <= self.plan.per_annotator
@@ -141,6 +145,13 @@ class Batches(Places):
 
     def check_amount(self, opened, targets):
         assert len({s.batch for s in opened}) <= 1
+
+    def check_batch(self, who, each):
+        now = self.db.showings(who.id)[each.position]
+        with self.db._engines.read.connect() as connection:
+            query = f"SELECT batch FROM session WHERE id = '{who.id}'"
+            held = connection.exec_driver_sql(query).scalar()
+        assert held is not None or now.state == "released" or now.kind == "repeat"
 
     @invariant()
     def a_batch_counts_those_who_hold_it(self):

@@ -52,6 +52,7 @@ def test_an_older_database_keeps_everything_and_goes_on(old, scene_of):
         assert ann.label_order == ("wren", "finch", "sparrow")
         (row,) = db.responses("birds")
         assert (row.id, row.item, row.answer_json) == ("r1", "bird-1", '{"top": "wren"}')
+        assert (row.mode_options, row.frame) == ("{}", None)
         assert (row.late, row.timing.active_ms, row.timing.fields) == (False, 2290, {"top": 1240})
         assert [(e.name, e.detail) for e in db.events("birds")] == [("consent", {"adult": True})]
         assert db.study("birds").per_item == 2

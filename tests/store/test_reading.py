@@ -33,7 +33,7 @@ def test_a_session_is_found_by_each_of_its_tokens(scene):
         "second token",
         label_order_of=lambda number: ("never", "asked"),
         seed=8,
-        recruiter_session="other",
+        recruiter_session=None,
         now=9.0,
     )
     assert entering.result() == first  # resumed, unchanged

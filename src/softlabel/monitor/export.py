@@ -133,7 +133,7 @@ def _collins(study: Study, store: Store, counted: Callable[[int], None]) -> Iter
 def _record(study: Study, reader: Reader, row: ResponseRow) -> dict[str, Any]:
     """One answer as it was read: with its slips mended, as in the published file."""
     said = reader.said(row)
-    if said is None:
+    if said is None or row.mode != Classic.name:
         raise SoftlabelError(
             f"{study.name}: answer {row.id} was given in the mode {row.mode!r} (version "
             f"{row.mode_version}) and cannot be read as {study.mode_text!r}; write to .jsonl"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
+from softlabel import registry
 from softlabel.store import ResponseRow
 from softlabel.study import Study
 
@@ -52,15 +52,16 @@ def iso(at: float) -> str:
 
 
 def options(study: Study, row: ResponseRow) -> Mapping[str, Any]:
-    """The settings of the mode that differ from its defaults, if it is still the study's."""
+    """The settings of the mode that differed from its defaults when it asked.
+
+    Where they were not written down they are the study's, if the mode is still its own.
+    """
+    if row.frame is not None:
+        found: Mapping[str, Any] = json.loads(row.mode_options)
+        return found
     mode = study.mode
-    if (row.mode, row.mode_version) != (mode.name, mode.version):
-        return {}
-    return {
-        field.name: getattr(mode, field.name)
-        for field in fields(mode)  # type: ignore[arg-type]  # modes are frozen dataclasses
-        if getattr(mode, field.name) != field.default
-    }
+    same = (row.mode, row.mode_version) == (mode.name, mode.version)
+    return registry.settings(mode) if same else {}
 
 
 def _presentation(study: Study, row: ResponseRow) -> dict[str, Any]:
@@ -73,7 +74,7 @@ def _presentation(study: Study, row: ResponseRow) -> dict[str, Any]:
         "mode": row.mode,
         "mode_version": row.mode_version,
         **({"mode_options": dict(set_apart)} if set_apart else {}),
-        "frame": study.frame,
+        "frame": row.frame or study.frame,
         "label_order": list(row.label_order),
         "suggestion_arm": None,
     }

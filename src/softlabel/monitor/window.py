@@ -56,8 +56,9 @@ class Reader:
 
     def __init__(self, study: Study) -> None:
         self.study = study
-        self._read: dict[tuple[str, int, str], Answer | None] = {}
-        self._modes: dict[str, Mode | None] = {study.mode.name: study.mode}
+        self._read: dict[tuple[str, int, str, str], Answer | None] = {}
+        self._own = json.dumps(registry.settings(study.mode))
+        self._modes: dict[tuple[str, str], Mode | None] = {(study.mode.name, self._own): study.mode}
 
     def seen(self, row: TimedAnswer | ResponseRow) -> Seen:
         """The row, read."""
@@ -80,15 +81,21 @@ class Reader:
         """None where the item was skipped, or where the study as it is now cannot read it."""
         if row.answer_json is None:
             return None
-        key = row.mode, row.mode_version, row.answer_json
+        key = row.mode, row.mode_version, self._options(row), row.answer_json
         if key not in self._read:
             if len(self._read) >= REMEMBERED:
                 self._read.clear()
             self._read[key] = self._said(*key)
         return self._read[key]
 
-    def _said(self, name: str, version: int, text: str) -> Answer | None:
-        mode = self._mode(name)
+    def _options(self, row: TimedAnswer | ResponseRow) -> str:
+        """As they were when it asked; where nobody wrote them down, as they are now."""
+        if row.frame is not None:
+            return row.mode_options
+        return self._own if row.mode == self.study.mode.name else "{}"
+
+    def _said(self, name: str, version: int, options: str, text: str) -> Answer | None:
+        mode = self._mode(name, options)
         if mode is None or version != mode.version:
             return None
         try:
@@ -96,13 +103,13 @@ class Reader:
         except ResponseError:
             return None
 
-    def _mode(self, name: str) -> Mode | None:
-        if name not in self._modes:
+    def _mode(self, name: str, options: str) -> Mode | None:
+        if (name, options) not in self._modes:
             try:
-                self._modes[name] = registry.make("mode", name)
+                self._modes[name, options] = registry.make("mode", name, **json.loads(options))
             except SoftlabelError:
-                self._modes[name] = None
-        return self._modes[name]
+                self._modes[name, options] = None
+        return self._modes[name, options]
 
 
 def _seconds(ms: float | None) -> float:

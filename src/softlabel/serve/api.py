@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from starlette.responses import JSONResponse, Response
 
+from softlabel import registry
 from softlabel.elicit import Answer
-from softlabel.errors import Conflict, ResponseError, StoreError
+from softlabel.errors import Absent, ResponseError
 from softlabel.serve import feedback, flow
 from softlabel.serve.bodies import AnswerBody, read_answer
 from softlabel.serve.documented import ANSWERS, FINISH, PLAN
@@ -18,7 +19,7 @@ from softlabel.serve.labels import LabelIndex
 from softlabel.serve.plans import PlanWriter, lease_plan
 from softlabel.serve.sessions import Sessions
 from softlabel.serve.site import Site, read, written
-from softlabel.store import NewResponse, Session, Showing, Timing
+from softlabel.store import Ack, NewResponse, Session, Showing, Timing
 
 JSON = "application/json"
 
@@ -30,8 +31,7 @@ class Api:
         self.site, self.sessions, self.plan_writer = site, sessions, plan_writer
         self.lease_plan = lease_plan(site.study)
         self.labels_index = LabelIndex(site.study.labels, site.study.synonyms)
-        self._first_main = len(site.study.practice)
-        self._practise_later: set[str] = set()  # who gave their practice back, and got it again
+        self._mode_options = json.dumps(registry.settings(site.study.mode))
 
     def add_to(self, app: FastAPI) -> None:
         add = app.add_api_route
@@ -50,12 +50,10 @@ class Api:
         answer = self._read(body)
         response = self._response(body, raw)
         try:
-            await written(self.site.store.answer(session, response, self.site.now()))
-        except Conflict:
-            raise
-        except StoreError as wrong:
-            return await self._explain(request, body, wrong)
-        told = await self._feedback(session, body, answer)
+            ack = await written(self.site.store.answer(session, response, self.site.now()))
+        except Absent as wrong:
+            return self._explain(session, body, wrong)
+        told = self._feedback(ack, answer)
         return Response(
             b'{"acknowledged":"%b","feedback":%b}' % (body.response_uuid.encode(), told),
             media_type=JSON,
@@ -86,31 +84,25 @@ class Api:
                 timing.hidden_ms,
                 timing.fields,
             ),
+            mode_options=self._mode_options,
+            frame=self.site.study.frame,
         )
 
-    async def _feedback(self, session: str, body: AnswerBody, answer: Answer | None) -> bytes:
-        """Practice comes first in everybody's order, so later places need no look at the store."""
-        if body.position >= self._first_main and session not in self._practise_later:
+    def _feedback(self, ack: Ack, answer: Answer | None) -> bytes:
+        """What is said about practice, while the study still has it."""
+        if ack.kind != "training":
             return b"null"
-        showings = await read(self.site.store.showings, session)
-        shown = next(one for one in showings if one.position == body.position)
-        if shown.kind != "training":
+        practice = next((one for one in self.site.study.practice if one.id == ack.item), None)
+        if practice is None:
             return b"null"
-        told = feedback.of(self.site.study, self.site.study.find(shown.item), answer)
-        return json.dumps(told).encode()
+        return json.dumps(feedback.of(self.site.study, practice, answer)).encode()
 
-    async def _explain(self, request: Request, body: AnswerBody, wrong: StoreError) -> Response:
-        """Whether the store failed, or was asked for something that does not exist."""
-        session = await self.sessions.session(request)
-        if session is None:
+    def _explain(self, session: str, body: AnswerBody, wrong: Absent) -> Response:
+        """The person was forgotten meanwhile, or was never shown anything there."""
+        if wrong.what == "session":
+            self.sessions.forget(session)
             return error(401, "session")
-        showings = await read(self.site.store.showings, session.id)
-        here = next((one for one in showings if one.position == body.position), None)
-        if here is None:
-            raise ResponseError("position", body.position, "this session has no such place")
-        if body.supersedes not in (None, here.response):
-            return error(409, "conflict")
-        raise wrong
+        raise ResponseError("position", body.position, "this session has no such place") from wrong
 
     async def plan(self, request: Request) -> Response:
         """What to show: everything that this session holds, after taking more if it needs some."""
@@ -120,8 +112,6 @@ class Api:
         if session.stage != flow.TASK:
             return error(409, "stage", stage=session.stage)
         showings = await self._lease(session)
-        if any(one.kind == "training" and one.position >= self._first_main for one in showings):
-            self._practise_later.add(session.id)
         return JSONResponse(self.plan_writer(session, showings))
 
     async def finish(self, request: Request) -> Response:

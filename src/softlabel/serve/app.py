@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from functools import partial
@@ -33,6 +34,7 @@ from softlabel.store import Store
 from softlabel.study import Study
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+log = logging.getLogger("softlabel.serve")
 NAMES = {400: "request", 403: "origin", 404: "path", 405: "method", 413: "size"}
 NAMES |= {421: "host", 429: "rate", 500: "mistake", 503: "store"}
 
@@ -44,9 +46,14 @@ def make_app(
     *,
     now: Callable[[], float] = time.time,
     url: str | None = None,
+    hosts: frozenset[str] | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
-    """The application that serves this study.  ``url`` is the address that people see, if known."""
+    """The application that serves this study.
+
+    ``url`` is the address that people see, if known; ``hosts`` are the names that requests may
+    call us by, and any will do if there are none.
+    """
     words = texts.load(study.language)
     site = Site(
         study=study,
@@ -90,9 +97,15 @@ def make_app(
         token_of=sessions.known_token,
         limits=limits or Limits(),
         secure=site.secure,
-        hosts=LOOPBACK | {urlsplit(url).hostname or ""} if url else None,
+        hosts=LOOPBACK | {host_of(url)} if url else hosts,
     )
     return app
+
+
+def host_of(url: str) -> str:
+    """The name in an address as a Host header says it, without the port."""
+    name = urlsplit(url).hostname or ""
+    return f"[{name}]" if ":" in name else name
 
 
 async def health() -> dict[str, bool]:
@@ -131,4 +144,5 @@ async def on_conflict(site: Site, request: Request, wrong: Exception) -> Respons
 
 async def on_store_error(site: Site, request: Request, wrong: Exception) -> Response:
     """The store said no: nothing was changed, and the person may try again."""
+    log.error("the store refused: %s", wrong)
     return refusal(site, request.scope, 503, {"retry-after": "5"})

@@ -80,7 +80,7 @@ class Guard:
         except ClientDisconnect:
             log.debug("%s %s: whoever asked has gone", scope["method"], scope["path"])
         except Exception:
-            log.exception("%s %s", scope["method"], scope["path"])
+            log.exception("%s %s", scope["method"], _loggable(scope["path"]))
             if started:
                 raise  # half a page cannot be taken back; the connection is closed
             await self.refuse(scope, 500, {})(scope, receive, guarded_send)
@@ -143,6 +143,11 @@ def is_ours(found: dict[bytes, bytes]) -> bool:
         return bool(origin.netloc) and origin.netloc == found.get(b"host", b"").decode("latin-1")
     except ValueError:
         return False
+
+
+def _loggable(path: str) -> str:
+    """A path without what opens a session."""
+    return "/i/…" if path.startswith("/i/") else path
 
 
 def _host_name(found: dict[bytes, bytes]) -> str:

@@ -38,7 +38,8 @@ def opened(folder: Path, db: str | None) -> Iterator[tuple[Study, Store]]:
     """A study and its answers."""
     study = studies.read(folder)
     with open_store(folder, db) as store:
-        put_study(study, store, time.time())
+        if store.study(study.name) is None:  # what is collected by is for the server to say
+            put_study(study, store, time.time())
         yield study, store
 
 

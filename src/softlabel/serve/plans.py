@@ -65,9 +65,17 @@ class PlanWriter:
             "labels": [] if self.asks else list(session.label_order),
             "total": max(len(held), self.study.showings_per_person) if more else len(held),
             "answered": sum(one.response is not None for one in held),
-            "showings": [_shown(one, self.study.find(one.item)) for one in held],
+            "showings": [_shown(one, item) for one in held if (item := self._item(one))],
             "more": more,
         }
+
+
+    def _item(self, showing: Showing) -> Item | None:
+        """None if the item was taken out of the study after it had been answered."""
+        try:
+            return self.study.find(showing.item)
+        except KeyError:
+            return None
 
 
 def is_unfinished(study: Study, held: Sequence[Showing]) -> bool:

@@ -16,7 +16,7 @@ import uvicorn
 
 from softlabel import study as studies
 from softlabel.errors import SoftlabelError
-from softlabel.serve.app import make_app
+from softlabel.serve.app import LOOPBACK, make_app
 from softlabel.serve.people import open_store, put_study
 from softlabel.serve.secret import open_with_token
 
@@ -40,7 +40,9 @@ def run(
     secret, token = open_with_token(folder, renew=new_token)
     with open_store(folder, db) as store, listening(host, port) as door:
         put_study(study, store, time.time())
-        app = make_app(study, store, secret, url=url)
+        # a page elsewhere whose name is made to lead here must not reach a server of our own
+        hosts = LOOPBACK if host in ("127.0.0.1", "localhost", "::1") else None
+        app = make_app(study, store, secret, url=url, hosts=hosts)
         if token is not None:
             tell(f"the researcher's token, shown this once: {token}")
         with stopping_quietly():

@@ -17,6 +17,7 @@ import numpy as np
 from fastapi import Request
 from starlette.responses import Response
 
+from softlabel.errors import Conflict
 from softlabel.serve.recruit import Arrival
 from softlabel.serve.secret import hash_token, new_token
 from softlabel.serve.site import Site, read, written
@@ -103,20 +104,19 @@ class Sessions:
         arrival = arrival or Arrival(secrets.token_hex(16))
         annotator = site.secret.pseudonym(kind, arrival.id)
         visit = arrival.session and site.secret.pseudonym(f"{kind}-session", arrival.session)
-        there = await read(site.store.session_of, site.study.name, annotator)
-        if there is not None and there.recruiter_session != visit:
-            return None
-        session = await written(
-            site.store.enter(
-                site.study.name,
-                annotator,
-                hash_token(token),
-                label_order_of=lambda number: label_order(site.study, number),
-                seed=site.study.seed,
-                recruiter_session=visit,
-                now=site.now(),
-            )
+        entering = site.store.enter(
+            site.study.name,
+            annotator,
+            hash_token(token),
+            label_order_of=lambda number: label_order(site.study, number),
+            seed=site.study.seed,
+            recruiter_session=visit,
+            now=site.now(),
         )
+        try:
+            session = await written(entering)
+        except Conflict:
+            return None
         self._remember(hash_token(token), session)
         return session, token
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
-from softlabel.errors import Conflict, StoreError
+from softlabel.errors import Absent, Conflict
+from softlabel.store import sessions
 from softlabel.store.late import late_state
-from softlabel.store.rows import Ack, NewResponse
+from softlabel.store.rows import LEFT, Ack, NewResponse
 from softlabel.store.schema import response, session, showing
 
 Row = Any  # of the statement SHOWN
@@ -76,11 +77,12 @@ def answer(connection: sa.Connection, arrival: Arrival) -> Ack:
     place = {"me": session_id, "place": new.position, "id": new.id}
     shown = connection.execute(SHOWN, place).first()
     if shown is None:
-        raise StoreError(f"session {session_id!r} has no position {new.position}")
+        sessions.get(connection, session_id)
+        raise Absent("position", f"session {session_id!r} has no position {new.position}")
     if shown.digest is not None:
         return _known(shown, session_id, new)
-    if shown.stage == "withdrawn":
-        raise Conflict("withdrawn", f"session {session_id} was withdrawn: nothing more is stored")
+    if shown.stage in LEFT:
+        raise _too_late(session_id, shown.stage)
     counts = _counts(connection, shown, session_id, new)
     late = shown.state == "released"
     connection.execute(STORE, row_of(shown, arrival, late=late))
@@ -89,14 +91,21 @@ def answer(connection: sa.Connection, arrival: Arrival) -> Ack:
         connection.execute(MARK, place | {"becomes": becomes})
     more = int(shown.response is None)
     connection.execute(COUNT, {"me": session_id, "more": more, "now": now})
-    return Ack(new.id, "stored")
+    return Ack(new.id, "stored", shown.kind, shown.item)
+
+
+def _too_late(session_id: str, stage: str) -> Conflict:
+    """Why nothing new is stored of somebody who left; what is stored already is acknowledged."""
+    if stage == "withdrawn":
+        return Conflict(stage, f"session {session_id} was withdrawn: nothing more is stored")
+    return Conflict("left", f"session {session_id} is {stage}: nothing more is stored")
 
 
 def _known(shown: Row, session_id: str, new: NewResponse) -> Ack:
     same_place = (shown.known_session, shown.known_position) == (session_id, new.position)
     if not same_place or shown.digest != new.digest:
         raise Conflict("conflict", f"another answer is stored under the id {new.id}")
-    return Ack(new.id, "known")
+    return Ack(new.id, "known", shown.kind, shown.item)
 
 
 def _counts(connection: sa.Connection, shown: Row, session_id: str, new: NewResponse) -> bool:
@@ -108,7 +117,8 @@ def _counts(connection: sa.Connection, shown: Row, session_id: str, new: NewResp
     if new.supersedes is not None and new.supersedes != shown.response:
         where = connection.execute(ELSEWHERE, {"id": new.supersedes}).first()
         if where is not None and tuple(where) != (session_id, new.position):
-            raise StoreError(f"answer {new.id} revises {new.supersedes}, given elsewhere")
+            text = f"answer {new.id} revises {new.supersedes}, given elsewhere"
+            raise Conflict("conflict", text)
     if shown.response is None or shown.response == new.supersedes:
         return True
     if connection.execute(FOLLOWER, place).first() is None:
@@ -145,4 +155,6 @@ def row_of(shown: Row, arrival: Arrival, *, late: bool) -> dict[str, Any]:
         "hidden_ms": timing.hidden_ms,
         "fields": json.dumps(dict(timing.fields)),
         "late": late,
+        "mode_options": new.mode_options,
+        "frame": new.frame,
     }

@@ -13,12 +13,14 @@ from softlabel.store.draws import draw
 from softlabel.store.pick import Picked, is_live, pick
 from softlabel.store.rows import LEFT, Plan, Session, Showing
 from softlabel.store.schema import item, showing
+from softlabel.store.studies import RETIRED
 
 COLUMNS = tuple(showing.c[name] for name in Showing._fields)
 SHOWN = sa.select(*COLUMNS).where(showing.c.session == bind("me")).order_by(showing.c.position)
 KINDS = sa.select(item.c.id, item.c.kind).where(
     item.c.study == bind("of"), item.c.kind.in_(("training", "gold", "attention"))
 )
+GONE = sa.select(item.c.id).where(item.c.study == bind("of"), item.c.kind == RETIRED + "target")
 SHOW = sa.insert(showing)
 
 
@@ -81,13 +83,17 @@ def _lay_out(
         else blank._replace(position=first + i, item=name, kind=kinds[name], batch=None)
         for i, name in enumerate([*practice, *main])
     ]
-    return [*new, *_repeats(plan, [*shown, *new])] if picked.last else new
+    gone = set(connection.execute(GONE, {"of": me.study}).scalars())
+    return [*new, *_repeats(plan, [*shown, *new], gone)] if picked.last else new
 
 
-def _repeats(plan: Plan, shown: Sequence[Showing]) -> Iterator[Showing]:
-    """What is shown again at the end, by its place among this person's targets."""
+def _repeats(plan: Plan, shown: Sequence[Showing], gone: set[str]) -> Iterator[Showing]:
+    """What is shown again at the end, by its place among this person's targets.
+
+    What is ``gone`` from the study keeps its place, and is not shown.
+    """
     targets = [s for s in shown if s.kind == "target" and is_live(s)]
-    there = {s.item for s in shown if s.kind == "repeat" and is_live(s)}
+    there = gone | {s.item for s in shown if s.kind == "repeat" and is_live(s)}
     position = shown[-1].position
     for place in plan.repeat_positions[: plan.repeats]:
         if place < len(targets) and targets[place].item not in there:

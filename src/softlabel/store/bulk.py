@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
 from softlabel.store.answers import COUNT, MARK, PLACES, STORE, TOLD, Arrival, row_of
-from softlabel.store.rows import Ack
+from softlabel.store.rows import LEFT, Ack
 from softlabel.store.schema import response, session, showing
 
 OPEN = (
@@ -18,7 +19,7 @@ OPEN = (
     .where(
         sa.tuple_(showing.c.session, showing.c.position).in_(bind("places", expanding=True)),
         showing.c.state == "open",
-        session.c.stage != "withdrawn",
+        session.c.stage.not_in(sorted(LEFT)),
     )
 )
 KNOWN = sa.select(response.c.id).where(response.c.id.in_(bind("ids", expanding=True)))
@@ -40,13 +41,17 @@ def answer_many(connection: sa.Connection, arrivals: Sequence[Arrival]) -> list[
     }
     if rows:
         _store(connection, [rows[each.new.id] for each in arrivals if each.new.id in rows])
-    return [Ack(each.new.id, "stored") if each.new.id in rows else None for each in arrivals]
+    return [_ack(rows[each.new.id]) if each.new.id in rows else None for each in arrivals]
 
 
 def _taken_ids(connection: sa.Connection, ids: list[str]) -> set[str]:
     """Those that are stored already, and those that came twice."""
     stored = set(connection.execute(KNOWN, {"ids": ids}).scalars())
     return stored | {each for each, times in Counter(ids).items() if times > 1}
+
+
+def _ack(row: dict[str, Any]) -> Ack:
+    return Ack(row["id"], "stored", row["kind"], row["item"])
 
 
 def _store(connection: sa.Connection, rows: list[dict[str, object]]) -> None:

@@ -125,12 +125,12 @@ def _pick_batch(
     connection: sa.Connection, me: Session, held: str | None, plan: Plan, shown: Sequence[Showing]
 ) -> Picked:
     """One batch per person: the one they had before, or the least taken one."""
-    if held is not None:
-        return Picked((), held, True)
     mine = [s for s in shown if s.kind == "target"]
     live = {s.item for s in mine if is_live(s)}
+    if held is not None and live.issuperset(s.item for s in mine if s.batch == held):
+        return Picked((), held, True)
     values = {"of": me.study, "quota": plan.per_item}
-    name = mine[-1].batch if mine else None
+    name = held or (mine[-1].batch if mine else None)
     found = _in_batch(connection, values, name, live)
     if not found and not live:
         rows = connection.execute(BATCHES, values).all()

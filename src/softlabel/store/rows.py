@@ -82,6 +82,7 @@ class NewResponse:
     """An answer as it arrived: ``payload`` is the text as sent, ``answer_json`` null if skipped.
 
     ``digest`` covers what may not differ between two deliveries of the same answer.
+    ``mode_options`` and ``frame`` say how it was asked for; no frame: as the study says.
     """
 
     id: str
@@ -94,17 +95,27 @@ class NewResponse:
     skip: str | None = None
     supersedes: str | None = None
     timing: Timing = field(default_factory=Timing)
+    mode_options: str = "{}"
+    frame: str | None = None
 
 
 class Ack(NamedTuple):
-    """The answer ``id`` is on the disk: ``stored`` by this call, or ``known`` from before."""
+    """The answer ``id`` is on the disk: ``stored`` by this call, or ``known`` from before.
+
+    ``kind`` and ``item`` are what was shown.
+    """
 
     id: str
     state: Literal["stored", "known"]
+    kind: Kind
+    item: str
 
 
 class ResponseRow(NamedTuple):
-    """A stored answer, with what was shown; ``seq`` grows in the order of storing."""
+    """A stored answer, with what was shown; ``seq`` grows in the order of storing.
+
+    ``mode_options`` is JSON and holds only if there is a ``frame``: older rows have neither.
+    """
 
     seq: int
     id: str
@@ -118,6 +129,8 @@ class ResponseRow(NamedTuple):
     label_order: tuple[str, ...]
     mode: str
     mode_version: int
+    mode_options: str
+    frame: str | None
     answer_json: str | None
     payload: str
     skip: str | None
@@ -139,7 +152,7 @@ class Invitation(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something that happened and is not an answer: consent, quiz, debrief, withdrawal."""
+    """Something that happened and is not an answer: consent, quiz, debrief, another study file."""
 
     seq: int
     annotator: str | None
@@ -149,7 +162,7 @@ class Event(NamedTuple):
 
 
 class StoredStudy(NamedTuple):
-    """A study as it was last put into the store."""
+    """A study in the store; ``toml`` is the file with which collecting began."""
 
     name: str
     toml: str
@@ -183,6 +196,8 @@ class TimedAnswer(NamedTuple):
     kind: Kind
     mode: str
     mode_version: int
+    mode_options: str
+    frame: str | None
     answer_json: str | None
     skip: str | None
     supersedes: str | None

@@ -140,6 +140,8 @@ response = Table(
     Column("hidden_ms", Float),
     Column("fields", Text, nullable=False),
     Column("late", Boolean, nullable=False, server_default=false()),
+    Column("mode_options", Text, nullable=False, server_default="{}"),
+    Column("frame", Text),  # null: not written down, nor were the options
     ForeignKeyConstraint(["session", "position"], ["showing.session", "showing.position"]),
     Index("response_by_study", "study", "seq"),
     Index("response_by_item", "study", "item"),

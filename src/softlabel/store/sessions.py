@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
-from softlabel.errors import Conflict, StoreError
+from softlabel.errors import Absent, Conflict, StoreError
 from softlabel.store import places
 from softlabel.store.rows import LEFT, Session
 from softlabel.store.schema import event, session, study, token
@@ -52,7 +52,7 @@ def session_of(row: Any) -> Session:
 def get(connection: sa.Connection, session_id: str) -> Session:
     row = connection.execute(BY_ID, {"me": session_id}).first()
     if row is None:
-        raise StoreError(f"there is no session {session_id!r}")
+        raise Absent("session", f"there is no session {session_id!r}")
     return session_of(row)
 
 
@@ -75,6 +75,9 @@ def enter(connection: sa.Connection, entry: Entry, now: float) -> Session:
     found = by_annotator(connection, entry.study, entry.annotator)
     if found is None:
         found = _make(connection, entry, now)
+    elif found.recruiter_session != entry.recruiter_session:
+        text = f"{entry.annotator} came to {entry.study!r} before, in another recruiter's session"
+        raise Conflict("session", text)
     owner = connection.execute(HAS_TOKEN, {"token": entry.token_hash}).scalar()
     if owner is None:
         values = {"hash": entry.token_hash, "session": found.id, "created_at": now}

@@ -105,6 +105,7 @@ class Store:
     ) -> Future[None]:
         """Bring the store up to the study; again and again if you like.
 
+        The file is kept as it was at the first answer; a later change is written as an event.
         Labels, and the kind and batch of items, may not change once people have answered or seen
         them.  An item that is no longer among ``items`` is never shown again.
         """
@@ -127,7 +128,10 @@ class Store:
         recruiter_session: str | None,
         now: float,
     ) -> Future[Session]:
-        """The one session of this person, new or resumed; the token opens it from now on."""
+        """The one session of this person, new or resumed; the token opens it from now on.
+
+        Who comes back from the recruiter as another session is a Conflict.
+        """
         entry = sessions.Entry(
             study, annotator, token_hash, label_order_of, seed, recruiter_session
         )
@@ -204,7 +208,10 @@ class Store:
     # ── answers ──────────────────────────────────────────────────────────────────────────────
 
     def answer(self, session_id: str, response: NewResponse, now: float) -> Future[Ack]:
-        """Store an answer; the same one twice is stored once, another one is a Conflict."""
+        """Store an answer; the same one twice is stored once, another one is a Conflict.
+
+        So is a new one of somebody who has left; one to no showing is Absent.
+        """
         arrival = answers.Arrival(session_id, response, now)
         return self._writer.submit_alike(answers.answer, bulk.answer_many, arrival)
 

@@ -1,4 +1,4 @@
-"""A study in the store: its file as it is now, and its items as assignment needs them."""
+"""A study in the store: its file as collecting began with it, and its items for assignment."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
 from softlabel.errors import StoreError
+from softlabel.store import sessions
 from softlabel.store.draws import draw_place
 from softlabel.store.rows import ItemRow, StoredStudy
-from softlabel.store.schema import batch, item, response, showing, study
+from softlabel.store.schema import batch, event, item, response, showing, study
 
 COLUMNS = tuple(study.c[name] for name in StoredStudy._fields)
 BY_NAME = sa.select(*COLUMNS).where(study.c.name == bind("of"))
@@ -21,6 +22,13 @@ ITEMS = sa.select(item.c.id, item.c.kind, item.c.batch).where(item.c.study == bi
 BATCHES = sa.select(batch.c.name).where(batch.c.study == bind("of"))
 IS_SHOWN = sa.select(
     sa.exists().where(showing.c.study == bind("of"), showing.c.item == bind("wanted"))
+)
+CHANGED = "study-changed"  # the event of another file, after people have answered
+LAST_CHANGE = (
+    sa.select(event.c.detail)
+    .where(event.c.study == bind("of"), event.c.name == CHANGED)
+    .order_by(event.c.seq.desc())
+    .limit(1)
 )
 HAS_ANSWERS = sa.select(sa.exists().where(response.c.study == bind("of")))
 CHANGE = (
@@ -71,7 +79,7 @@ def put(connection: sa.Connection, new: NewStudy, now: float) -> None:
     if stored is None:
         _insert(connection, new, now)
     else:
-        _change(connection, new, stored)
+        _change(connection, new, stored, now)
     _put_items(connection, new)
     known = set(connection.execute(BATCHES, {"of": new.name}).scalars())
     names = dict.fromkeys(row.batch for row in new.items if row.batch is not None)
@@ -86,14 +94,20 @@ def _insert(connection: sa.Connection, new: NewStudy, now: float) -> None:
     connection.execute(sa.insert(study), {**texts, **numbers})
 
 
-def _change(connection: sa.Connection, new: NewStudy, stored: StoredStudy) -> None:
-    if stored.labels != tuple(new.labels) and _answered(connection, new.name):
+def _change(connection: sa.Connection, new: NewStudy, stored: StoredStudy, now: float) -> None:
+    answered = _answered(connection, new.name)
+    if stored.labels != tuple(new.labels) and answered:
         raise StoreError(
             f"the labels of {new.name!r} are {', '.join(stored.labels)} and people have answered "
             f"so; {', '.join(new.labels)} needs a study of another name, or another database"
         )
-    values = {"of": new.name, "text": new.toml, "classes": json.dumps(list(new.labels))}
+    text = stored.toml if answered else new.toml
+    values = {"of": new.name, "text": text, "classes": json.dumps(list(new.labels))}
     connection.execute(CHANGE, values | {"quota": new.per_item})
+    last = connection.execute(LAST_CHANGE, {"of": new.name}).scalar()
+    before = stored.toml if last is None else json.loads(last)["toml"]
+    if new.toml != before and (answered or last is not None):
+        sessions.note(connection, new.name, None, CHANGED, {"toml": new.toml}, now)
 
 
 def _answered(connection: sa.Connection, name: str) -> bool:

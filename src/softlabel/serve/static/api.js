@@ -3,7 +3,7 @@
 const PATIENCE = 20_000;
 const LARGEST_KEPT_ALIVE = 60_000; // browsers send at most 64 kB after a page is gone
 
-/** `{status, body, after}`; status 0 is no answer, `after` is how long the server asks us to wait. */
+/** `{status, body, after}`: status 0 is no answer; `after` is how long the server makes us wait. */
 export async function call(method, path, content = undefined) {
   const text = content === undefined ? undefined : JSON.stringify(content);
   try {
@@ -23,7 +23,7 @@ export async function call(method, path, content = undefined) {
   }
 }
 
-/** A pause before the next try: doubles up to half a minute, spread so that nobody marches in step. */
+/** A pause before the next try: doubles up to half a minute, spread so that nobody is in step. */
 export function backoff(failures) {
   const longest = Math.min(30_000, 500 * 2 ** Math.min(failures, 8));
   return longest * (0.5 + Math.random() / 2);

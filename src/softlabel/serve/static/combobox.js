@@ -11,7 +11,9 @@ export class Combobox {
     Object.assign(this, { words, find, onchoose, oninput, onproblem });
     this.options = [];
     this.active = -1;
+    this.listed = ""; // the text whose list is shown
     this.asked = 0;
+    this.late = null; // the key that wants to choose as soon as it is known from what
     this.input = el("input", {
       id: "search-box",
       type: "text",
@@ -19,6 +21,7 @@ export class Combobox {
       autocomplete: "off",
       autocapitalize: "none",
       spellcheck: "false",
+      maxlength: 100,
       placeholder: words.placeholder,
       "aria-autocomplete": "list",
       "aria-expanded": "false",
@@ -53,9 +56,14 @@ export class Combobox {
     if (text !== "") this.#search();
   }
 
+  /** True while the list is still that of a text typed before. */
+  get searching() {
+    return this.listed !== this.value.trim();
+  }
+
   /** The option that Enter would choose. */
   pointedAt() {
-    return this.options[this.active] ?? null;
+    return this.searching ? null : (this.options[this.active] ?? null);
   }
 
   /** True if the key meant the list. */
@@ -71,14 +79,20 @@ export class Combobox {
 
   #enter(event) {
     if (event.isComposing || event.repeat) return;
+    if (this.searching) this.late = event.code;
+    else this.#choose(event.code);
+  }
+
+  #choose(code) {
     const option = this.pointedAt();
-    if (option) this.onchoose(option, "key", event.code);
+    if (option) this.onchoose(option, "key", code);
     else this.onproblem("nothing_found");
   }
 
   async #search() {
     const typed = this.value;
     const number = ++this.asked;
+    this.late = null;
     let found = [];
     try {
       found = typed.trim() === "" ? [] : await this.find(typed);
@@ -86,11 +100,15 @@ export class Combobox {
       this.onproblem("no_network");
     }
     // answers may come in another order than they were asked for
-    if (number === this.asked && this.value === typed) this.#show(found);
+    if (number !== this.asked || this.value !== typed) return;
+    this.#show(found);
+    if (this.late !== null) this.#choose(this.late);
+    this.late = null;
   }
 
   #show(found) {
     this.options = found;
+    this.listed = this.value.trim();
     const open = this.value.trim() !== "";
     const none = { class: "quiet", role: "option", "aria-disabled": "true" };
     const rows = found.map((option, place) => this.#row(option, place));

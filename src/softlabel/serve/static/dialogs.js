@@ -54,6 +54,7 @@ function open(texts, title, ...content) {
     const choice = SKIPS[(digitOf(event) ?? 0) - 1];
     if (choice && dialog.querySelector(`[value=${choice}]`)) dialog.close(choice);
   });
+  document.querySelector("dialog")?.remove(); // one that has closed, but not yet heard of it
   document.body.append(dialog);
   dialog.showModal();
   return new Promise((resolve) => {

@@ -56,7 +56,7 @@ function compared({ yours, reference }, labels) {
 }
 
 function cell(texts, share, kind) {
-  const bar = el("div", { class: `bar ${kind}` });
+  const bar = el("div", { class: `bar ${kind}`, hidden: share === 0 });
   bar.style.setProperty("--share", `${100 * share}%`);
   const said = el("span", { text: fill(texts.percent, { n: Math.round(100 * share) }) });
   return el("td", {}, el("div", { class: "pair" }, el("div", {}, bar), said));

@@ -36,6 +36,8 @@ class Outbox {
     this.session = session;
     this.memory = new Map();
     database?.addEventListener("versionchange", () => database.close());
+    // storage was cleared while the page is open: from now on answers live as long as it does
+    database?.addEventListener("close", () => (this.database = null));
   }
 
   /** True if answers would not outlive the page. */

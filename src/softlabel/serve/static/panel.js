@@ -6,7 +6,7 @@ import { RestStrip } from "./rest.js";
 
 const SENDING = ["Enter", "NumpadEnter", "Space"];
 
-/** A panel draws `said`, an answer in the making, and is drawn again by `draw()` after each step. */
+/** A panel shows `said`, an answer in the making; `draw()` is called after each of its steps. */
 export class Panel {
   constructor(root, context, said, words, held = "") {
     Object.assign(this, { root, context, said, words: { ...words, ...words[context.frame] } });

@@ -1,4 +1,4 @@
-// Carries answers from the outbox to the server, one at a time and in order, from one tab at a time.
+// Carries answers from the outbox to the server: one at a time, in order, from one tab at a time.
 
 import { backoff, call } from "./api.js";
 
@@ -46,11 +46,14 @@ export class Sender {
     this.again = true;
     if (this.running) return;
     this.running = true;
-    while (this.again) {
-      this.again = false;
-      await alone(`softlabel:${this.outbox.session}`, () => this.#drain());
+    try {
+      while (this.again) {
+        this.again = false;
+        await alone(`softlabel:${this.outbox.session}`, () => this.#drain());
+      }
+    } finally {
+      this.running = false;
     }
-    this.running = false;
   }
 
   async #drain() {
@@ -117,7 +120,7 @@ function isFinal({ status }) {
   return !later && status !== 401;
 }
 
-/** Run an action while no other tab runs it; without locks tabs may send twice, which is harmless. */
+/** Run an action while no other tab does; without locks tabs may send twice, which is harmless. */
 function alone(name, action) {
   return navigator.locks ? navigator.locks.request(name, action) : action();
 }

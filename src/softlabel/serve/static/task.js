@@ -166,7 +166,7 @@ class Task {
       },
       touched: (field) => this.touched(field),
       changed: () => this.changed(),
-      log: (kind, code, what) => this.current.clock.log(kind, code, String(what).slice(0, 200)),
+      log: (kind, code, what) => this.current.clock.log(kind, code, what),
       submit: () => this.submit(),
       refuse: (text) => this.frame.complain(text),
       announce: (text) => this.frame.announce(text),
@@ -323,6 +323,7 @@ class Task {
       if (kind === "here") location.reload(); // somebody else uses this browser now
       return;
     }
+    if (kind === "here") this.sender.kick(true); // perhaps the link was opened again
     if (kind !== "given" || this.busy) return;
     await this.work.recall();
     if (this.current?.showing.position === position) await this.moveOn();

@@ -1,16 +1,23 @@
 // How long an answer took: since the item was shown, with hidden time counted apart.
 
-const LONGEST_LOG = 400; // keeps an answer far below the size the server accepts
+const LONGEST_LOG = 300; // entries, and letters of each: an answer stays far below the size
+const LONGEST_ENTRY = 60; // that the server accepts
+
+const BLANK = {
+  elapsed: 0,
+  mediaReady: null,
+  firstInput: null,
+  fields: {},
+  events: [],
+  hidden: 0,
+};
 
 /** The clock of one showing; `before` continues one that a reload interrupted. */
 export class Clock {
   constructor(before = null) {
-    this.start = performance.now() - (before?.elapsed ?? 0);
-    this.mediaReady = before?.mediaReady ?? null;
-    this.firstInput = before?.firstInput ?? null;
-    this.fields = { ...before?.fields };
-    this.events = [...(before?.events ?? [])];
-    this.hidden = before?.hidden ?? 0;
+    const { elapsed, ...known } = { ...BLANK, ...before };
+    this.start = performance.now() - elapsed;
+    Object.assign(this, structuredClone(known));
     this.hiddenSince = document.hidden ? performance.now() : null;
     this.onvisibility = () => this.#visibility();
     document.addEventListener("visibilitychange", this.onvisibility);
@@ -33,7 +40,8 @@ export class Clock {
 
   log(kind, code, what) {
     if (this.events.length === LONGEST_LOG) this.events.push([this.now(), "cut", "", ""]);
-    if (this.events.length < LONGEST_LOG) this.events.push([this.now(), kind, code, what]);
+    if (this.events.length >= LONGEST_LOG) return;
+    this.events.push([this.now(), kind, code, String(what).slice(0, LONGEST_ENTRY)]);
   }
 
   hiddenMs() {

@@ -169,8 +169,9 @@ class Chips extends Panel {
     const count = button({ tabindex: -1, ...type }, () => this.#type(place));
     const title = fill(context.texts.quick.rule_out, { label });
     const exclude = () => this.take("click", "", said.exclude(label));
-    const less = press({ class: "step", "aria-label": fill(words.less, { label }) }, step(-1), "−");
-    const more = press({ class: "step", "aria-label": fill(words.more, { label }) }, step(1), "+");
+    const small = (text) => ({ class: "step", "aria-label": fill(text, { label }) });
+    const less = press(small(words.less), step(-1), "−");
+    const more = press(small(words.more), step(1), "+");
     const out = press({ class: "out", "aria-label": title, title }, exclude, "✕");
     const beside = el("small", { class: "percent" });
     const amount = el("div", { class: "amount" }, count, beside);

@@ -11,7 +11,7 @@ export function mount(root, context) {
   const fields = context.fields.map((field) => {
     const change = (what) => {
       context.touched(field.name);
-      context.log("input", "", `${field.name}:${what}`.slice(0, 200));
+      context.log("input", "", `${field.name}:${what}`);
       context.changed();
     };
     return { field, ...(WIDGETS[field.kind] ?? note)(field, context, change) };

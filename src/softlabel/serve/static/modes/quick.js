@@ -166,5 +166,5 @@ class Quick extends Panel {
 }
 
 function rounded(share) {
-  return share >= 10 || share === 0 ? Math.round(share) : Math.round(share * 10) / 10;
+  return share >= 1 || share === 0 ? Math.round(share) : Math.round(share * 10) / 10;
 }

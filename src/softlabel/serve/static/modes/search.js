@@ -155,6 +155,7 @@ class Search extends Panel {
 
   /** Up one branch: from the option that is pointed at, or from the pick that is selected. */
   #widen(code) {
+    if (this.box.searching) return true;
     const { picks, selected } = this.said.state;
     const option = this.box.pointedAt();
     const from = option?.name ?? picks[selected]?.node ?? "";

@@ -1,0 +1,72 @@
+"""A study that changes while it is collected: every answer keeps how it was asked for."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from softlabel import files, monitor
+from softlabel.cli import main
+from softlabel.monitor.window import Reader
+
+GUESS = {"top": "wren", "certainty": 1, "alternatives": [], "excluded": [], "rest": "possible"}
+
+
+def third_person(folder):
+    file = folder / "study.toml"
+    file.write_text(file.read_text().replace("seed = 5", 'seed = 5\nframe = "third_person"'))
+
+
+@pytest.fixture
+def changed(serving):
+    """The last of three servers of one study; one main item was answered through each."""
+    steps = [
+        ({}, GUESS),
+        ({"mode": "quick:certainty=30+60+100", "edit": third_person}, GUESS),
+        ({"mode": "hard", "edit": third_person}, {"label": "owl"}),
+    ]
+    for settings, answer in steps:
+        running = serving(**settings)
+        ann = running.person().to_task()
+        target = next(
+            one.position
+            for one in running.store.showings(running.store.sessions("birds")[-1].id)
+            if one.kind == "target"
+        )
+        assert ann.give(target, answer=answer).status_code == 200
+    return running
+
+
+def test_every_answer_is_exported_as_it_was_asked_for(changed, tmp_path):
+    path = tmp_path / "r.jsonl"
+    assert main(["export", str(changed.folder), str(path)]) == 0
+    shown = [json.loads(text)["presentation"] for text in path.read_text().splitlines()]
+    assert [(one["mode"], one.get("mode_options"), one["frame"]) for one in shown] == [
+        ("quick", None, "self"),
+        ("quick", {"certainty": "30+60+100"}, "third_person"),
+        ("hard", None, "third_person"),
+    ]
+
+
+def test_answers_of_every_time_can_be_labelled_together(changed, tmp_path):
+    path = tmp_path / "r.jsonl"
+    monitor.export(changed.study, changed.store, path)
+    assert main(["label", str(path), str(tmp_path / "labels.csv")]) == 0
+    assert pl.read_csv(tmp_path / "labels.csv")["count"].sum() == 3
+    assert len(files.read(path).statements.item) == 3
+
+
+def test_answers_are_looked_at_by_the_mode_that_asked(changed):
+    reader = Reader(changed.study)
+    for rows in (changed.store.responses("birds"), changed.store.timings("birds")):
+        said = [reader.said(row) for row in rows]
+        assert [one.percent[0] for one in said[:2]] == [40, 30]
+        assert [changed.study.labels[one.named[0]] for one in said] == ["wren", "wren", "owl"]
+
+
+def test_the_change_is_written_down_and_the_first_file_kept(changed):
+    assert 'mode = "quick"' in changed.store.study("birds").toml
+    events = changed.store.events("birds", "study-changed")
+    assert ["certainty=30" in each.detail["toml"] for each in events] == [True, False]
