@@ -99,7 +99,9 @@ def test_a_file_without_anything_to_label_says_what_it_holds(tmp_path):
     path = written(
         tmp_path / "r.jsonl", response(kind="training"), response(None, skip="not_in_list")
     )
-    with pytest.raises(FileError, match="holds no answers to label; left out: 1 practice, 1 skipp"):
+    with pytest.raises(
+        FileError, match="holds no answers to label; left out: 1 practice, 1 skipped"
+    ):
         files.read(path)
 
 

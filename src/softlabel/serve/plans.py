@@ -69,7 +69,6 @@ class PlanWriter:
             "more": more,
         }
 
-
     def _item(self, showing: Showing) -> Item | None:
         """None if the item was taken out of the study after it had been answered."""
         try:
