@@ -1,6 +1,7 @@
 """The server under load: 1,000 annotators who think, as many as it holds, and as fast as it goes.
 
     python bench/server.py [--quick] [--minutes 1] [--repetitions 3] [--peer NAME[=PROGRAM]]
+                           [--realtime]
 
 The server runs on core 0 and the annotators on core 1.  Each of them walks the whole study, with
 8 s of thought on average over every page and picture; 1 % of answers are sent twice, 1 % are
@@ -9,7 +10,9 @@ whoever is done is replaced; the dashboard is open.  Latencies are of all reques
 arrival included; answers per second are counted once everybody is at work.  After each run the
 ids in the database must be exactly those acknowledged.
 
-Prints one table and puts it into RESULTS.md (not with ``--quick``).
+Prints one table and puts it into RESULTS.md (not with ``--quick``).  Where other programs run
+meanwhile, ``--realtime`` lets none of this wait for them (Linux, as root); the table says how many
+cores they used.
 """
 
 from __future__ import annotations
@@ -184,6 +187,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         metavar="NAME[=PROGRAM]",
         help=f"{' or '.join(peers.PEERS)}, if it is installed; may be repeated",
     )
+    parser.add_argument("--realtime", action="store_true", help="do not wait for other programs")
     given = parser.parse_args(argv)
     for one in given.peer:
         if peers.program_of(one)[0] not in peers.PEERS:
@@ -191,6 +195,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     os.sched_setaffinity(0, {CLIENTS})
+    if given.realtime:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))  # children inherit it
     seconds = 60 * given.minutes
     size = Size(ANNOTATORS, RAMP, READING, seconds, given.repetitions, MOST, PEER_SIZES)
     if given.quick:
@@ -200,7 +206,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         made += peer(one, size)
     print("\n" + figures.table(made))
     if not given.quick:
-        figures.write_section(TITLE, [figures.about(given.minutes), figures.table(made)])
+        about = figures.about(given.minutes, given.realtime)
+        figures.write_section(TITLE, [about, figures.table(made)])
 
 
 if __name__ == "__main__":

@@ -44,8 +44,13 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def about(minutes: float) -> str:
+def about(minutes: float, realtime: bool) -> str:
     """What was done, when, on what, and by which code."""
+    priority = (
+        " All of it ran at real-time priority, because other programs used the machine too."
+        if realtime
+        else ""
+    )
     today = datetime.datetime.now(datetime.UTC).date()
     words = ("git", "-C", str(RESULTS.parent), "rev-parse", "--short", "HEAD")
     found = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -54,7 +59,7 @@ def about(minutes: float) -> str:
         "`python bench/server.py`: the server on one core, the annotators on the other, 8 s of "
         "thought on average, faults and dashboard as its docstring says; each run is counted for "
         f"{minutes:g} min after everybody has arrived. Cells are medians, with least and most in "
-        f"brackets. {today}, {os.cpu_count()} cores ({platform.machine()}), Python "
+        f"brackets.{priority} {today}, {os.cpu_count()} cores ({platform.machine()}), Python "
         f"{platform.python_version()}, commit {commit}."
     )
 

@@ -61,3 +61,13 @@ def test_dragging_stops_where_the_chips_end(served, person):
     assert laid(page) == {"cat": 15, "dog": 5}
     page.mouse.click(box["x"] + box["width"] * 2.5 / 20, middle)
     assert laid(page) == {"cat": 15, "dog": 3}
+
+
+def test_a_label_may_be_called_like_anything(served, person, answers):
+    """Names that every object of the language has are labels like others."""
+    labels = ["__proto__", "constructor", "<b>bold</b>"]
+    running = served(mode="chips", items=3, labels=labels)
+    somebody = person(running.url).start()
+    assert laid(somebody.page) == {}
+    somebody.press(*["1"] * 12, *["2"] * 8)
+    assert laid(somebody.page) == {"__proto__": 12, "constructor": 8}

@@ -163,3 +163,22 @@ def test_help_is_quick_because_nothing_heavy_is_loaded():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_labels_that_were_changed_afterwards_are_refused(run, folder, tmp_path):
+    """Else answers would be exported beside labels that nobody was shown."""
+    settings = folder / "study.toml"
+    settings.write_text(settings.read_text().replace('"heart"]', '"heart", "zebra"]'))
+    for words in (("status", folder), ("export", folder, tmp_path / "r.jsonl")):
+        code, out, err = run(*words)
+        assert code == 1
+        assert "heart, zebra, but people were asked about" in err
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_export_for_spreadsheets_says_that_it_is_not_for_labels(run, folder, tmp_path, kind):
+    assert run("export", folder, tmp_path / f"r.{kind}")[0] == 0
+    code, _, err = run("label", tmp_path / f"r.{kind}", tmp_path / "labels.csv")
+    assert code == 1
+    assert "labels are made from its .jsonl" in err

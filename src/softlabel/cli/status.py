@@ -16,6 +16,7 @@ import typer
 
 from softlabel.cli.serve import Database, Folder
 from softlabel.cli.shared import Load, app, load_strategies, show_facts, show_table
+from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
     from softlabel.monitor import Insight, Overview
@@ -82,6 +83,12 @@ def _opened(folder: Path, db: str | None) -> Iterator[tuple[Study, Store]]:
 
     study = studies.read(folder)
     with people.open_store(folder, db, create=False) as store:
+        stored = store.study(study.name)
+        if stored is not None and stored.labels != study.labels:
+            raise SoftlabelError(
+                f"{folder}: study.toml names the labels {', '.join(study.labels)}, but people were "
+                f"asked about {', '.join(stored.labels)}; put these back"
+            )
         yield study, store
 
 

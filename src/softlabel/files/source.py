@@ -151,6 +151,10 @@ def source_of(name: str, said: Said, repeats: Repeats = "first") -> Source:
 
 
 def _of_sheet(sheet: Sheet, labels: list[str] | None, mode: Mode | None) -> Source:
+    if "response_uuid" in sheet.frame.columns:
+        raise FileError(
+            sheet.path, "is a study's export for spreadsheets; labels are made from its .jsonl"
+        )
     shape = shape_of(sheet.path, sheet.frame.columns)
     if shape.kind == "classic":
         return Source(str(sheet.path), read_classic(sheet, shape, labels, mode), sheet.line_of)

@@ -13,7 +13,7 @@ export class ChipsAnswer extends Said {
   }
 
   of(label) {
-    return this.state.chips[label] ?? 0;
+    return Object.hasOwn(this.state.chips, label) ? this.state.chips[label] : 0;
   }
 
   /** Chips that are not laid yet. */
