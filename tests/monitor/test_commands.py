@@ -170,7 +170,7 @@ def test_labels_that_were_changed_afterwards_are_refused(run, folder, tmp_path):
     settings = folder / "study.toml"
     settings.write_text(settings.read_text().replace('"heart"]', '"heart", "zebra"]'))
     for words in (("status", folder), ("export", folder, tmp_path / "r.jsonl")):
-        code, out, err = run(*words)
+        code, _, err = run(*words)
         assert code == 1
         assert "heart, zebra, but people were asked about" in err
     assert not (tmp_path / "r.jsonl").exists()
