@@ -184,10 +184,14 @@ def test_times_while_the_tab_was_hidden_are_in_no_step(make_world):
     world = make_world()
     who = world.enter("away")
     for shown in world.store.lease(who.id, world.plan, world.now).result():
-        timing = from_memory | {"first_input_ms": 61_000, "fields": {"top": 61_500}}
+        timing = from_memory | {"first_input_ms": 1000, "fields": {"top": 1500}}
         world.send(who, shown, CLASSIC, timing=timing)
     (classic,) = look(world).insight.seconds
-    assert (classic.answer.median, classic.first.n, classic.steps) == (2.0, 0, {})
+    assert (classic.answer.median, classic.first.median) == (2.0, 1.0)
+    assert {name: step.median for name, step in classic.steps.items()} == {
+        "top": 1.5,
+        "submit": 0.5,
+    }
 
 
 def test_a_study_without_pay_costs_nothing_that_we_know_of(make_world):

@@ -11,8 +11,8 @@ from softlabel.elicit import Answer, Mode
 from softlabel.errors import ResponseError, SoftlabelError
 from softlabel.monitor.pace import Pace
 from softlabel.monitor.sample import Sample, Seen
-from softlabel.monitor.seconds import Steps, steps
-from softlabel.store import ResponseRow, Store, TimedAnswer, Timing
+from softlabel.monitor.seconds import steps
+from softlabel.store import ResponseRow, Store, TimedAnswer
 from softlabel.study import Study
 
 MOST = 20_000  # answers
@@ -71,8 +71,8 @@ class Reader:
             mode=row.mode,
             at=row.received_at,
             active=_seconds(timing.active_ms),
-            first=math.nan if timing.hidden_ms else _seconds(timing.first_input_ms),
-            steps=_steps(timing),
+            first=_seconds(timing.first_input_ms),
+            steps=steps(timing.fields, timing.active_ms),
             skipped=row.answer_json is None,
             said=self.said(row),
         )
@@ -114,8 +114,3 @@ class Reader:
 
 def _seconds(ms: float | None) -> float:
     return math.nan if ms is None else ms / 1000
-
-
-def _steps(timing: Timing) -> Steps:
-    """None where the tab was hidden: nobody knows in which step."""
-    return () if timing.hidden_ms else steps(timing.fields, timing.submit_ms)

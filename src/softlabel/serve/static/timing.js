@@ -32,10 +32,11 @@ export class Clock {
     this.mediaReady ??= this.now();
   }
 
-  /** A field was changed by the person. */
+  /** A field was changed by the person; hidden time is in no field's time. */
   touched(field) {
-    this.firstInput ??= this.now();
-    this.fields[field] = this.now();
+    const active = Math.max(0, this.now() - this.hiddenMs());
+    this.firstInput ??= active;
+    this.fields[field] = active;
   }
 
   log(kind, code, what) {
