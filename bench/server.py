@@ -23,6 +23,7 @@ import resource
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from asking import figures, limits, peers, runs, usage
@@ -123,13 +124,13 @@ def in_time(one: Run) -> bool:
 
 def flooding(seconds: float, repetitions: int) -> list[list[str]]:
     """Nobody thinks; beside it what the machine does without us, by turns."""
-    with runs.postgresql() as address, tempfile.TemporaryDirectory() as name:
+    with runs.postgresql() as fresh, tempfile.TemporaryDirectory() as name:
         jobs: dict[str, Callable[[], Run]] = {
             f"softlabel on SQLite, {FLOOD} clients without thought": lambda: runs.flood(
                 None, seconds
             ),
             f"softlabel on PostgreSQL, {FLOOD} clients without thought": lambda: runs.flood(
-                address, seconds
+                fresh(), seconds
             ),
             "limit: bare uvicorn and Starlette, nothing kept": lambda: Run(
                 limits.echo(FLOOD, seconds, SERVER)
@@ -201,13 +202,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     size = Size(ANNOTATORS, RAMP, READING, seconds, given.repetitions, MOST, PEER_SIZES)
     if given.quick:
         size = Size(100, 5.0, 15.0, 10.0, 1, 200, (10,))
-    made = [HEAD, *thinking(size), *flooding(min(FLOODING, size.seconds), size.repetitions)]
-    for one in given.peer:
-        made += peer(one, size)
+    parts: list[Callable[[], list[list[str]]]] = [
+        lambda: thinking(size),
+        lambda: flooding(min(FLOODING, size.seconds), size.repetitions),
+        *(partial(peer, one, size) for one in given.peer),
+    ]
+    made = [HEAD]
+    for part in parts:
+        made += part()
+        if not given.quick:  # what was measured is kept, whatever happens to the next part
+            about = figures.about(given.minutes, given.realtime)
+            figures.write_section(TITLE, [about, figures.table(made)])
     print("\n" + figures.table(made))
-    if not given.quick:
-        about = figures.about(given.minutes, given.realtime)
-        figures.write_section(TITLE, [about, figures.table(made)])
 
 
 if __name__ == "__main__":

@@ -135,8 +135,39 @@ def to_the_end(page: Page) -> None:
             f"#task[data-ready]:not([data-position='{where}']), #go-on, body:not(.task-page)",
             state="attached",
         )
+    shoot(page, "page-debrief")
     send(page)
     shoot(page, "page-done")
+
+
+def feedback(page: Page) -> None:
+    """Practise on the first item, and look at what comes back."""
+    label = key_of(page, "square")
+    press(page, label, label)
+    page.wait_for_selector("#go-on")
+    shoot(page, "page-feedback")
+
+
+def leaving(page: Page, url: str) -> None:
+    page.goto(f"{url}/withdraw")
+    shoot(page, "page-withdraw")
+
+
+def fail(page: Page, url: str, right: list[int | None]) -> None:
+    """Answer the quiz wrongly until it is over."""
+    page.goto(url)
+    for box in ("adult", "read", "agree"):
+        page.check(f"[name={box}]")
+    send(page)
+    while page.locator("form[action='/instructions']").count():
+        while page.locator("form a.button.primary").count():
+            with page.expect_navigation():
+                page.locator("form a.button.primary").click()
+        send(page)
+        for number, place in enumerate(right):
+            page.check(f'[name=q{number}][value="{int(place == 0)}"]')
+        send(page)
+    shoot(page, "page-screened-out")
 
 
 def of_mode(browser: Browser, mode: str, folder: Path) -> None:
@@ -147,11 +178,19 @@ def of_mode(browser: Browser, mode: str, folder: Path) -> None:
     right = [question.right for question in quiz.questions] if quiz else []
     with serving(folder) as server:
         walk_in(page, server.url, right, pictures=mode == "hard")
-        to_the_second(page)
+        if mode == "quick":
+            feedback(page)
+            leaving(page, server.url)
+            page.goto(server.url)
+            page.wait_for_selector("#task[data-ready][data-position='1']")
+        else:
+            to_the_second(page)
         MODES[mode](page)
         shoot(page, f"mode-{mode}")
         if mode == "hard":
             to_the_end(page)
+            stranger = browser.new_context(viewport=SIZE, reduced_motion="reduce").new_page()
+            fail(stranger, server.url, right)
 
 
 def main() -> None:

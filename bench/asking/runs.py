@@ -6,9 +6,10 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from asking import checks, figures, load, saturation, usage
@@ -85,21 +86,30 @@ def flood(database: str | None, seconds: float) -> Run:
             rate, acknowledged = saturation.run(running.url, study, FLOOD, seconds)
             megabytes = usage.peak(running.process.pid)
         stored = checks.look(study, database or folder / ".softlabel" / "answers.db")
-    exact = set(acknowledged) <= set(stored.ids)  # a PostgreSQL holds earlier runs as well
-    return Run(rate, exact=exact, megabytes=megabytes)
+    return Run(rate, exact=stored.is_exactly(acknowledged), megabytes=megabytes)
 
 
 @contextmanager
-def postgresql() -> Iterator[str]:
-    """A PostgreSQL of our own, on the server's core, with its defaults (fsync on)."""
+def postgresql() -> Iterator[Callable[[], str]]:
+    """The address of a fresh database, as often as it is asked for, in a PostgreSQL of our own on
+    the server's core, with its defaults (fsync on)."""
     import pgserver
+    import psycopg
 
     os.sched_setaffinity(0, {SERVER})  # inherited by what is started here
     name = tempfile.mkdtemp()
     running = pgserver.get_server(name)
     os.sched_setaffinity(0, {CLIENTS})
+    numbers = count()
+
+    def fresh() -> str:
+        database = f"run_{next(numbers)}"
+        with psycopg.connect(running.get_uri(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {database}")
+        return str(running.get_uri(database))
+
     try:
-        yield running.get_uri()
+        yield fresh
     finally:
         running.cleanup()
         shutil.rmtree(name, ignore_errors=True)

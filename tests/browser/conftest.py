@@ -241,12 +241,18 @@ class Person:
     def waiting(self) -> int:
         return int(self.page.evaluate(WAITING))
 
+    def kept(self) -> tuple[int, list[str]]:
+        """What the browser still holds: the number of answers, and the names of its notes."""
+        notes = "() => Object.keys(localStorage).filter((name) => name.startsWith('softlabel'))"
+        return int(self.page.evaluate(WAITING.replace(STILL, "true"))), self.page.evaluate(notes)
+
     def done(self) -> Person:
         """Wait for the last page."""
         self.page.wait_for_selector("body:not(.task-page) h1")
         return self
 
 
+STILL = 'record.state === "waiting"'
 WAITING = """() => new Promise((resolve) => {
   const request = indexedDB.open("softlabel");
   request.onsuccess = () => {

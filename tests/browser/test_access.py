@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -82,9 +84,10 @@ def test_windows_and_feedback(served, person):
     check_fit(page)
 
 
-def test_the_pages_before_and_after_fit_everywhere(served, person):
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_the_pages_before_and_after_fit_everywhere(served, person, language):
     """What axe says of them in daylight is looked at where they are made."""
-    running = served(mode="hard", items=1, quiz=True, debrief="true")
+    running = served(mode="hard", items=1, quiz=True, debrief="true", language=language)
     page = person(running.url, color_scheme="dark").page
     page.goto(running.url)
     check(page)
@@ -92,14 +95,17 @@ def test_the_pages_before_and_after_fit_everywhere(served, person):
     for box in ("adult", "read", "agree"):
         page.check(f"[name={box}]")
     send(page)
+    check(page)
     check_sizes(page)
     page.goto(f"{running.url}/?page=2")
     send(page)
+    check(page)
     check_sizes(page)
     page.locator("[name=q0]").first.check()
     send(page)
     page.wait_for_selector("#task[data-ready]")
     page.goto(f"{running.url}/withdraw")
+    check(page)
     check_sizes(page)
     page.goto(running.url)
     page.wait_for_selector("#task[data-ready]")
@@ -108,6 +114,21 @@ def test_the_pages_before_and_after_fit_everywhere(served, person):
     check(page)
     check_sizes(page)
     send(page)
+    check(page)
+    check_sizes(page)
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+@pytest.mark.parametrize("stage", ["full", "closed", "screened-out", "withdrawn", "no-consent"])
+def test_the_pages_of_those_who_are_out(served, person, stage, language):
+    running = served(mode="hard", items=1, language=language, more="# out")
+    before = {one.id for one in running.store.sessions("animals")}
+    page = person(running.url).start().page
+    (mine,) = (one for one in running.store.sessions("animals") if one.id not in before)
+    running.store.set_stage(mine.id, stage, event="test", detail={}, now=time.time()).result()
+    page.goto(running.url)
+    page.locator("body:not(.task-page) h1").wait_for()
+    check(page)
     check_sizes(page)
 
 
@@ -122,15 +143,14 @@ def check_sizes(page):
         check_fit(page)
 
 
-@pytest.mark.parametrize("mode", ["quick", "chips", "classic", "search"])
+@pytest.mark.parametrize("mode", ["hard", "quick", "chips", "classic", "search"])
 def test_right_to_left(served, person, mode):
     somebody = person(served(mode=mode, items=3, language="ar").url).start()
     page = somebody.page
     assert page.locator("html").get_attribute("dir") == "rtl"
     somebody.press(*SOME_OF_IT[mode])
     page.emulate_media(reduced_motion="reduce")
-    if mode in ("quick", "chips"):
-        check(page)
+    check(page)
     picture, answer = page.locator(".item").bounding_box(), page.locator("#answer").bounding_box()
     assert picture["x"] > answer["x"]
     assert page.locator("#answer").get_by_text("cat").first.is_visible()

@@ -116,6 +116,8 @@ def test_leaving_the_study(served, person, answers, keep):
     somebody.page.locator(f"[name=keep][value={keep}]").click()
     somebody.page.get_by_role("heading", name="You have left the study").wait_for()
     assert len(answers(running)) == (1 if keep == "yes" else 0)
+    somebody.page.wait_for_load_state("networkidle")
+    assert somebody.kept() == (0, []), "nothing stays on a machine that others use too"
 
 
 def test_skipping_says_why_and_is_no_answer(served, person, answers):

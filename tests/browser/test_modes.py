@@ -64,20 +64,28 @@ def enter_by_keyboard(page, url):
     for box in ("adult", "read", "agree"):
         tab_to(page, f"[name={box}]")
         page.keyboard.press("Space")
-    for form in ("consent", "instructions"):
-        page.wait_for_selector(f'form[action="/{form}"]')
-        while page.locator("form a.button.primary").count():
-            tab_to(page, "form a.button.primary")
-            with page.expect_navigation():
-                page.keyboard.press("Enter")
-        tab_to(page, "form button.primary")
+    send_by_keyboard(page, "consent")
+    while page.locator("form a.button.primary").count():
+        tab_to(page, "form a.button.primary")
         with page.expect_navigation():
             page.keyboard.press("Enter")
+    send_by_keyboard(page, "instructions")
+    page.wait_for_selector('form[action="/quiz"]')
+    tab_to(page, "[name=q0]")
+    page.keyboard.press("Space")
+    send_by_keyboard(page, "quiz")
+
+
+def send_by_keyboard(page, form):
+    page.wait_for_selector(f'form[action="/{form}"]')
+    tab_to(page, "form button.primary")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
 
 
 @pytest.mark.parametrize("mode", CAT_OR_DOG)
 def test_by_keyboard_alone(served, person, answers, mode):
-    running = served(mode=mode, items=2, practice=True, repeats=1)
+    running = served(mode=mode, items=2, practice=True, repeats=1, quiz=True, debrief="true")
     somebody = person(running.url)
     enter_by_keyboard(somebody.page, running.url)
     keys, meant = CAT_OR_DOG[mode]
@@ -87,6 +95,9 @@ def test_by_keyboard_alone(served, person, answers, mode):
     somebody.go_on()
     for _ in range(3):
         somebody.answer(*keys)
+    tab_to(somebody.done().page, "form[action='/debrief'] textarea")
+    somebody.page.keyboard.type("clear enough")
+    send_by_keyboard(somebody.page, "debrief")
     assert somebody.done().page.locator("h1").inner_text() == "Thank you"
     assert answers(running) == [meant] * 4
     kinds = [row.kind for row in running.store.responses("animals")]
@@ -158,18 +169,44 @@ def check_nothing_is_loaded_in_a_row(page):
 
 @pytest.mark.parametrize("mode", CLICKS)
 def test_by_mouse(served, person, answers, mode):
-    running = served(mode=mode, items=2, more="# by mouse")
-    somebody = person(running.url).start()
-    check_nothing_is_loaded_in_a_row(somebody.page)
-    for _ in range(2):
+    running = served(
+        mode=mode, items=2, practice=True, repeats=1, quiz=True, debrief="true", more="# by mouse"
+    )
+    somebody = person(running.url)
+    page = somebody.page
+    enter_by_mouse(page, running.url)
+    somebody.ready()
+    check_nothing_is_loaded_in_a_row(page)
+    CLICKS[mode](page)
+    page.locator("#task[data-phase=feedback][data-ready] #go-on").click()
+    somebody.ready(after=0)
+    for _ in range(3):
         before = somebody.position
-        CLICKS[mode](somebody.page)
-        somebody.page.wait_for_selector(
+        CLICKS[mode](page)
+        page.wait_for_selector(
             f'#task:not([data-position="{before}"]), body:not(.task-page)',
             state="attached",
         )
-    somebody.done()
-    assert answers(running) == [CAT_OR_DOG[mode][1]] * 2
+    send(somebody.done().page)
+    assert page.locator("h1").inner_text() == "Thank you"
+    assert answers(running) == [CAT_OR_DOG[mode][1]] * 4
+
+
+def enter_by_mouse(page, url):
+    page.goto(url)
+    for box in ("adult", "read", "agree"):
+        page.locator("label", has=page.locator(f"[name={box}]")).click()
+    send(page)
+    while page.locator("form a.button.primary").count():
+        page.locator("form a.button.primary").click()
+    send(page)
+    page.locator("label", has=page.locator("[name=q0]")).first.click()
+    send(page)
+
+
+def send(page):
+    with page.expect_navigation():
+        page.locator("form button.primary").click()
 
 
 def test_a_mode_without_a_page_of_its_own_is_asked_from_its_fields(served, person, answers):

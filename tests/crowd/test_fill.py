@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -85,6 +86,17 @@ def test_what_serves_another_study_is_noticed(make_study):
         report = fill(server.url, study, annotators=1, seed=0)
     assert [one.end for one in report.people] == ["failed"]
     assert "serves the study 'letters'" in json.dumps(report.errors)
+
+
+def test_it_works_in_a_notebook(make_study):
+    """Where a loop is running already."""
+    study = make_study("hard", repeats=0)
+
+    async def cell():
+        return fill(server.url, study, annotators=2, seed=0)
+
+    with serving(study.folder) as server:
+        assert asyncio.run(cell()).finished == 2
 
 
 def test_thinking_takes_time_and_progress_is_told(make_study):

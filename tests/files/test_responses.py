@@ -189,6 +189,13 @@ def test_modes_may_be_mixed(tmp_path):
     assert np.nansum(said.percent, axis=1).tolist() == [100] * 5
 
 
+def test_late_answers_count_and_are_told(tmp_path):
+    rows = [response(item="i"), response(item="i", annotator="v") | {"late": True}]
+    source = files.read(written(tmp_path / "r.jsonl", *rows))
+    assert (len(source.said), source.late) == (2, 1)
+    assert source.facts == {"late": "1 answers came after their time was over; they count"}
+
+
 # ── rows that are parsed already ─────────────────────────────────────────────────────────────
 
 

@@ -97,6 +97,23 @@ def test_plain_votes_stay_votes(make_world):
 CLASSIC = {"top": "cat", "p1": 90, "second": "dog", "p2": 10, "impossible": ["fox", "hare"]}
 
 
+def test_an_answer_that_came_late_is_no_repeat(make_world):
+    world = make_world()
+    who = world.enter("slow")
+    plan = replace(world.plan, lease_seconds=60.0)
+    first = world.store.lease(who.id, plan, world.now).result()
+    world.now += 9999
+    world.store.release_expired(world.study.name, world.now).result()
+    again = world.store.lease(who.id, plan, world.now).result()
+    old = next(s for s in first if s.kind == "target")
+    new = next(s for s in again if (s.item, s.kind, s.state) == (old.item, "target", "open"))
+    for shown in (new, old):
+        world.send(who, shown, CLASSIC)
+    found = look(world)
+    assert (found.standing.answers, found.standing.late, found.standing.stored) == (1, 1, 2)
+    assert found.insight.repeats.pairs == 0
+
+
 def test_repeats_are_compared_with_the_first_answer(make_world):
     world = make_world()
     world.visit("steady", lambda shown: CLASSIC)

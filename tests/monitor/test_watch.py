@@ -148,10 +148,11 @@ def test_work_beside_a_server_leaves_time_for_others():
     assert wall >= 0.15, "a quarter of the time at most was work"
 
 
-def test_work_alone_does_not_rest():
-    pace = Pace()
-    begin, worked = time.perf_counter(), time.thread_time()
-    for _ in range(2000):
+@pytest.mark.parametrize(("share", "rests"), [(1.0, False), (0.5, True)])
+def test_work_alone_does_not_rest(monkeypatch, share, rests):
+    rested = []
+    monkeypatch.setattr("softlabel.monitor.pace.time.sleep", rested.append)
+    pace, worked = Pace(share), time.thread_time()
+    while time.thread_time() - worked < 0.02:
         pace()
-    idle = (time.perf_counter() - begin) - (time.thread_time() - worked)
-    assert idle == pytest.approx(0, abs=1.0)
+    assert bool(rested) is rests

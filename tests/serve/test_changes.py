@@ -39,6 +39,26 @@ def changed(serving):
     return running
 
 
+def test_an_item_taken_out_after_it_was_answered_is_in_no_count(serving):
+    first = serving()
+    ann = first.person().to_task()
+    ann.answer_all()
+    shown = [row.item for row in first.store.responses("birds")]
+    gone = next(row.item for row in first.store.responses("birds") if row.kind == "target")
+
+    def without(folder):
+        file = folder / "items.csv"
+        lines = file.read_text().splitlines(keepends=True)
+        file.write_text("".join(line for line in lines if not line.startswith(f"{gone},")))
+
+    again = serving(edit=without)
+    bea = again.person()
+    bea.cookies = ann.cookies
+    plan = bea.plan()
+    left = len(shown) - shown.count(gone)
+    assert plan["total"] == plan["answered"] == len(plan["showings"]) == left < len(shown)
+
+
 def test_every_answer_is_exported_as_it_was_asked_for(changed, tmp_path):
     path = tmp_path / "r.jsonl"
     assert main(["export", str(changed.folder), str(path)]) == 0

@@ -47,6 +47,13 @@ def test_nothing_typed_gives_the_first_ones_and_nonsense_nothing():
     assert names("zzz") == []
 
 
+def test_another_sign_may_separate_the_steps():
+    index = LabelIndex(["animal > cat", "n/a"], {}, " > ")
+    assert [one["name"] for one in index.find("")] == ["animal", "animal > cat", "n/a"]
+    flat = LabelIndex(["animal/cat"], {}, "")
+    assert [one["name"] for one in flat.find("")] == ["animal/cat"]
+
+
 def test_ten_thousand_labels_take_a_moment_only():
     many = LabelIndex([f"kind{n % 50}/sort {n} of thing" for n in range(10_000)], {})
     start = time.perf_counter()

@@ -33,7 +33,7 @@ ROUTES = {
     ("POST", "/debrief"),
     ("POST", "/withdraw"),
 }
-EXAMPLES = 8
+EXAMPLES = 20
 
 
 def brought_to(person, path):

@@ -68,7 +68,7 @@ def test_a_revoked_link_opens_nothing_and_ends_what_it_opened(serving, command):
     ann.to_task().give(0)
     assert command("invite", running.folder, "--revoke", "ann")[:2] == (
         0,
-        "ann  the link no longer opens\n",
+        "ann  the link no longer opens; a new one needs another name\n",
     )
     assert running.person().get(path).status_code == 404
     assert ann.heading() == "This study is closed for you"
@@ -147,6 +147,15 @@ def test_a_person_is_forgotten(serving, command, by):
     after = running.store.counts("birds")
     assert (before["response"], after["response"], after["session"]) == (14, 7, 1)
     assert all(row.annotator != pseudonym for row in running.responses())
+
+
+def test_nobody_is_no_name(serving, command):
+    running = serving(recruit=INVITED)
+    for name in ("", " "):
+        code, said, wrong = command("invite", running.folder, name)
+        assert (code != 0, said) == (True, "")
+        assert "nobody's name" in wrong
+    assert running.store.invitations("birds") == ()
 
 
 def test_an_invited_person_is_forgotten_by_name(serving, command):

@@ -248,6 +248,7 @@ def test_a_late_answer_without_room_is_kept_and_not_counted(scene, ann):
     assert (stored.late, stored.superseded) == (True, False)
     assert states(scene, ann) == ["released"] * 3
     assert set(scene.taken().values()) == {1}
+    assert (scene.db.progress("birds").late, scene.db.progress("birds").answered) == (1, 0)
     with pytest.raises(Conflict, match="is answered by ann-0"):
         scene.answer(ann, 0, id="other", now=10_001)
     scene.db.withdraw(bob.id, True, 10_002).result()  # and now there is room

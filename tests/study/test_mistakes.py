@@ -233,14 +233,25 @@ def test_one_mistake_is_one_line(make, wrong, added, line):
     ("labels", "line"),
     [
         ('["cat", "cat"]', "study.labels = 'cat': stands there 2 times"),
-        ('["cat", "Cat"]', "study.labels = 'Cat': differs from 'cat' only in case or blanks"),
+        (
+            '["cat", "Cat"]',
+            "study.labels = 'Cat': is 'cat' in another case, spacing or coding",
+        ),
         (
             '["big cat", "big  cat"]',
-            "study.labels = 'big  cat': differs from 'big cat' only in case or blanks",
+            "study.labels = 'big  cat': is 'big cat' in another case, spacing or coding",
         ),
         ('["cat", ""]', "study.labels = '': a label is empty"),
         ('["cat", " dog"]', "study.labels = ' dog': a label begins or ends with a blank"),
         ('["cat", "d\\tg"]', "study.labels = 'd\\tg': a label holds a control character"),
+        (
+            '["caf\\u00e9", "cafe\\u0301"]',
+            "study.labels = 'cafe\u0301': is 'caf\u00e9' in another case, spacing or coding",
+        ),
+        (
+            '["cat", "d\\u202eog"]',
+            "study.labels = 'd\\u202eog': a label holds a character that cannot be seen, U+202E",
+        ),
         ('["cat"]', "study.labels = ['cat']: there must be two labels at least"),
         ("5", "study.labels = 5: must be a list of labels, or the name of a file that holds it"),
         ('["cat", 5]', "study.labels[1] = 5: must be a text in quotation marks"),

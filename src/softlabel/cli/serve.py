@@ -103,7 +103,7 @@ def invite(
     with people.opened(folder, db) as (study, store):
         for name in revoke or ():
             people.revoke(study, store, name, now)
-            typer.echo(f"{name}  the link no longer opens")
+            typer.echo(f"{name}  the link no longer opens; a new one needs another name")
         for name in names or ():
             path = people.invite(study, store, key, name, now)
             typer.echo(f"{name}  {url.rstrip('/')}{path}")

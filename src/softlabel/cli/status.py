@@ -139,20 +139,26 @@ def _progress(found: Overview) -> dict[str, str]:
     rate = f"{words.count(found.insight.speed.per_hour)} answers an hour"
     there = words.share(here.answers, here.wanted)
     to_go = "" if not here.missing or left != left else f", about {words.duration(left)} to go"
-    return {
+    facts = {
         "items done": f"{here.done:,} of {here.items:,}",
         "answers": f"{here.answers:,} of {here.wanted:,} ({there})",
         "stored": f"{here.stored:,} with practice, checks and repeats",
         "people": f"{here.people:,}",
         "speed": rate + to_go,
     }
+    if here.late:
+        facts["late"] = (
+            f"{here.late:,} answers came when their items had enough; kept, exported, and used by "
+            "softlabel label"
+        )
+    return facts
 
 
 def _quality(found: Insight) -> dict[str, str]:
     from softlabel.monitor import words
 
     facts = {}
-    if found.agreement is not None:
+    if found.agreement is not None and math.isfinite(found.agreement.alpha.value):
         facts["agreement"] = (
             f"alpha {found.agreement.alpha}, mean distance between two people "
             f"{words.number(found.agreement.variation, 3)} (total variation)"

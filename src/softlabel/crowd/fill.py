@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from softlabel.crowd.entrance import entrances
@@ -37,12 +38,23 @@ def fill(
     site = Site(url, study, known(study, seed), habits or Habits())
     log = Log(progress)
     walks = [Walk(site, somebody, log) for somebody in people]
-    asyncio.run(_knock(url))
+    _complete(_knock(url))
     begin = time.perf_counter()
-    asyncio.run(_visit(walks, entrances(study, people), None if site.habits.think else concurrency))
+    _complete(_visit(walks, entrances(study, people), None if site.habits.think else concurrency))
     seconds = time.perf_counter() - begin
     ends = tuple(walk.outcome for walk in walks)
     return Report(ends, seconds, log.errors, log.waits, log.latencies)
+
+
+def _complete(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end; in a notebook, whose own loop is running here, beside it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+    else:
+        with ThreadPoolExecutor(1) as beside:
+            beside.submit(asyncio.run, work).result()
 
 
 async def _knock(url: str) -> None:

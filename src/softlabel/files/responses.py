@@ -22,11 +22,12 @@ from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Statements, na
 
 class Responses(NamedTuple):
     """What was said, the line of each answer, whether the study itself asked for it a second
-    time, and how many lines were left out, by reason."""
+    time, how many came late, and how many lines were left out, by reason."""
 
     said: Statements | Annotations
     lines: list[int]
     again: list[bool]
+    late: int
     left_out: Mapping[str, int]
 
 
@@ -47,10 +48,14 @@ def read_responses(
     index = Index(names(items), names(people), names(labels))
     lines = [line for line, _ in kept]
     again = [_asked_again(response) for _, response in kept]
+    late = sum(bool(response.get("late")) for _, response in kept)
+    said: Statements | Annotations
     if {row[1]["presentation"]["mode"] for row in kept} == {Hard.name}:
         votes = np.array([answer.named[0] for answer in answers])
-        return Responses(Annotations(index, item, annotator, label=votes), lines, again, left_out)
-    return Responses(stack(index, item, annotator, answers), lines, again, left_out)
+        said = Annotations(index, item, annotator, label=votes)
+    else:
+        said = stack(index, item, annotator, answers)
+    return Responses(said, lines, again, late, left_out)
 
 
 def _asked_again(response: Mapping[str, Any]) -> bool:

@@ -37,7 +37,7 @@ class Source:
 
     ``repeats`` is what to do, unless told, where one person answered one item more than once.
     ``left_out`` counts the answers of a study that are not for labels: practice, checks, skipped,
-    superseded.
+    superseded.  ``late`` answers count: they were given, but after the study had stopped waiting.
     """
 
     name: str
@@ -45,12 +45,15 @@ class Source:
     line_of: Callable[[int], int] | None = None
     repeats: Repeats = "error"
     left_out: Mapping[str, int] = field(default_factory=dict)
+    late: int = 0
 
     @property
     def facts(self) -> dict[str, str]:
-        """What must be told about the reading: what was left out, if anything was."""
-        left_out = told(self.left_out)
-        return {"left out": left_out} if left_out else {}
+        """What must be told about the reading: what was left out and what came late."""
+        found = {"left out": told(self.left_out)}
+        if self.late:
+            found["late"] = f"{self.late:,} answers came after their time was over; they count"
+        return {name: text for name, text in found.items() if text}
 
     def refuse_repeats(self) -> None:
         """Complain about the first person who answered an item a second time."""
@@ -134,6 +137,7 @@ def _of_responses(
         found.lines.__getitem__,
         repeats="first" if by_design else "error",
         left_out=dict(found.left_out),
+        late=found.late,
     )
 
 

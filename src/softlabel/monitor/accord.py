@@ -75,8 +75,10 @@ def disagreement(each: Annotations) -> Mapping[str, float]:
 
 
 def steadiness(sample: Sample) -> tuple[Repeats, Mapping[str, Repeats]]:
-    """Of everybody, and of each annotator who was shown something twice."""
+    """Of everybody, and of each annotator who was shown something twice on purpose."""
     first, second = repeats(sample.each)
+    asked = sample.is_repeat[second]  # an answer may also come late, after its item was shown anew
+    first, second = first[asked], second[asked]
     if not len(first):
         return Repeats(0, 0, math.nan), {}
     soft = sample.each.soft()

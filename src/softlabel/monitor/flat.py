@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from softlabel.monitor.lines import dump, iso, payload
+from softlabel.monitor.lines import dump, iso, options, payload
 from softlabel.store import ResponseRow
 from softlabel.study import Study
 
@@ -21,6 +21,8 @@ ALWAYS: Mapping[str, type] = {
     "batch": str,
     "mode": str,
     "mode_version": int,
+    "mode_options": str,
+    "frame": str,
     "received_at": str,
     "late": bool,
     "supersedes": str,
@@ -69,6 +71,8 @@ def flat(study: Study, row: ResponseRow) -> tuple[Cell, ...]:
         row.batch,
         row.mode,
         row.mode_version,
+        dump(dict(options(study, row))),
+        row.frame or study.frame,
         iso(row.received_at),
         row.late,
         row.supersedes,

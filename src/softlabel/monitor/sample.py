@@ -66,6 +66,12 @@ class Sample:
         return statements(self.labels, [one for one in self.seen if one.kind in ASKED])
 
     @cached_property
+    def is_repeat(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which of ``said`` the study asked for a second time."""
+        asked = [one for one in self.seen if one.kind in ASKED and one.said is not None]
+        return np.array([one.kind == "repeat" for one in asked], dtype=np.bool_)
+
+    @cached_property
     def each(self) -> Annotations:
         """The label of each of these answers."""
         return labelled(self.said, {one.mode for one in self.seen})

@@ -17,7 +17,8 @@ class Standing:
     """``answers`` count towards the ``wanted`` ones: targets, each up to its quota.
 
     ``histogram[n]`` is how many items have n answers; ``stored`` counts everything, practice,
-    checks, repeats and skipped ones too.  ``paid`` sessions have answered all they were given,
+    checks, repeats and skipped ones too; ``late`` ones were given when their items had all they
+    wanted, and count towards nothing here.  ``paid`` sessions have answered all they were given,
     those under way have answered ``shares`` whole sessions together.
     """
 
@@ -26,6 +27,7 @@ class Standing:
     answers: int
     wanted: int
     stored: int
+    late: int
     histogram: tuple[int, ...]
     per_item: Mapping[str, int]
     stages: Mapping[str, int]
@@ -56,6 +58,7 @@ def standing(study: Study, store: Store) -> Standing:
         answers=sum(min(answers, quota) * items for answers, items in counted.items()),
         wanted=progress.items * quota,
         stored=progress.responses,
+        late=progress.late,
         histogram=tuple(counted[n] for n in range(max([quota, *counted]) + 1)),
         per_item=per_item,
         stages=progress.sessions,

@@ -30,7 +30,8 @@ class Api:
     def __init__(self, site: Site, sessions: Sessions, plan_writer: PlanWriter) -> None:
         self.site, self.sessions, self.plan_writer = site, sessions, plan_writer
         self.lease_plan = lease_plan(site.study)
-        self.labels_index = LabelIndex(site.study.labels, site.study.synonyms)
+        path = getattr(site.study.mode, "path", "")
+        self.labels_index = LabelIndex(site.study.labels, site.study.synonyms, path)
         self._mode_options = json.dumps(registry.settings(site.study.mode))
 
     def add_to(self, app: FastAPI) -> None:

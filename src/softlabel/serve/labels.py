@@ -6,6 +6,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
+from softlabel.elicit.tree import prefixes
+
 LAST = "\U0010ffff"
 WORDS = re.compile(r"[^\W_]+")
 
@@ -14,12 +16,14 @@ class LabelIndex:
     """Names, inner nodes of a hierarchy ("animal/cat") and synonyms, by every word in them.
 
     A name that begins with what was typed comes first, then names with such a word, then
-    labels with such a synonym.
+    labels with such a synonym.  ``path`` stands between the steps of a hierarchy.
     """
 
-    def __init__(self, labels: Sequence[str], synonyms: Mapping[str, Sequence[str]]) -> None:
-        self.synonyms = synonyms
-        names = dict.fromkeys(node for label in labels for node in _branches(label))
+    def __init__(
+        self, labels: Sequence[str], synonyms: Mapping[str, Sequence[str]], path: str = "/"
+    ) -> None:
+        self.synonyms, self.path = synonyms, path
+        names = dict.fromkeys(node for label in labels for node in (*prefixes(label, path), label))
         self._names = list(names)
         keys = (key for place in range(len(names)) for key in self._keys(place))
         self._keys_in_order = sorted(set(keys))
@@ -37,7 +41,7 @@ class LabelIndex:
 
     def _keys(self, place: int) -> Iterator[tuple[str, int, int]]:
         name = self._names[place]
-        own = name.rpartition("/")[2]
+        own = name.rpartition(self.path)[2] if self.path else name
         yield from ((whole.casefold(), 0, place) for whole in (name, own))
         yield from ((rest, 1, place) for rest in _from_each_word(name))
         for synonym in self.synonyms.get(name, ()):
@@ -45,12 +49,6 @@ class LabelIndex:
 
     def _shown(self, name: str) -> dict[str, object]:
         return {"name": name, "synonyms": list(self.synonyms.get(name, ()))}
-
-
-def _branches(label: str) -> Iterator[str]:
-    """``a/b/c`` and the inner nodes above it."""
-    parts = label.split("/")
-    yield from ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
 
 
 def _from_each_word(text: str) -> Iterator[str]:

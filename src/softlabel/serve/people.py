@@ -50,6 +50,8 @@ def invite(study: Study, store: Store, secret: Secret, name: str, now: float) ->
             f"study {study.name!r} recruits by {study.recruit.kind!r}; "
             '[recruit] kind = "invitation" in study.toml opens it to personal links'
         )
+    if not name.strip():
+        raise SoftlabelError(f"{name!r} is nobody's name: say who is invited")
     token = new_token()
     annotator = secret.pseudonym("invitation", name)
     store.invite(study.name, name, hash_token(token), now, annotator=annotator).result()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from softlabel import __version__
 from softlabel.serve import media
 from softlabel.serve.static import StaticTable
 from softlabel.serve.texts import Catalogue
@@ -40,6 +41,7 @@ class PlanWriter:
         module = f"modes/{study.mode.name}.js"
         self.asks = sum(map(len, study.labels)) > MOST_SENT
         self._same: dict[str, Any] = {
+            "app": __version__,
             "study": study.name,
             "title": study.title,
             "language": texts.code,
@@ -59,13 +61,15 @@ class PlanWriter:
 
     def __call__(self, session: Session, showings: Sequence[Showing]) -> dict[str, Any]:
         held = [one for one in showings if one.state != "released" or one.response is not None]
+        shown = [_shown(one, item) for one in held if (item := self._item(one))]
         more = is_unfinished(self.study, held)
+        whole = max(len(held), self.study.showings_per_person) if more else len(held)
         return self._same | {
             "session": session.id,
             "labels": [] if self.asks else list(session.label_order),
-            "total": max(len(held), self.study.showings_per_person) if more else len(held),
-            "answered": sum(one.response is not None for one in held),
-            "showings": [_shown(one, item) for one in held if (item := self._item(one))],
+            "total": whole - (len(held) - len(shown)),
+            "answered": sum(one["answered"] for one in shown),
+            "showings": shown,
             "more": more,
         }
 

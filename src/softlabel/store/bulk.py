@@ -17,6 +17,7 @@ OPEN = (
     sa.select(showing.c.session, showing.c.position, *TOLD)
     .select_from(PLACES)
     .where(
+        showing.c.session.in_(bind("sessions", expanding=True)),  # by itself a pair is no key
         sa.tuple_(showing.c.session, showing.c.position).in_(bind("places", expanding=True)),
         showing.c.state == "open",
         session.c.stage.not_in(sorted(LEFT)),
@@ -32,7 +33,8 @@ def answer_many(connection: sa.Connection, arrivals: Sequence[Arrival]) -> list[
     they take five statements.
     """
     first = {(each.session, each.new.position): each for each in reversed(arrivals)}
-    shown = {tuple(row[:2]): row for row in connection.execute(OPEN, {"places": list(first)})}
+    values = {"places": list(first), "sessions": sorted({each.session for each in arrivals})}
+    shown = {tuple(row[:2]): row for row in connection.execute(OPEN, values)}
     taken = _taken_ids(connection, [each.new.id for each in arrivals])
     rows = {
         each.new.id: row_of(shown[place], each, late=False)

@@ -172,13 +172,17 @@ class StoredStudy(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a study is; ``answered`` and ``taken`` count targets, ``full`` items at quota."""
+    """How far a study is; ``answered`` and ``taken`` count targets, ``full`` items at quota.
+
+    ``late`` answers came when their place had been given to somebody else: kept, not counted.
+    """
 
     items: int
     wanted: int
     taken: int
     answered: int
     full: int
+    late: int
     responses: int
     sessions: Mapping[str, int]
     last_at: float | None

@@ -55,7 +55,7 @@ item = Table(
     Column("place", Integer, nullable=False),  # a stable random number: where walks pass it
     Column("taken", Integer, nullable=False),  # open and answered showings as a target
     Index("item_by_taken", "study", "kind", "taken", "place", "id"),
-    Index("item_by_batch", "study", "batch"),
+    Index("item_by_batch", "study", "batch", "kind", "taken"),
 )
 
 session = Table(

@@ -19,6 +19,12 @@ ITEMS = sa.select(
 ANSWERED = sa.select(sa.func.count()).where(
     showing.c.study == bind("of"), showing.c.kind == "target", showing.c.state == "answered"
 )
+LATE = sa.select(sa.func.count()).where(
+    showing.c.study == bind("of"),
+    showing.c.kind == "target",
+    showing.c.state == "released",
+    showing.c.response.is_not(None),
+)
 RESPONSES = sa.select(sa.func.count(), sa.func.max(response.c.received_at)).where(
     response.c.study == bind("of")
 )
@@ -72,6 +78,7 @@ def progress(connection: sa.Connection, of: str) -> Progress:
         taken=taken,
         answered=connection.execute(ANSWERED, values).scalar_one(),
         full=full,
+        late=connection.execute(LATE, values).scalar_one(),
         responses=responses,
         sessions={stage: count for stage, count in connection.execute(STAGES, values)},
         last_at=last_at,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from softlabel.study.rows import load_json
 from softlabel.study.scope import fault_of_name
 from softlabel.study.settings import FILE, Settings
 
+JOINERS = "\u200c\u200d"  # unseen, but some scripts cannot be written without them
 KEY, SYNONYMS = "study.labels", "study.synonyms"
 
 
@@ -69,17 +71,29 @@ def _checked(
     before = len(findings)
     alike: dict[str, str] = {}
     for label, count in Counter(labels).items():
-        fault = fault_of_name(label)
-        other = alike.setdefault(" ".join(label.casefold().split()), label)
+        fault = fault_of_name(label) or _unseen(label)
+        other = alike.setdefault(_folded(label), label)
         if fault:
             findings.wrong(file, key, label, f"a label {fault}")
         elif other != label:
-            findings.wrong(file, key, label, f"differs from {other!r} only in case or blanks")
+            findings.wrong(file, key, label, f"is {other!r} in another case, spacing or coding")
         if count > 1:
             findings.wrong(file, key, label, f"stands there {count} times")
     if len(labels) < 2:
         findings.wrong(file, key, list(labels), "there must be two labels at least")
     return tuple(labels) if len(findings) == before else None
+
+
+def _unseen(label: str) -> str | None:
+    """A label that looks like another one, or turns the page around, is a trap."""
+    unseen = [c for c in label if unicodedata.category(c) == "Cf" and c not in JOINERS]
+    return f"holds a character that cannot be seen, U+{ord(unseen[0]):04X}" if unseen else None
+
+
+def _folded(label: str) -> str:
+    """The same for labels that differ only in case, blanks or the way accents are written."""
+    plain = "".join(c for c in unicodedata.normalize("NFC", label) if c not in JOINERS)
+    return " ".join(plain.casefold().split())
 
 
 def read_synonyms(

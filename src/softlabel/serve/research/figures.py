@@ -15,7 +15,7 @@ STAGES = {
     "no-consent": "did not consent",
     "withdrawn": "withdrew",
     "full": "came too late",
-    "closed": "came too late",
+    "closed": "invitation withdrawn",
 }
 
 

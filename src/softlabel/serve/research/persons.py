@@ -46,12 +46,12 @@ def person_figures(person: Person, stage: str, entered: str) -> list[tuple[str, 
     """The card of one annotator."""
     row = person_row(person, stage)
     times = person.seconds
-    range_ = f"{words.seconds(times.p10)} to {words.seconds(times.p90)}"
+    range_ = f" (four of five: {words.seconds(times.p10)} to {words.seconds(times.p90)})"
     return [
         ("Stage", row.stage),
         ("Came in", f"{entered} UTC"),
         ("Answers to items and repeats", row.answers),
-        ("Seconds per answer", f"{row.seconds} (four of five: {range_})"),
+        ("Seconds per answer", row.seconds + (range_ if times.n else "")),
         ("Agreement with the others", row.agreement),
         ("Entropy of own labels", f"{words.number(person.entropy)} nats"),
         ("Repeats with another top label", row.repeats),

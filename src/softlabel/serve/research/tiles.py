@@ -40,6 +40,8 @@ def _progress(found: Overview) -> list[Tile]:
     bar = charts.progress_bar(here.answers, here.wanted, "Answers there")
     part = words.share(here.answers, here.wanted)
     stored = f"{part}; {words.count(here.stored)} stored with practice, checks and repeats"
+    if here.late:
+        stored += f"; {words.count(here.late)} came late, beyond what was wanted"
     full = charts.progress_bar(here.done, here.items, "Items with all their answers")
     return [
         Tile(
@@ -83,6 +85,8 @@ def _seconds(found: Insight | None) -> Tile:
     if found is None or not found.seconds:
         return Tile("Seconds per answer", words.NONE, more=none_yet(found))
     first = found.seconds[0]
+    if not first.answer.n:
+        return Tile("Seconds per answer", words.NONE, more=f"mode {first.mode}; none yet")
     range_ = f"{words.seconds(first.answer.p10)} to {words.seconds(first.answer.p90)}"
     more = f"mode {first.mode}; four of five take {range_} s"
     return Tile("Seconds per answer", words.seconds(first.answer.median), "s", more)

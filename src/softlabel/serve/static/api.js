@@ -1,19 +1,19 @@
 // One way to speak with the server; a dead network is an outcome, not an exception.
 
 const PATIENCE = 20_000;
-const LARGEST_KEPT_ALIVE = 60_000; // browsers send at most 64 kB after a page is gone
+const LARGEST_KEPT_ALIVE = 30_000; // bytes: browsers send at most 64 kB for a page that is gone
 
 /** `{status, body, after}`: status 0 is no answer; `after` is how long the server makes us wait. */
 export async function call(method, path, content = undefined) {
-  const text = content === undefined ? undefined : JSON.stringify(content);
+  const body = content && new TextEncoder().encode(JSON.stringify(content));
   try {
     const response = await fetch(path, {
       method,
-      body: text,
-      headers: text === undefined ? {} : { "content-type": "application/json" },
+      body,
+      headers: body ? { "content-type": "application/json" } : {},
       credentials: "same-origin",
       cache: "no-store",
-      keepalive: text !== undefined && text.length < LARGEST_KEPT_ALIVE,
+      keepalive: body !== undefined && body.length < LARGEST_KEPT_ALIVE,
       signal: AbortSignal.timeout(PATIENCE),
     });
     const after = Number(response.headers.get("retry-after")) * 1000 || 0;

@@ -1,7 +1,7 @@
 // An answer as it is kept and sent.
 
-/** The record of an answer to a showing; `skip` is a reason for giving none. */
-export function makeRecord({ showing, clock, mode, touched, revising }, skip) {
+/** The record of an answer to a showing; `skip` is a reason for giving none, `app` our version. */
+export function makeRecord({ showing, clock, mode, touched, revising }, skip, app) {
   const uuid = newUuid();
   const { position, phase } = showing;
   const envelope = {
@@ -13,7 +13,7 @@ export function makeRecord({ showing, clock, mode, touched, revising }, skip) {
     supersedes: revising,
     timing: clock.timing(),
     events: clock.events,
-    client: describeClient(),
+    client: { app, ...describeClient() },
   };
   return { uuid, position, phase, envelope, draft: mode.draft() };
 }

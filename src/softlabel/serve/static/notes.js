@@ -3,9 +3,21 @@
 
 const PREFIX = "softlabel:";
 
+const LATEST = "softlabel-session"; // whose answers this browser took last
+
 /** The notes of one session. */
 export class Notes {
+  /** The session that was under way here last, or null. */
+  static latest() {
+    try {
+      return localStorage.getItem(LATEST);
+    } catch {
+      return null;
+    }
+  }
+
   constructor(session) {
+    this.session = session;
     this.prefix = `${PREFIX}${session}:`;
   }
 
@@ -26,6 +38,16 @@ export class Notes {
     }
   }
 
+  /** This session is under way now. */
+  begin() {
+    try {
+      localStorage.setItem(LATEST, this.session);
+    } catch {
+      // storage forbidden: then there is nothing to find again either
+    }
+    this.tidy(false);
+  }
+
   /** Forget other people's notes on this machine; also our own once the session is over. */
   tidy(over) {
     try {
@@ -33,6 +55,7 @@ export class Notes {
         const ours = name.startsWith(this.prefix);
         if (name.startsWith(PREFIX) && (over || !ours)) localStorage.removeItem(name);
       }
+      if (over) localStorage.removeItem(LATEST);
     } catch {
       // nothing could be stored in the first place
     }

@@ -32,12 +32,9 @@ function openDatabase() {
 
 class Outbox {
   constructor(database, session) {
-    this.database = database;
     this.session = session;
-    this.memory = new Map();
-    database?.addEventListener("versionchange", () => database.close());
-    // storage was cleared while the page is open: from now on answers live as long as it does
-    database?.addEventListener("close", () => (this.database = null));
+    this.memory = new Map(); // order -> record: what this tab knows, in case the database fails
+    this.#use(database);
   }
 
   /** True if answers would not outlive the page. */
@@ -47,8 +44,9 @@ class Outbox {
 
   /** All records of this session, oldest first. */
   async all() {
-    if (this.fleeting) return [...this.memory.values()];
-    return this.#run("readonly", (store) => store.index("session").getAll(this.session));
+    const found = await this.#run("readonly", (store) => recordsOf(store, this.session));
+    if (found) this.memory = new Map(found.map((record) => [record.order, record]));
+    return [...this.memory.values()];
   }
 
   /** Keep an answer; resolves once it is on disk. An item that is already answered is refused. */
@@ -60,31 +58,21 @@ class Outbox {
       attempts: 0,
       queued: Date.now(),
     };
-    if (this.fleeting) {
-      kept.order = this.memory.size + 1;
-      this.memory.set(kept.order, kept);
-      return kept;
-    }
-    const transaction = this.database.transaction("answers", "readwrite", { durability: "strict" });
-    const store = transaction.objectStore("answers");
-    const finished = ended(transaction);
-    finished.catch(() => {}); // awaited below, or replaced by the better reason
-    const before = await asked(store.index("session").getAll(this.session));
-    const last = before.filter((old) => old.position === kept.position).at(-1);
-    if (last && last.state !== "aside" && kept.envelope.supersedes !== last.uuid) {
-      transaction.abort();
-      throw new AnsweredElsewhere(kept.position);
-    }
-    kept.order = await asked(store.add(kept));
-    await finished;
+    const order = await this.#run("readwrite", async (store) => {
+      refuseTwins(await recordsOf(store, this.session), kept);
+      return asked(store.add(kept));
+    });
+    if (order === null) refuseTwins([...this.memory.values()], kept);
+    kept.order = order ?? Math.max(0, ...this.memory.keys()) + 1;
+    this.memory.set(kept.order, kept);
     return kept;
   }
 
   /** Change a record that is there. */
   async change(record, changes) {
     const changed = { ...record, ...changes };
-    if (this.fleeting) this.memory.set(changed.order, changed);
-    else await this.#run("readwrite", (store) => store.put(changed));
+    this.memory.set(changed.order, changed);
+    await this.#run("readwrite", (store) => asked(store.put(changed)));
     return changed;
   }
 
@@ -93,20 +81,83 @@ class Outbox {
     return (await this.all()).find((record) => record.state === "waiting") ?? null;
   }
 
-  /** Forget what the server holds: of this session if it is over, of all earlier ones anyway. */
+  /** Forget what is settled: of this session if it is over, of all earlier ones anyway. */
   async tidy(over) {
-    if (this.fleeting) return;
-    const records = await this.#run("readonly", (store) => store.getAll());
-    const done = records.filter((r) => r.state === "sent" && (over || r.session !== this.session));
-    for (const record of done) await this.#run("readwrite", (store) => store.delete(record.order));
+    const settled = (record) => record.state !== "waiting";
+    await this.#drop((record) => settled(record) && (over || record.session !== this.session));
   }
 
+  /** Forget everything of this session, sent or not. */
+  async forget() {
+    await this.#drop((record) => record.session === this.session);
+  }
+
+  async #drop(unwanted) {
+    await this.#run("readwrite", async (store) => {
+      for (const record of (await asked(store.getAll())).filter(unwanted))
+        await asked(store.delete(record.order));
+    });
+  }
+
+  #use(database) {
+    this.database = database;
+    database?.addEventListener("versionchange", () => database.close());
+  }
+
+  /**
+   * Act on the database. Where it fails (storage cleared or full, connection closed), a new
+   * connection is tried; where that fails too, answers live as long as the page: null.
+   */
   async #run(kind, action) {
-    const transaction = this.database.transaction("answers", kind);
-    const finished = ended(transaction);
-    const result = await asked(action(transaction.objectStore("answers")));
+    for (let tries = 0; this.database && tries < 2; tries += 1) {
+      try {
+        return await transact(this.database, kind, action);
+      } catch (error) {
+        if (error instanceof AnsweredElsewhere) throw error;
+        this.database.close();
+        this.#use(tries === 0 ? await this.#reopened() : null);
+      }
+    }
+    return null;
+  }
+
+  /** A new connection to a database that holds what this tab knows, or null. */
+  async #reopened() {
+    try {
+      const database = await openDatabase();
+      await transact(database, "readwrite", async (store) => {
+        for (const record of this.memory.values()) await asked(store.put(record));
+      });
+      return database;
+    } catch {
+      return null;
+    }
+  }
+}
+
+function recordsOf(store, session) {
+  return asked(store.index("session").getAll(session));
+}
+
+/** An item is answered once, unless the new answer revises the last one or that was refused. */
+function refuseTwins(before, kept) {
+  const last = before.filter((old) => old.position === kept.position).at(-1);
+  if (last && last.state !== "aside" && kept.envelope.supersedes !== last.uuid)
+    throw new AnsweredElsewhere(kept.position);
+}
+
+/** Run an action in a transaction of its own; resolves once that is on disk. */
+async function transact(database, kind, action) {
+  const transaction = database.transaction("answers", kind, { durability: "strict" });
+  const finished = ended(transaction);
+  finished.catch(() => {}); // awaited below, or replaced by the better reason
+  try {
+    const result = await action(transaction.objectStore("answers"));
     await finished;
     return result;
+  } catch (error) {
+    if (error instanceof AnsweredElsewhere) transaction.abort();
+    throw error;
   }
 }
 

@@ -84,8 +84,8 @@ export class Sender {
   async #settle(record, outcome) {
     this.failures = 0;
     this.signedOut = false;
-    const held = outcome.status === 200 || outcome.status === 409;
     const { status, body } = outcome;
+    const held = status === 200 || body?.error === "answered"; // by another tab
     const changes = held ? { state: "sent" } : { state: "aside", refusal: { status, ...body } };
     const settled = await this.outbox.change(record, changes);
     const message = { kind: "settled", record: settled, outcome: { status, body } };

@@ -17,6 +17,7 @@ import { Work } from "./work.js";
 const FEW = 3; // with fewer open showings than this, more are asked for
 const FEEDBACK_PATIENCE = 8_000;
 const REVISING = "draft:revising";
+const OVER = ["left", "withdrawn"]; // why an answer is refused whose session has ended
 
 class Task {
   constructor(plan, module, outbox) {
@@ -51,12 +52,14 @@ class Task {
 
   async begin() {
     await this.outbox.tidy(false);
-    this.notes.tidy(false);
+    this.notes.begin();
     await this.work.recall();
     this.tabs.addEventListener("message", ({ data }) => this.hear(data));
     this.broadcast({ kind: "here" });
     this.hands = new Hands(this);
     window.addEventListener("pageshow", (event) => event.persisted && location.reload());
+    window.addEventListener("pagehide", () => this.note());
+    document.addEventListener("visibilitychange", () => this.note());
     this.sender.kick();
     const screen = this.notes.get("screen");
     const record = this.work.given.get(screen?.position);
@@ -180,9 +183,15 @@ class Task {
 
   /** Every change is noted at once, so that a reload shows the same screen. */
   changed() {
-    const { showing, clock, mode, touched, revising } = this.current;
-    if (mode === null) return;
+    if (this.mode === null) return;
     this.frame.complain(null);
+    this.note();
+  }
+
+  /** Note what is on the screen and how long it has been there. */
+  note() {
+    if (this.mode === null || this.busy) return;
+    const { showing, clock, mode, touched, revising } = this.current;
     const name = revising === null ? `draft:${showing.position}` : REVISING;
     this.notes.set(name, { draft: mode.draft(), clock: clock.snapshot(), touched, revising });
   }
@@ -199,7 +208,7 @@ class Task {
     this.busy = true;
     this.submitted = performance.now();
     const { showing } = this.current;
-    const record = makeRecord(this.current, skip);
+    const record = makeRecord(this.current, skip, this.work.plan.app);
     try {
       this.work.given.set(record.position, await this.outbox.put(record));
     } catch (error) {
@@ -267,8 +276,9 @@ class Task {
     if (given.get(record.position)?.uuid === record.uuid) given.set(record.position, record);
     this.fates.get(record.uuid)?.(outcome);
     this.fates.delete(record.uuid);
-    if (outcome.status === 409 && outcome.body?.error === "stage") location.assign("/");
-    else if (outcome.status === 409) this.frame.announce(this.texts.elsewhere);
+    const why = outcome.body?.error;
+    if (OVER.includes(why)) this.over();
+    else if (why === "answered") this.frame.announce(this.texts.elsewhere);
     else if (outcome.status !== 200) this.frame.complain(this.texts.one_refused);
   }
 
@@ -351,6 +361,13 @@ class Task {
     if (this.work.open().length > 0) return this.next(); // one was refused at the last moment
     const { next, missing } = await askToFinish(() => this.frame.complain(this.texts.no_network));
     return next === undefined ? this.giveAgain(missing) : this.leave(next);
+  }
+
+  /** The session has ended, elsewhere or by the researcher; the page of its stage says how. */
+  async over() {
+    this.busy = true;
+    await this.sent();
+    await this.leave("/");
   }
 
   async giveAgain(missing) {

@@ -1,7 +1,7 @@
 // How long an answer took: since the item was shown, with hidden time counted apart.
 
-const LONGEST_LOG = 300; // entries, and letters of each: an answer stays far below the size
-const LONGEST_ENTRY = 60; // that the server accepts
+const LONGEST_LOG = 300; // entries, and letters of each: even in a script of three bytes per
+const LONGEST_ENTRY = 40; // letter an answer stays below the size that the server accepts
 
 const BLANK = {
   elapsed: 0,

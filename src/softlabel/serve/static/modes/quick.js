@@ -80,6 +80,11 @@ class Quick extends Panel {
     return this.words.levels[LEVEL_WORDS.filter((from) => chance >= from).length];
   }
 
+  /** Even a guess is as good as chance: with two labels 40 in 100 is read as 50. */
+  #least(chance) {
+    return Math.max(chance, Math.round(100 / this.said.labels.length));
+  }
+
   // drawing --------------------------------------------------------------------------------
 
   draw() {
@@ -154,7 +159,7 @@ class Quick extends Panel {
       () => this.take("click", "", this.said.sayCertainty(level)),
       key(sign),
       el("strong", { text: this.#word(chance) }),
-      el("small", { text: fill(this.words.chance, { n: chance }) }),
+      el("small", { text: fill(this.words.chance, { n: this.#least(chance) }) }),
     );
   }
 
