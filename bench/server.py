@@ -99,22 +99,21 @@ def row(name: str, done: Sequence[Run], *shares: str) -> list[str]:
 
 
 def thinking(size: Size) -> list[list[str]]:
-    """So many people, arriving by and by, and all at once; then more and more of them, until 95
+    """So many people, all at once, and arriving by and by; then more and more of them, until 95
     of 100 answers no longer come in time."""
 
     def visits(annotators: int, ramp: float, times: int) -> list[Run]:
         come = Crowd(annotators, ramp, size.reading, size.seconds)
         return [runs.visit(come) for _ in range(times)]
 
-    made = []
-    for ramp, how in ((size.ramp, f"arriving over {size.ramp:.0f} s"), (HERD, "all within 5 s")):
-        done = visits(size.annotators, ramp, size.repetitions)
-        made.append(row(f"{size.annotators:,} annotators, {how}", done))
-    annotators = size.annotators
-    while annotators < size.most and all(one.errors == 0 and in_time(one) for one in done):
-        annotators += size.annotators
-        done = visits(annotators, size.ramp, 1)
+    herd = visits(size.annotators, HERD, size.repetitions)
+    made = [row(f"{size.annotators:,} annotators, all within 5 s", herd)]
+    for annotators in range(size.annotators, size.most + 1, size.annotators):
+        times = size.repetitions if annotators == size.annotators else 1
+        done = visits(annotators, size.ramp, times)
         made.append(row(f"{annotators:,} annotators, arriving over {size.ramp:.0f} s", done))
+        if not all(one.errors == 0 and in_time(one) for one in done):
+            break
     return made
 
 

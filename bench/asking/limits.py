@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
+from asking.wire import connect
 
 from softlabel.crowd.http import Client
 
 ECHO = """
-import sys, uvicorn
+import socket, sys, uvicorn
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
@@ -28,7 +29,8 @@ async def echo(request):
     return Response(b'{"acknowledged":"00000000-0000-4000-8000-000000000000"}')
 
 app = Starlette(routes=[Route("/api/answers", echo, methods=["POST"])])
-uvicorn.run(app, fd=int(sys.argv[1]), log_level="warning", access_log=False)
+config = uvicorn.Config(app, log_level="warning", access_log=False)
+uvicorn.Server(config).run([socket.socket(fileno=int(sys.argv[1]))])
 """
 BODY = {
     "response_uuid": "00000000-0000-4000-8000-000000000000",
@@ -55,14 +57,16 @@ def echo(clients: int, seconds: float, core: int) -> float:
 
 
 async def _flood(url: str, clients: int, seconds: float) -> float:
+    request = Client(url).prepared("/api/answers", BODY)
+
     async def one() -> int:
-        client, done = Client(url), 0
-        await client.post_json("/api/answers", BODY)  # the connection is made before we count
+        wire, done = await connect(url), 0
+        await wire.ask(request)
         await ready.wait()
         while time.perf_counter() < end:
-            await client.post_json("/api/answers", BODY)
+            await wire.ask(request)
             done += 1
-        await client.close()
+        wire.close()
         return done
 
     ready, end = asyncio.Event(), 0.0

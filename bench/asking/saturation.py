@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from typing import Any
 
 import uvloop
+from asking.wire import Wire, connect
 
 from softlabel.crowd import timing
-from softlabel.crowd.line import Line
 from softlabel.crowd.log import Log
-from softlabel.crowd.people import Habits, Somebody, crowd
+from softlabel.crowd.people import Habits, crowd
 from softlabel.crowd.truth import Truth, known
 from softlabel.crowd.walk import Site, Walk
 from softlabel.study import Study
 
-Bodies = list[dict[str, Any]]
+Outbox = list[tuple[str, bytes]]
 
 
 def run(url: str, study: Study, clients: int, seconds: float) -> tuple[float, list[str]]:
@@ -29,40 +28,47 @@ async def _run(site: Site, clients: int, seconds: float) -> tuple[float, list[st
     walks = [Walk(site, somebody, Log()) for somebody in crowd(clients, seed=0)]
     for walk in walks:
         await walk.enter("/")
-    outboxes = [_outbox(walk.somebody, site.study, site.truth, walk.open()) for walk in walks]
-    begin = time.perf_counter()
-    end = begin + seconds
-    pairs = zip(walks, outboxes, strict=True)
-    told = await asyncio.gather(*(_post(walk.line, box, end) for walk, box in pairs))
-    took = time.perf_counter() - begin
+    outboxes = [_outbox(walk, site.study, site.truth) for walk in walks]
     for walk in walks:
         await walk.line.close()
+    wires = [await connect(site.url) for _ in walks]
+    begin = time.perf_counter()
+    end = begin + seconds
+    pairs = zip(wires, outboxes, strict=True)
+    told = await asyncio.gather(*(_post(wire, box, end) for wire, box in pairs))
+    took = time.perf_counter() - begin
+    for wire in wires:
+        wire.close()
     acknowledged = [one for each in told for one in each]
     return len(acknowledged) / took, acknowledged
 
 
-def _outbox(somebody: Somebody, study: Study, truth: Truth, showings: Bodies) -> Bodies:
+def _outbox(walk: Walk, study: Study, truth: Truth) -> Outbox:
+    """Names of answers, and how they go over the wire."""
+    somebody = walk.somebody
     times = timing.block({"top": "x"}, study.mode, somebody.draw("timing"))
-    items = [(showing["position"], truth.item(showing)) for showing in showings]
-    return [
-        {
+    made = []
+    for showing in walk.open():
+        item = truth.item(showing)
+        body = {
             "response_uuid": str(uuid.uuid4()),
-            "position": position,
+            "position": showing["position"],
             "answer": somebody.says(item, truth.of[item], "main 1", study.mode, study.labels),
             "timing": times,
             "events": timing.events(times),
             "client": timing.CLIENT,
-            "delivery": {"attempt": 0, "queued_ms": 0},
+            "delivery": {"attempt": 1, "queued_ms": 0},
         }
-        for position, item in items
-    ]
+        made.append((str(body["response_uuid"]), walk.line.prepared(body)))
+    return made
 
 
-async def _post(line: Line, outbox: Bodies, end: float) -> list[str]:
+async def _post(wire: Wire, outbox: Outbox, end: float) -> list[str]:
     told = []
-    for body in outbox:
+    for name, request in outbox:
         if time.perf_counter() > end:
             break
-        await line.deliver(body)
-        told.append(body["response_uuid"])
+        reply = await wire.ask(request)
+        assert name.encode() in reply, reply
+        told.append(name)
     return told

@@ -60,11 +60,15 @@ class Client:
         return await self._send(self._request("POST", path, urlencode(fields).encode(), FORM))
 
     async def post_json(self, path: str, value: Any) -> Reply:
-        return await self._send(self._request("POST", path, json.dumps(value).encode(), JSON))
+        return await self._send(self.prepared(path, value))
+
+    def prepared(self, path: str, value: Any) -> bytes:
+        """A POST as it goes over the wire."""
+        return self._request("POST", path, json.dumps(value).encode(), JSON)
 
     async def break_off(self, path: str, value: Any, sent: float) -> None:
         """POST only this share of a request, wait for nothing, and drop the connection."""
-        data = self._request("POST", path, json.dumps(value).encode(), JSON)
+        data = self.prepared(path, value)
         async with asyncio.timeout(self._timeout):
             writer = self._writer or (await self._connect())[1]
             writer.write(data[: round(sent * len(data))])

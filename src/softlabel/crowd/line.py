@@ -54,6 +54,10 @@ class Line:
         if reply.json()["acknowledged"] != answer["response_uuid"]:
             raise Refused(f"POST {ANSWERS} acknowledged another answer: {reply.text[:200]}")
 
+    def prepared(self, answer: Mapping[str, Any]) -> bytes:
+        """An answer as it goes over the wire, for whoever sends many."""
+        return self._client.prepared(ANSWERS, answer)
+
     async def break_off(self, answer: dict[str, Any], sent: float) -> None:
         """Send this share of an answer, and lose the connection."""
         answer["delivery"]["attempt"] += 1
