@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import results
 from asking import figures, limits, peers, runs, usage
 from asking.load import HABITS, Crowd
 from asking.runs import CLIENTS, FLOOD, SERVER, Run
@@ -211,8 +212,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         made += part()
         if not given.quick:  # what was measured is kept, whatever happens to the next part
             about = figures.about(given.minutes, given.realtime)
-            figures.write_section(TITLE, [about, figures.table(made)])
-    print("\n" + figures.table(made))
+            results.write_section(TITLE, [about, results.table(made)])
+    print("\n" + results.table(made))
 
 
 if __name__ == "__main__":

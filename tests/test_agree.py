@@ -13,9 +13,11 @@ from softlabel.agree import (
     alpha_score,
     cards,
     observed_agreement,
+    others,
     pairwise_variation,
     repeat_distance,
     stability,
+    steadiness,
 )
 from softlabel.intervals import resampled
 from softlabel.sampling import votes_from_counts
@@ -181,6 +183,45 @@ def test_repeat_distance_is_total_variation():
     probs = np.array([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5]])
     each = Annotations(index, np.zeros(3, int), np.array([0, 1, 0]), probs=probs)
     np.testing.assert_allclose(repeat_distance(each), [0.4])
+
+
+def test_steadiness_of_everybody_and_of_each():
+    index = Index(["i", "j"], ["p", "q", "r"], ["x", "y"])
+    rows = [
+        (0, 0, 0.9),
+        (1, 0, 0.6),
+        (0, 0, 0.3),
+        (1, 0, 0.8),
+        (0, 1, 0.5),
+        (0, 1, 0.6),
+        (1, 2, 1.0),
+    ]
+    item, person, chance = (np.array(column) for column in zip(*rows, strict=True))
+    probs = np.stack([chance, 1 - chance], axis=1)
+    everybody, each = steadiness(Annotations(index, item, person, probs=probs))
+    assert (everybody.pairs, everybody.changed) == (3, 1)
+    assert everybody.variation == pytest.approx((0.6 + 0.2 + 0.1) / 3)
+    assert set(each) == {"p", "q"}
+    assert (each["p"].pairs, each["p"].change_rate) == (2, 0.5)
+    assert each["q"].variation == pytest.approx(0.1)
+
+
+def test_the_first_class_named_counts_even_where_another_has_more_mass():
+    said = repeated((0, 0, 40), (0, 1, 40))
+    probs = np.array([[0.4, 0.6], [0.4, 0.6]])
+    each = Annotations(said.index, said.item, said.annotator, probs=probs)
+    assert steadiness(each)[0].changed == 0
+    assert steadiness(each, said)[0].changed == 1
+    assert steadiness(each.take([0]))[0].pairs == 0
+
+
+def test_the_consensus_of_the_others_by_loops():
+    said = example_soft(items=8)
+    soft = said.soft()
+    found = others(soft, said.counts()[said.item])
+    for row in range(len(said)):
+        rest = [soft[n] for n in range(len(said)) if said.item[n] == said.item[row] and n != row]
+        np.testing.assert_allclose(found[row], np.mean(rest, axis=0) if rest else 0, atol=1e-12)
 
 
 def test_cards_by_hand():

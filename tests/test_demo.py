@@ -331,11 +331,6 @@ def test_worth_is_read_off_the_curve_of_votes():
     assert math.isinf(findings.worth(findings.Curve(np.full((1, 30), 0.1)), votes).value)
 
 
-def test_those_far_below_the_rest_are_marked():
-    values = np.array([0.80, 0.82, 0.79, 0.81, 0.80, 0.45])
-    assert findings.far_below(values).tolist() == [False] * 5 + [True]
-
-
 def test_the_readme_says_what_the_demo_shows(made):
     text = (Path(__file__).parent.parent / "README.md").read_text()
     by_name = {row["label"]: row["tv"] for row in made[1].rows}

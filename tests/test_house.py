@@ -17,7 +17,7 @@ FLOORS: dict[str, float] = {
     "parameters": 0,
     "tables": 0,
     "randomness": 0,
-    # the pure rooms: numpy and scipy only, and they do not know each other
+    # the pure rooms: numpy, scipy and compiled kernels only, and they do not know each other
     "elicit": 1,
     "construct": 1,
     "aggregate": 1,
@@ -37,10 +37,13 @@ FLOORS: dict[str, float] = {
     "simulate": 2.5,
     "testing": 2.5,
     "study": 2.5,
+    "cards": 2.5,
+    "engine": 2.7,  # reads its partitions through files
     # workshops, street, door
     "report": 3,
     "store": 3,
     "monitor": 3.5,
+    "reproduce": 3.5,
     "serve": 4,
     "crowd": 4.5,
     "demo": 5,
@@ -50,7 +53,10 @@ FLOORS: dict[str, float] = {
 ROOT = 2.9  # softlabel/__init__.py shows floors 0 to 2½, each opened when it is entered
 GROUND = {"errors", "parameters", "tables", "randomness"}
 HOMES = {  # packages that may be imported in these rooms only
-    "polars": {"files", "datasets"},
+    "numba": {"aggregate"},
+    "polars": {"files", "datasets", "engine"},
+    "dask": {"engine"},
+    "distributed": {"engine"},
     "typer": {"cli"},
     "rich": {"cli"},
     "pydantic": {"study", "serve"},

@@ -10,7 +10,7 @@ from softlabel.aggregate import Mean
 from softlabel.construct import Clamp
 from softlabel.elicit import Classic
 from softlabel.inspection import inspect
-from softlabel.quality import PRESETS, flags, judge, preset, rounding
+from softlabel.quality import PRESETS, far_below, flags, judge, preset, rounding, usual
 from softlabel.reading import stack
 
 LABELS = ["cat", "deer", "dog"]
@@ -182,3 +182,25 @@ def test_answers_that_name_nothing_can_be_judged():
     (verdict,) = judge(table, preset("paper"))
     assert verdict.keep
     assert flags(table)["nothing-stated"].all()
+
+
+# ── beside everybody else ────────────────────────────────────────────────────────────────────
+
+
+def test_far_below_by_hand():
+    """Median .8, distances .0 .0 .01 .01 .02 .35: their median .01 times 1.4826, three times."""
+    values = [0.80, 0.82, 0.79, 0.81, 0.80, 0.45]
+    assert far_below(values) == pytest.approx(0.8 - 3 * 1.4826 * 0.01)
+    assert [value < far_below(values) for value in values] == [False] * 5 + [True]
+    assert far_below([*values, float("nan")]) == far_below(values)
+    assert far_below(values[:4]) == -np.inf, "of few people nobody is unusual"
+
+
+def test_the_hasty_and_the_lonely_are_flagged_with_the_limit():
+    common = usual([4.0, 6.0, 5.0, float("nan")], [0.80, 0.82, 0.79, 0.81, 0.80, 0.45])
+    assert common.seconds == 5
+    assert common.flags(5, 1.6, 0.8) == ["fast: 1.6 s an answer, others 5.0 s"]
+    assert common.flags(5, 5.0, 0.45) == ["agrees with the others by 0.45, under 0.76"]
+    assert common.flags(4, 1.6, 0.45) == [], "four answers are too few to say"
+    assert common.flags(5, float("nan"), float("nan")) == []
+    assert usual([], []).flags(9, 0.1, 0.1) == []

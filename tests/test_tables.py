@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from softlabel import Annotations, DataError, Index, Predictions, Score, SoftLabels, Statements
+from softlabel import (
+    Annotations,
+    DataError,
+    EstimandWarning,
+    Index,
+    Predictions,
+    Score,
+    SoftLabels,
+    Statements,
+)
 from softlabel.aggregate import Mean, Share
 from softlabel.tables import ANONYMOUS
 
@@ -252,3 +261,53 @@ def test_annotations_hold_the_simplex_or_refuse(probs):
         return
     assert (table.probs >= 0).all()
     np.testing.assert_allclose(table.probs.sum(axis=1), 1, atol=1e-6)
+
+
+# ── two estimands ────────────────────────────────────────────────────────────────────────────
+
+
+def labelled(estimand):
+    probs = np.array([[0.7, 0.2, 0.1], [1, 0, 0], [np.nan] * 3])
+    index = Index(["a", "b", "c"], [], ["x", "y", "z"])
+    return SoftLabels(index, probs, np.array([5, 2, 0]), estimand, "Planted()")
+
+
+@pytest.mark.parametrize("estimand", ["distribution", "truth"])
+def test_entropy_of_what_the_label_estimates(estimand):
+    by_hand = -(0.7 * np.log(0.7) + 0.2 * np.log(0.2) + 0.1 * np.log(0.1))
+    np.testing.assert_allclose(labelled(estimand).entropy(estimand), [by_hand, 0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("has", "wanted", "words"),
+    [
+        ("truth", "distribution", "their entropy says how sure of the true class, not how people"),
+        ("distribution", "truth", "their entropy says how people split, not how sure of the true"),
+    ],
+)
+def test_the_entropy_of_one_estimand_read_as_the_other_warns(has, wanted, words):
+    soft = labelled(has)
+    with pytest.warns(EstimandWarning, match=r"Planted\(\)") as caught:
+        found = soft.entropy(wanted)
+    assert words in str(caught[0].message)
+    assert caught[0].filename == __file__, "the warning points at whoever asked"
+    np.testing.assert_array_equal(found, soft.entropy(has))
+
+
+def test_people_split_is_what_entropy_means_unless_told():
+    assert labelled("distribution").entropy()[0] > 0
+    with pytest.warns(EstimandWarning):
+        labelled("truth").entropy()
+    with pytest.raises(DataError, match="entropy of 'doubt'"):
+        labelled("truth").entropy("doubt")
+
+
+def test_more_arrays_can_be_saved_beside_a_label(tmp_path):
+    soft = labelled("distribution")
+    soft.save(tmp_path / "labels.npz", {"gain": np.array([0.1, 0.2, np.nan])})
+    with np.load(tmp_path / "labels.npz") as file:
+        np.testing.assert_array_equal(file["gain"], [0.1, 0.2, np.nan])
+    np.testing.assert_array_equal(SoftLabels.load(tmp_path / "labels.npz").probs, soft.probs)
+    odd = SoftLabels(Index(["a"], [], ["gain"]), np.array([[1.0]]), np.array([1]))
+    with pytest.raises(DataError, match="called 'gain'"):
+        odd.save(tmp_path / "odd.npz", {"gain": np.array([0.1])})

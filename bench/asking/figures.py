@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
-import os
-import platform
 import statistics
-import subprocess
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
-
-RESULTS = Path(__file__).parent.parent / "RESULTS.md"
+from results import circumstances
 
 
 def spread(values: Sequence[float], digits: int = 0) -> str:
@@ -37,13 +31,6 @@ def percentiles(seconds: Sequence[float]) -> tuple[float, float, float, float]:
     return p50, p95, p99, float(ms.max())
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Markdown, the first row being the heading."""
-    head, *body = rows
-    lines = [head, ["---", *["--:"] * (len(head) - 1)], *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def about(minutes: float, realtime: bool) -> str:
     """What was done, when, on what, and by which code."""
     priority = (
@@ -51,25 +38,9 @@ def about(minutes: float, realtime: bool) -> str:
         if realtime
         else ""
     )
-    today = datetime.datetime.now(datetime.UTC).date()
-    words = ("git", "-C", str(RESULTS.parent), "rev-parse", "--short", "HEAD")
-    found = subprocess.run(words, capture_output=True, text=True, check=False)
-    commit = found.stdout.strip() or "unknown"
     return (
         "`python bench/server.py`: the server on one core, the annotators on the other, 8 s of "
         "thought on average, faults and dashboard as its docstring says; each run is counted for "
         f"{minutes:g} min after everybody has arrived. Cells are medians, with least and most in "
-        f"brackets.{priority} {today}, {os.cpu_count()} cores ({platform.machine()}), Python "
-        f"{platform.python_version()}, commit {commit}."
+        f"brackets.{priority} {circumstances()}"
     )
-
-
-def write_section(title: str, parts: Iterable[str]) -> None:
-    """Put a section into RESULTS.md, in place of the one of the same title."""
-    text = RESULTS.read_text("utf-8")
-    head = f"## {title}\n"
-    new = head + "\n" + "\n\n".join(parts) + "\n"
-    before, found, rest = text.partition(head)
-    after = rest.partition("\n## ")[2] if found else ""
-    text = before.rstrip("\n") + "\n\n" + new + (f"\n## {after}" if after else "")
-    RESULTS.write_text(text, "utf-8", newline="\n")

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from softlabel import (
         aggregate,
         agree,
+        cards,
         construct,
         cost,
         datasets,
@@ -25,14 +26,28 @@ if TYPE_CHECKING:
         tables,
         testing,
     )
-    from softlabel.errors import DataError, FileError, ResponseError, SoftlabelError, UnknownName
+    from softlabel.errors import (
+        DataError,
+        EstimandWarning,
+        FileError,
+        ResponseError,
+        SoftlabelError,
+        UnknownName,
+    )
     from softlabel.study import Study
     from softlabel.tables import Annotations, Index, Predictions, Score, SoftLabels, Statements
 
 __version__ = "0.1.0"
 
 TABLES = ["Annotations", "Index", "Predictions", "Score", "SoftLabels", "Statements"]
-ERRORS = ["DataError", "FileError", "ResponseError", "SoftlabelError", "UnknownName"]
+ERRORS = [
+    "DataError",
+    "EstimandWarning",
+    "FileError",
+    "ResponseError",
+    "SoftlabelError",
+    "UnknownName",
+]
 HOMES = {
     **dict.fromkeys(TABLES, "softlabel.tables"),
     **dict.fromkeys(ERRORS, "softlabel.errors"),
@@ -42,6 +57,7 @@ HOMES = {
 __all__ = [
     "Annotations",
     "DataError",
+    "EstimandWarning",
     "FileError",
     "Index",
     "Predictions",
@@ -54,6 +70,7 @@ __all__ = [
     "UnknownName",
     "aggregate",
     "agree",
+    "cards",
     "construct",
     "cost",
     "datasets",

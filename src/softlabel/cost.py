@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from softlabel.errors import UnknownName
+from softlabel.tables import Floats
 
 # How many of the five inputs of the classic form each label needs.
 INPUTS = {
@@ -58,3 +63,29 @@ class Cost:
     def money(self, seconds: float) -> float:
         """What this much of people's time costs, fee included."""
         return seconds / 3600 * self.pay_per_hour * (1 + self.fee)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How long something takes: the middle answer, and the tenth from either end."""
+
+    n: int
+    p10: float
+    median: float
+    p90: float
+
+
+UNTIMED = Spread(0, math.nan, math.nan, math.nan)
+
+
+def spread(values: Iterable[float]) -> Spread:
+    """Of the finite values; NaN if there are none.
+
+    >>> spread([1.0, 2.0, 3.0, math.nan])
+    Spread(n=3, p10=1.2, median=2.0, p90=2.8)
+    """
+    found: Floats = np.fromiter((v for v in values if math.isfinite(v)), dtype=np.float64)
+    if not len(found):
+        return UNTIMED
+    low, middle, high = np.percentile(found, [10, 50, 90])
+    return Spread(len(found), float(low), float(middle), float(high))

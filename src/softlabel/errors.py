@@ -84,6 +84,10 @@ class Conflict(StoreError):
         super().__init__(message)
 
 
+class EstimandWarning(UserWarning):
+    """The entropy of a label that estimates one thing was read as that of another."""
+
+
 class MissingExtra(SoftlabelError, ImportError):
     """A part of the package whose libraries are not installed; the text says what to type."""
 

@@ -18,12 +18,20 @@ def pair_codes(said: Annotations | Statements) -> Ints:
 
     Anonymous answers never belong together: each has a code of its own, below zero.
     """
-    pair = said.item.astype(np.int64) * max(len(said.index.annotators), 1) + said.annotator
-    return np.where(said.annotator == ANONYMOUS, -1 - np.arange(len(said)), pair)
+    pair = said.item.astype(np.int64)
+    pair *= max(len(said.index.annotators), 1)
+    pair += said.annotator
+    nobody = np.flatnonzero(said.annotator == ANONYMOUS)
+    pair[nobody] = -1 - nobody
+    return pair
 
 
 def first_presentation(said: Annotations | Statements) -> Bools:
     """(n,) True on a person's first answer to an item; anonymous answers are all first ones."""
+    pairs = pair_codes(said)
+    pairs.sort()  # in place: of many answers even the order of their rows would be large
+    if (pairs[1:] != pairs[:-1]).all():
+        return np.ones(len(said), dtype=np.bool_)
     first = np.zeros(len(said), dtype=np.bool_)
     first[np.unique(pair_codes(said), return_index=True)[1]] = True
     return first

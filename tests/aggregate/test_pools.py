@@ -1,15 +1,17 @@
-"""The simple pools: worked examples, loop-by-loop references, edges."""
+"""The simple pools: worked examples, loop-by-loop references, edges; and what all pools share."""
 
 from __future__ import annotations
 
+import pickle
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
 import pytest
 
-from softlabel import Annotations, Index, SoftlabelError
+from softlabel import Annotations, EstimandWarning, Index, SoftlabelError
 from softlabel.aggregate import AGGREGATORS, LogPool, Majority, Mean, Share, Softmax
+from softlabel.aggregate.results import LabelDistribution, TruthPosterior
 from softlabel.sampling import votes_from_counts
 from softlabel.testing import example_soft, example_votes
 
@@ -115,20 +117,31 @@ def test_one_annotator_keeps_their_label_in_the_mean():
     np.testing.assert_array_equal(Mean()(soft([0.2, 0.8])).probs, [[0.2, 0.8]])
 
 
-@pytest.mark.parametrize("name", AGGREGATORS)
-def test_votes_and_one_hot_rows_pool_alike(name):
-    votes, _ = example_votes()
+EVERY = [pytest.param(kind(), id=name) for name, kind in AGGREGATORS.items()]
+
+
+def asked(pooler):
+    """Votes on as many classes as the pool can tell apart."""
+    return example_votes(labels=getattr(pooler, "classes", 3))[0]
+
+
+def asked_softly(pooler):
+    return example_soft(labels=getattr(pooler, "classes", 3))
+
+
+@pytest.mark.parametrize("pooler", EVERY)
+def test_votes_and_one_hot_rows_pool_alike(pooler):
+    votes = asked(pooler)
     rows = Annotations(votes.index, votes.item, votes.annotator, probs=votes.soft())
-    pooler = AGGREGATORS[name]()
     np.testing.assert_allclose(pooler(votes).probs, pooler(rows).probs, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", AGGREGATORS)
-def test_a_pool_of_threads_gives_the_same(name):
-    said = example_soft()
+@pytest.mark.parametrize("pooler", EVERY)
+def test_a_pool_of_threads_gives_the_same(pooler):
+    said = asked_softly(pooler)
     with ThreadPoolExecutor(2) as threads:
-        spread = AGGREGATORS[name]()(said, map=threads.map, shards=5).probs
-    np.testing.assert_allclose(spread, AGGREGATORS[name]()(said).probs, atol=1e-12)
+        spread = pooler(said, map=threads.map, shards=5).probs
+    np.testing.assert_allclose(spread, pooler(said).probs, atol=1e-12)
 
 
 def test_a_pool_of_processes_gives_the_same():
@@ -139,11 +152,48 @@ def test_a_pool_of_processes_gives_the_same():
             np.testing.assert_array_equal(spread, pooler(said).probs)
 
 
-@pytest.mark.parametrize("name", AGGREGATORS)
-def test_the_label_says_what_made_it_and_what_it_estimates(name):
-    made = AGGREGATORS[name]()(example_soft())
-    assert made.made_by == repr(AGGREGATORS[name]())
-    assert made.estimand == AGGREGATORS[name].estimand
+@pytest.mark.parametrize("pooler", EVERY)
+def test_the_label_says_what_made_it_and_what_it_estimates(pooler):
+    made = pooler(asked_softly(pooler))
+    assert made.made_by == repr(pooler)
+    assert made.estimand == pooler.estimand
+
+
+TRUTHS = {"majority", "dawid-skene", "one-coin", "fast-dawid-skene", "glad", "mace", "wawa"}
+TRUTHS |= {"zero-based-skill", "zencrowd", "catd", "kos", "bayes-dawid-skene"}
+SPLITS = {"mean", "share", "softmax", "log-pool", "extremised", "weighted", "dirichlet"}
+SPLITS |= {"dirichlet-mixture", "atoms", "stack", "auto"}
+
+
+def test_the_two_families_are_all_there_and_each_says_what_it_estimates():
+    families = {"truth": TRUTHS, "distribution": SPLITS}
+    for estimand, members in families.items():
+        assert {name for name, kind in AGGREGATORS.items() if kind.estimand == estimand} == members
+
+
+@pytest.mark.parametrize("pooler", EVERY)
+def test_the_entropy_of_every_pool_warns_when_read_as_the_other(pooler):
+    made = pooler(asked(pooler))
+    other = "truth" if made.estimand == "distribution" else "distribution"
+    with pytest.warns(EstimandWarning, match="estimate"):
+        made.entropy(other)
+    assert (made.entropy(made.estimand)[made.answered] >= 0).all()
+
+
+@pytest.mark.parametrize("pooler", EVERY)
+def test_every_pool_survives_being_sent_to_another_process(pooler):
+    assert pickle.loads(pickle.dumps(pooler)) == pooler
+
+
+@pytest.mark.parametrize("pooler", EVERY)
+def test_splits_come_with_a_belief_and_truths_with_what_was_learned_of_people(pooler):
+    made = pooler(asked(pooler))
+    if pooler.estimand == "distribution":
+        assert isinstance(made, LabelDistribution)
+        assert made.belief is not None
+    elif pooler.name != "majority":
+        assert isinstance(made, TruthPosterior)
+        assert made.skill.shape == (len(made.index.annotators),)
 
 
 def test_mean_by_loops():

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from softlabel import registry, testing
-from softlabel.aggregate import Majority, Mean, Softmax
+from softlabel.aggregate import DawidSkene, Dirichlet, Majority, Mean, Softmax
+from softlabel.aggregate.belief import Belief
 from softlabel.construct import Clamp, Select, Uniform
 from softlabel.tables import Annotations, SoftLabels
 
@@ -153,6 +154,11 @@ def pool_wandering(made, said, shards):
     )
 
 
+def by_alphabet(made, said, shards):
+    order = np.argsort(np.argsort(said.index.labels.tolist()))
+    return replace(made, probs=tilt(made.probs, 1 + 0.1 * order))
+
+
 BROKEN_AGGREGATORS = {
     "sum to 1": lambda made, said, shards: unchecked(made, probs=made.probs * 1.1),
     "number of answers": lambda made, said, shards: replace(made, count=made.count + 1),
@@ -166,19 +172,154 @@ BROKEN_AGGREGATORS = {
     "planted truths": mostly_wrong,
     "must have no label": guesses_for_silence,
     "two calls differ": pool_wandering,
+    "its labels say 'truth'": lambda made, said, shards: replace(made, estimand="truth"),
+    "other names": by_alphabet,
 }
 
 
-@pytest.mark.parametrize("complaint", BROKEN_AGGREGATORS)
-def test_aggregator_checks_can_fail(complaint):
-    broken = Broken(Mean(), BROKEN_AGGREGATORS[complaint])
+def complaints(broken):
+    """What the checks say against a strategy."""
     failed = []
     for check in testing.AGGREGATE_CHECKS:
         try:
             check(broken)
         except Exception as error:  # noqa: BLE001 - tables refuse with an error of their own
             failed.append(str(error))
+    return failed
+
+
+@pytest.mark.parametrize("complaint", BROKEN_AGGREGATORS)
+def test_aggregator_checks_can_fail(complaint):
+    failed = complaints(Broken(Mean(), BROKEN_AGGREGATORS[complaint]))
     assert any(complaint in text for text in failed), failed
+
+
+@dataclass(frozen=True)
+class BrokenTruth:
+    """Dawid and Skene's, spoilt."""
+
+    spoil: Any
+    n_iter: int = 100
+    name: ClassVar[str] = "broken"
+    estimand: ClassVar[str] = "truth"
+
+    def __call__(self, said, map=None, shards=None, *, gold=None, start=None):
+        made = DawidSkene()(said, map, shards, gold=gold, start=start)
+        return self.spoil(made, said, gold, start)
+
+
+def doubts_the_sure(made, said, gold, start):
+    return made if said.hard else replace(made, probs=tilt(made.probs, np.array([1, 1.1, 1.2])))
+
+
+def forgets_gold(made, said, gold, start):
+    return made if gold is None else DawidSkene()(said)
+
+
+def hears_codes_only(made, said, gold, start):
+    return DawidSkene()(said) if isinstance(gold, dict) else made
+
+
+def moves_on(made, said, gold, start):
+    return made if start is None else replace(made, probs=made.probs[:, [1, 2, 0]])
+
+
+def loses_ground(made, said, gold, start):
+    return made if start is None else replace(made, trace=made.trace - 1)
+
+
+BROKEN_TRUTHS = {
+    "(one-hot) give another label": doubts_the_sure,
+    "whose class is known has another": forgets_gold,
+    "gold by name and gold by code": hears_codes_only,
+    "starting from its own result gives another": moves_on,
+    "of the objective": loses_ground,
+    "the objective falls": lambda made, *_: replace(made, trace=made.trace[::-1]),
+    "not a finite number": lambda made, *_: replace(made, trace=made.trace * np.nan),
+    "never asked has a skill": lambda made, *_: replace(made, skill=np.nan_to_num(made.skill)),
+    "one entry per annotator": lambda made, *_: replace(made, skill=made.skill[1:]),
+    "was asked has no skill": lambda made, *_: replace(made, skill=made.skill * np.nan),
+    "confusion does not sum": lambda made, *_: replace(made, confusion=made.confusion * 2),
+    "prior does not sum": lambda made, *_: replace(made, prior=made.prior * 2),
+    "are no limits": lambda made, *_: replace(
+        made, confusion_low=made.confusion + 0.1, confusion_high=made.confusion
+    ),
+}
+
+
+@pytest.mark.parametrize("complaint", BROKEN_TRUTHS)
+def test_checks_of_truth_can_fail(complaint):
+    failed = complaints(BrokenTruth(BROKEN_TRUTHS[complaint]))
+    assert any(complaint in text for text in failed), failed
+
+
+@dataclass(frozen=True)
+class BrokenSplit:
+    """The empirical Bayes pool, spoilt."""
+
+    spoil: Any
+    name: ClassVar[str] = "broken"
+    estimand: ClassVar[str] = "distribution"
+
+    def __call__(self, said, map=map, shards=1, *, prior=None):
+        return self.spoil(Dirichlet()(said, map, shards, prior=prior))
+
+
+class BrokenBelief(Belief):
+    """A belief whose answers are spoilt by ``limits`` and ``worth``."""
+
+    limits = staticmethod(lambda low, high, level: (low, high))
+    worth = staticmethod(lambda gain: gain)
+
+    def interval(self, level=0.9):
+        return self.limits(*super().interval(level), level)
+
+    def gain(self):
+        return self.worth(super().gain())
+
+
+def believing(**spoilt):
+    kind = type("Odd", (BrokenBelief,), {name: staticmethod(f) for name, f in spoilt.items()})
+    return lambda made: replace(
+        made, belief=kind(made.index, made.belief.evidence, made.belief.prior)
+    )
+
+
+BROKEN_SPLITS = {
+    "not the mean of the belief": lambda made: replace(
+        made, probs=tilt(made.probs, np.array([1, 1.1, 1.2]))
+    ),
+    "limits are not in order": believing(limits=lambda low, high, level: (high, low)),
+    "do not hold their mean": believing(limits=lambda low, high, level: (low * 0, low * 0 + 1e-3)),
+    "does not hold that of 50 %": believing(
+        limits=lambda low, high, level: (low, (low + high) / 2 if level > 0.95 else high)
+    ),
+    "one entry per item": believing(worth=lambda gain: gain[1:]),
+    "expected gain of a vote is": believing(worth=lambda gain: gain - 1),
+}
+
+
+@pytest.mark.parametrize("complaint", BROKEN_SPLITS)
+def test_checks_of_splits_can_fail(complaint):
+    failed = complaints(BrokenSplit(BROKEN_SPLITS[complaint]))
+    assert any(complaint in text for text in failed), failed
+
+
+def test_a_pool_for_two_classes_is_asked_about_two():
+    seen = set()
+
+    @dataclass(frozen=True)
+    class Two:
+        name: ClassVar[str] = "two"
+        estimand: ClassVar[str] = "distribution"
+        classes: ClassVar[int] = 2
+
+        def __call__(self, said, map=map, shards=1):
+            seen.add(len(said.index.labels))
+            return Mean()(said, map, shards)
+
+    testing.check_aggregate(Two())
+    assert seen == {2}
 
 
 def lower(function, proper=False, distance=False):

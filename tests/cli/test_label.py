@@ -86,7 +86,8 @@ def test_the_table_on_stdout(run, tmp_path):
         "repaired answers": "p-is-0 1",
         "construction": "clamp:top=all,spread=0.1,mode=strict",
         "pool": "mean",
-        "mean entropy": f"{mean:.4f} nats",
+        "estimates": "how people split",
+        "mean entropy": f"{mean:.4f} nats (how people split)",
     }
     assert {key: value.strip() for key, value in done.facts.items()} == shown
     assert done.err == ""

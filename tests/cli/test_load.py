@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from softlabel import registry
 from softlabel.aggregate.base import pool
-from softlabel.aggregate.mean import shares
+from softlabel.aggregate.splitting import shares
 from softlabel.tables import Annotations, SoftLabels, Statements
 """
 TEMPERED = (
@@ -32,7 +32,7 @@ class Tempered:
         return pool(self, self.rows, said, map, shards)
 
     def rows(self, said):
-        powered = shares(said) ** self.power
+        powered = shares(said.counts()) ** self.power
         return powered / np.maximum(powered.sum(axis=1, keepdims=True), 1e-300)
 
 registry.register("aggregate", Tempered)
@@ -113,7 +113,7 @@ def test_a_loaded_strategy_can_be_used_and_listed(run, tmp_path):
 def test_a_loaded_strategy_is_listed(run, tmp_path):
     (tmp_path / "mine.py").write_text(TEMPERED)
     out = run("list", "aggregate", "--load", tmp_path / "mine.py").out
-    shown = ["  tempered:power=2.0 (estimates the distribution)", "Shares raised to a power."]
+    shown = ["  tempered:power=2.0 (estimates how people split)", "Shares raised to a power."]
     assert "\n      ".join([*shown, "nobody 2020\n"]) in out
 
 

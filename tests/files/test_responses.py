@@ -260,3 +260,15 @@ def test_a_classic_study_as_json_of_cifar10s_gives_the_same_labels(tmp_path, str
         read = files.read(tmp_path / name, LABELS)
         files.label(read, tmp_path / f"{name}.csv", files.Plan())
     assert (tmp_path / "r.jsonl.csv").read_text() == (tmp_path / "r.json.csv").read_text()
+
+
+def test_the_time_an_answer_took_is_kept_where_the_page_measured_it(tmp_path):
+    odd = [None, {}, {"active_ms": None}, {"active_ms": "2"}, {"active_ms": True}]
+    odd += [{"active_ms": -1}, {"active_ms": 10**400}, [1]]
+    rows = [response(item="again", kind="repeat", timing={"active_ms": 1500})]
+    rows += [response(item=f"i{n}", timing=timing) for n, timing in enumerate(odd)]
+    rows += [response(item="last", timing={"active_ms": 2310.5})]
+    found = files.read(written(tmp_path / "r.jsonl", *rows))
+    times = dict(zip(found.said.index.items[found.said.item].tolist(), found.seconds, strict=True))
+    assert (times["again"], times["last"]) == (1.5, 2.3105)
+    assert all(np.isnan(times[f"i{n}"]) for n in range(len(odd)))

@@ -206,3 +206,32 @@ def test_targets_are_checked_before_the_work(tmp_path):
     ):
         with pytest.raises(FileError, match=words):
             files.check_target(path, files.SOFT_KINDS, str(tmp_path / "in.csv"))
+
+
+MORE = {
+    "low": np.array([[0.1, 0.1, 0.1], [0.0, 0.1, 0.5], [0.8, 0, 0], [np.nan] * 3]),
+    "gain": np.array([0.1, 0.02, 0.3, np.nan]),
+}
+
+
+def test_what_is_believed_stands_behind_the_count(tmp_path):
+    for kind in ("csv", "parquet", "jsonl", "npz"):
+        files.write_soft(soft_labels(), tmp_path / f"s.{kind}", MORE)
+    frame = pl.read_csv(tmp_path / "s.csv")
+    assert frame.columns == ["item", "a", "b c", "d", "count", "low:a", "low:b c", "low:d", "gain"]
+    assert frame["low:d"].to_list() == [0.1, 0.5, 0.0, None]
+    assert frame["gain"].to_list() == [0.1, 0.02, 0.3, None]
+    assert pl.read_parquet(tmp_path / "s.parquet").equals(frame)
+    rows = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    assert rows == frame.to_dicts()
+    with np.load(tmp_path / "s.npz") as file:
+        np.testing.assert_array_equal(file["low"], MORE["low"])
+        np.testing.assert_array_equal(file["gain"], MORE["gain"])
+
+
+@pytest.mark.parametrize("name", ["gain", "low:a", "low"])
+def test_a_class_called_like_a_column_of_beliefs_is_refused(tmp_path, name):
+    with pytest.raises(DataError, match=f"called '{name}'"):
+        files.write_soft(soft_labels(("a", name, "d")), tmp_path / "s.csv", MORE)
+    assert not list(tmp_path.iterdir())
+    files.write_soft(soft_labels(("a", name, "d")), tmp_path / "s.csv")

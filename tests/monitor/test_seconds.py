@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softlabel.cost import Spread, spread
 from softlabel.monitor import words
-from softlabel.monitor.seconds import Spread, by_mode, spread, steps
+from softlabel.monitor.seconds import by_mode, steps
 
 TIMES = st.floats(0, 1e7, allow_nan=False)
 

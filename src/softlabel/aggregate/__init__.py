@@ -1,14 +1,96 @@
 """From the annotations of an item to one soft label."""
 
+from softlabel.aggregate.atoms import Atoms
+from softlabel.aggregate.auto import Auto
 from softlabel.aggregate.base import Aggregate, pool
+from softlabel.aggregate.bayes_dawid_skene import BayesDawidSkene
+from softlabel.aggregate.belief import Belief
+from softlabel.aggregate.catd import Catd
+from softlabel.aggregate.dawid_skene import DawidSkene
+from softlabel.aggregate.dirichlet import Dirichlet
+from softlabel.aggregate.dirichlet_mixture import DirichletMixture
+from softlabel.aggregate.extremised import Extremised
+from softlabel.aggregate.fast_dawid_skene import FastDawidSkene
+from softlabel.aggregate.glad import Glad, GladPosterior
+from softlabel.aggregate.kos import Kos
 from softlabel.aggregate.logpool import LogPool
+from softlabel.aggregate.mace import Mace
 from softlabel.aggregate.majority import Majority
 from softlabel.aggregate.mean import Mean
+from softlabel.aggregate.one_coin import OneCoin
+from softlabel.aggregate.prior import Prior
+from softlabel.aggregate.results import LabelDistribution, TruthPosterior
 from softlabel.aggregate.share import Share
 from softlabel.aggregate.softmax import Softmax
+from softlabel.aggregate.stack import Stack
+from softlabel.aggregate.updating import update
+from softlabel.aggregate.wawa import Wawa
+from softlabel.aggregate.weighted import Weighted
+from softlabel.aggregate.zencrowd import ZenCrowd
+from softlabel.aggregate.zero_based_skill import ZeroBasedSkill
 
 AGGREGATORS: dict[str, type[Aggregate]] = {
-    kind.name: kind for kind in (Mean, Share, Softmax, Majority, LogPool)
+    kind.name: kind
+    for kind in (
+        # how people split
+        Mean,
+        Share,
+        Softmax,
+        LogPool,
+        Extremised,
+        Weighted,
+        Dirichlet,
+        DirichletMixture,
+        Atoms,
+        Stack,
+        Auto,
+        # which class is true
+        Majority,
+        DawidSkene,
+        OneCoin,
+        FastDawidSkene,
+        BayesDawidSkene,
+        Glad,
+        Mace,
+        Wawa,
+        ZeroBasedSkill,
+        ZenCrowd,
+        Catd,
+        Kos,
+    )
 }
 
-__all__ = ["AGGREGATORS", "Aggregate", "LogPool", "Majority", "Mean", "Share", "Softmax", "pool"]
+__all__ = [
+    "AGGREGATORS",
+    "Aggregate",
+    "Atoms",
+    "Auto",
+    "BayesDawidSkene",
+    "Belief",
+    "Catd",
+    "DawidSkene",
+    "Dirichlet",
+    "DirichletMixture",
+    "Extremised",
+    "FastDawidSkene",
+    "Glad",
+    "GladPosterior",
+    "Kos",
+    "LabelDistribution",
+    "LogPool",
+    "Mace",
+    "Majority",
+    "Mean",
+    "OneCoin",
+    "Prior",
+    "Share",
+    "Softmax",
+    "Stack",
+    "TruthPosterior",
+    "Wawa",
+    "Weighted",
+    "ZenCrowd",
+    "ZeroBasedSkill",
+    "pool",
+    "update",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from inspect import signature
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
@@ -36,6 +37,11 @@ class Aggregate(Protocol):
     def __call__(self, said: Annotations, map: Map = map, shards: int = 1) -> SoftLabels: ...
 
 
+def takes(aggregate: Aggregate | type[Aggregate], option: str) -> bool:
+    """True for pools that can be called with this besides the annotations: ``gold``, ``start``."""
+    return option in signature(aggregate.__call__).parameters
+
+
 def pool(
     pooler: Any,
     kernel: Callable[[Annotations], Floats],
@@ -44,14 +50,23 @@ def pool(
     shards: int,
 ) -> SoftLabels:
     """Run ``kernel`` (annotations -> (m, k) rows; rows of unanswered items are ignored) on shards
-    of the items and put the rows together."""
+    of the items and put the rows, which it gives away, together."""
+    count = said.votes_per_item()
+    probs = per_item(kernel, said, map, shards)
+    if not count.all():
+        probs = np.where(count[:, None] > 0, probs, np.nan)
+    return SoftLabels(said.index, given_away(probs), count, pooler.estimand, repr(pooler))
+
+
+def per_item(
+    kernel: Callable[[Annotations], Floats], said: Annotations, map: Map, shards: int
+) -> Floats:
+    """The rows (m, any) that ``kernel`` makes of shards of the items, put together."""
     if shards < 1:
         raise DataError(f"shards = {shards}: at least one is needed")
-    count = said.votes_per_item()
     parts = [said] if shards == 1 else _item_shards(said, shards)
-    probs = np.concatenate([np.asarray(rows) for rows in map(kernel, parts)])
-    probs = given_away(np.where(count[:, None] > 0, probs, np.nan))
-    return SoftLabels(said.index, probs, count, pooler.estimand, repr(pooler))
+    made = [np.asarray(rows) for rows in map(kernel, parts)]
+    return made[0] if len(made) == 1 else np.concatenate(made)
 
 
 def _item_shards(said: Annotations, shards: int) -> list[Annotations]:

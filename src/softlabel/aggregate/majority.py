@@ -9,9 +9,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from softlabel.aggregate.base import Map, pool
+from softlabel.aggregate.votes import MANY, class_counts
 from softlabel.parameters import check
 from softlabel.randomness import name_keys, uniform
 from softlabel.tables import Annotations, Estimand, Floats, SoftLabels
+
+NEAR = 1e-9  # of a vote: fractional votes carry rounding error, and such counts are level
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,13 @@ class Majority:
 
     def rows(self, said: Annotations) -> Floats:
         """(m, k) one-hot labels, or even splits over ties."""
-        counts = said.counts()
-        # fractional votes carry rounding error: a tie is a tie within 1e-9 of a vote
-        tied = counts >= counts.max(axis=1, keepdims=True) - 1e-9
+        counts = class_counts(said)
+        if len(said) >= MANY and self.ties != "random":
+            from softlabel.aggregate import counting  # compiled: only large tables wait for it
+
+            counting.elect(counts, NEAR, self.ties == "split")
+            return counts
+        tied = counts >= counts.max(axis=1, keepdims=True) - NEAR
         if self.ties == "split":
             return np.asarray(tied / tied.sum(axis=1, keepdims=True))
         order = np.zeros(counts.shape)
@@ -46,4 +53,6 @@ class Majority:
             items, labels = name_keys(said.index.items), name_keys(said.index.labels)
             order = uniform(self.seed, items[:, None], labels[None, :])
         winner = np.where(tied, order, -1.0).argmax(axis=1)
-        return np.asarray(np.eye(counts.shape[1])[winner])
+        hot = np.zeros(counts.shape)
+        hot[np.arange(len(winner)), winner] = 1
+        return hot

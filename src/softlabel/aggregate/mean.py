@@ -6,14 +6,14 @@ from builtins import map as in_turn
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from softlabel.aggregate.base import Map, pool
-from softlabel.tables import Annotations, Estimand, Floats, SoftLabels
+from softlabel.aggregate.base import Map
+from softlabel.aggregate.results import LabelDistribution
+from softlabel.aggregate.splitting import OfCounts, shares, split
+from softlabel.tables import Annotations, Estimand, Floats
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(OfCounts):
     """Linear opinion pool: p = (1/M) sum_m p^m.
 
     Keeps each annotator's doubt.  One annotator gives that annotator's label; one-hot labels give
@@ -24,12 +24,9 @@ class Mean:
     paper: ClassVar[str] = "Stone 1961; Collins, Bhatt & Weller 2022"
     estimand: ClassVar[Estimand] = "distribution"
 
-    def __call__(self, said: Annotations, map: Map = in_turn, shards: int = 1) -> SoftLabels:
-        return pool(self, shares, said, map, shards)
+    def __call__(self, said: Annotations, map: Map = in_turn, shards: int = 1) -> LabelDistribution:
+        return split(self, self, said, map, shards)
 
-
-def shares(said: Annotations) -> Floats:
-    """(m, k) mass per class divided by the mass of the item; 0 / 0 is 0."""
-    counts = said.counts()
-    total = counts.sum(axis=1, keepdims=True)
-    return np.asarray(counts / np.where(total > 0, total, 1))
+    def rows(self, sums: Floats) -> Floats:
+        """(m, k) labels."""
+        return shares(sums)

@@ -12,7 +12,19 @@ from typing import Annotated
 
 import typer
 
-from softlabel.cli import catalogue, data, demo, label, look, serve, simulate, status, study
+from softlabel.cli import (
+    annotators,
+    catalogue,
+    data,
+    demo,
+    label,
+    look,
+    reproduce,
+    serve,
+    simulate,
+    status,
+    study,
+)
 from softlabel.cli.shared import app
 from softlabel.errors import SoftlabelError
 
@@ -20,9 +32,11 @@ COMMANDS = (
     study,
     label,
     look,
+    annotators,
     catalogue,
     data,
     demo,
+    reproduce,
     serve,
     simulate,
     status,

@@ -35,11 +35,11 @@ def list_strategies(
 def _parameters(kind: Any) -> str:
     """``:top=all,spread=0.1`` as it may be typed; of a metric, its options and direction."""
     from softlabel import registry
+    from softlabel.tables import ESTIMATES
 
     if inspect.isclass(kind):
         shown = [f"{key}={default}" for key, (_, default) in registry.parameters(kind).items()]
-        estimates = getattr(kind, "estimand", None)
-        note = f" (estimates the {estimates})" if estimates else ""
+        note = f" (estimates {ESTIMATES[kind.estimand]})" if hasattr(kind, "estimand") else ""
         return (f":{','.join(shown)}" if shown else "") + note
     options = list(inspect.signature(kind).parameters.values())[2:]
     shown = [f"{kind.better} is better", *(f"{o.name}={o.default}" for o in options)]

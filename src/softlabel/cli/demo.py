@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from softlabel.cli.shared import app, progress, show_table
+from softlabel.cli.progress import progress
+from softlabel.cli.shared import app, show_table
 
 
 @app.command()

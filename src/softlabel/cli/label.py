@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from softlabel.cli.progress import progress
 from softlabel.cli.serve import Database
 from softlabel.cli.shared import (
     Construct,
+    Gold,
     Input,
     Labels,
     Load,
@@ -22,7 +25,6 @@ from softlabel.cli.shared import (
     make_mode,
     make_plan,
     open_source,
-    progress,
     show_facts,
     split,
 )
@@ -44,17 +46,57 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
         int | None, typer.Option(min=1, metavar="M", help="Use M annotators per item, by chance.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of --sample.")] = 0,
+    gold: Gold = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="dask[://HOST:PORT]",
+            help="Pool in parts: on a cluster of this machine's cores, or on the Dask cluster "
+            "whose scheduler is at HOST:PORT. INPUT may then also be a folder of .parquet files "
+            "of votes, each item in one of them.",
+        ),
+    ] = None,
+    parts: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="With --engine: how many (default: one per core)."),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --engine: keep what is learned there after every step, and go on from it.",
+        ),
+    ] = None,
+    intervals: Annotated[
+        bool,
+        typer.Option(
+            "--intervals",
+            help="Also write, for pools of how people split, 90 % credible intervals (low:CLASS, "
+            "high:CLASS) and the expected gain of one more vote in nats (gain).",
+        ),
+    ] = False,
     mode: Mode = None,
     load: Load = None,
 ) -> None:
     """Write one soft label per item: item, one column per class, count."""
     from softlabel import files
 
-    plan = make_plan(load, construct, aggregate, repeats=repeats, sample=sample, seed=seed)
+    rest = {"repeats": repeats, "sample": sample, "seed": seed}
+    plan = make_plan(load, construct, aggregate, **rest, gold=gold, intervals=intervals)
     files.check_target(output, files.SOFT_KINDS, source)
+    if engine is None and (parts or checkpoint):
+        name = "parts" if parts else "checkpoint"
+        raise SoftlabelError(f"--{name} {parts or checkpoint}: is for --engine; say --engine dask")
     with progress() as tell:
-        found = open_source(source, split(labels), tell, make_mode(mode))
-        facts = files.label(found, output, plan, tell)
+        read = partial(open_source, source, split(labels), tell, make_mode(mode))
+        if engine is None:
+            facts = files.label(read(), output, plan, tell)
+        else:
+            from softlabel.engine import Job
+            from softlabel.engine import label as in_parts
+
+            job = Job(source, output, plan, read, split(labels), parts, checkpoint)
+            facts = in_parts(job, engine, tell)
     show_facts(facts)
 
 

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from softlabel.cli.progress import progress
 from softlabel.cli.shared import (
+    DATASET,
     Construct,
+    Gold,
     Input,
     Labels,
     Load,
@@ -17,9 +20,8 @@ from softlabel.cli.shared import (
     app,
     load_strategies,
     make_plan,
-    open_dataset,
+    open_answers,
     open_source,
-    progress,
     show_facts,
     show_table,
     split,
@@ -47,12 +49,7 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     construct: Construct = "clamp",
     aggregate: Pool = "mean",
     labels: Labels = None,
-    gold: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv", help="The right classes, where known: columns item and label."
-        ),
-    ] = None,
+    gold: Gold = None,
     output: TableFile = None,
     load: Load = None,
 ) -> None:
@@ -125,16 +122,9 @@ def _statements(
 ) -> tuple[Statements, Ints | None, Floats | None, dict[str, str]]:
     """What was said, the gold classes and the seconds per answer, where these are known, and what
     must be told about the reading."""
-    found = open_dataset(text, tell)
-    if found is None:
-        opened = open_source(text, labels, tell)
-        return _not_votes(text, opened.said), None, None, opened.facts
-    said = _not_votes(text, found.statements)
-    seconds = found.arrays["rt_ms"] / 1000 if "rt_ms" in found.arrays else None
-    if "duplicate" in found.arrays:  # rows that the release holds twice
-        once = ~found.arrays["duplicate"]
-        said, seconds = said.take(once), None if seconds is None else seconds[once]
-    return said, found.gold, seconds, {}
+    said, gold, seconds, told = open_answers(text, labels, tell)
+    of_the_form = text.startswith(DATASET)  # the floor of 3 s is for the form; keys are quicker
+    return _not_votes(text, said), gold, seconds if of_the_form else None, told
 
 
 def _not_votes(text: str, said: object) -> Statements:

@@ -6,11 +6,12 @@ Imports of numpy, polars and scipy wait inside the functions, so that ``--help``
 from __future__ import annotations
 
 import csv
+import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Timer
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -18,10 +19,10 @@ from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
     from softlabel.datasets import Dataset
-    from softlabel.files import Plan, Source
+    from softlabel.files import Plan, Said, Source, Tell
+    from softlabel.tables import Floats, Ints
 
 DATASET = "dataset:"
-PATIENCE = 1.5  # seconds before progress is shown
 
 app = typer.Typer(
     help="Turn what people said about items into soft labels.",
@@ -83,31 +84,64 @@ Pool = Annotated[
         help="How the labels of an item are pooled; see 'softlabel list aggregate'.",
     ),
 ]
+Gold = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.csv", help="The right classes, where known: columns item and label."
+    ),
+]
 
 
 # ── opening ──────────────────────────────────────────────────────────────────────────────────
 
 
-def open_source(
-    text: str, labels: list[str] | None, tell: Callable[[str], None], mode: Any = None
-) -> Source:
+def open_source(text: str, labels: list[str] | None, tell: Tell, mode: Any = None) -> Source:
     """The input that ``text`` names: a file, or a published data set."""
     from softlabel import files
 
     found = open_dataset(text, tell, mode)
     if found is None:
         tell(f"reading {text}")
-        return files.read(text, labels, mode)
-    said = found.statements if found.statements is not None else found.annotations
-    if said is None:
-        raise SoftlabelError(f"{text} has no annotations, so there is nothing to label")
+        return files.read(text, labels, mode, tell)
+    said = _said(text, found)
     classes = said.index.labels.tolist()
     if labels is not None and labels != classes:
         raise SoftlabelError(f"{text} has its own classes, {', '.join(classes)}; drop --labels")
     return files.source_of(text, said)
 
 
-def open_dataset(text: str, tell: Callable[[str], None], mode: Any = None) -> Dataset | None:
+class Answers(NamedTuple):
+    """Every answer, repeats too; the gold classes (m,) and the seconds of each answer (n,), where
+    these are known; and what must be told about the reading."""
+
+    said: Said
+    gold: Ints | None
+    seconds: Floats | None
+    told: dict[str, str]
+
+
+def open_answers(text: str, labels: list[str] | None, tell: Tell) -> Answers:
+    """All that is known about the people behind the input that ``text`` names."""
+    found = open_dataset(text, tell)
+    if found is None:
+        opened = open_source(text, labels, tell)
+        return Answers(opened.said, None, opened.seconds, opened.facts)
+    said = _said(text, found)
+    seconds = found.arrays["rt_ms"] / 1000 if "rt_ms" in found.arrays else None
+    if "duplicate" in found.arrays:  # rows that the release holds twice
+        once = ~found.arrays["duplicate"]
+        said, seconds = said.take(once), None if seconds is None else seconds[once]
+    return Answers(said, found.gold, seconds, {})
+
+
+def _said(text: str, found: Dataset) -> Said:
+    said = found.statements if found.statements is not None else found.annotations
+    if said is None:
+        raise SoftlabelError(f"{text} has no annotations, so there is nothing to label")
+    return said
+
+
+def open_dataset(text: str, tell: Tell, mode: Any = None) -> Dataset | None:
     """The published data set that ``text`` names, with all its answers; None if it names a file."""
     if not text.startswith(DATASET):
         return None
@@ -184,26 +218,17 @@ def show_table(title: str, rows: Sequence[Mapping[str, Any]], most: int) -> None
         typer.echo(f"  and {len(rows) - most:,} more")
 
 
-@contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """A line on stderr that says what is going on, once that takes long enough to wonder."""
-    from rich.console import Console
-    from rich.markup import escape
+def json_text(value: Any) -> str:
+    """For programs; numbers that are not defined become null, which is JSON."""
+    return json.dumps(_plain(value), ensure_ascii=False)
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda step: None
-        return
-    status = console.status("starting")
-    timer = Timer(PATIENCE, status.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield lambda step: status.update(escape(step))
-    finally:
-        timer.cancel()
-        timer.join()
-        status.stop()
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 @contextmanager

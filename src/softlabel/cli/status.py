@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softlabel.cli.serve import Database, Folder
-from softlabel.cli.shared import Load, app, load_strategies, show_facts, show_table
+from softlabel.cli.shared import Load, app, json_text, load_strategies, show_facts, show_table
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def status(
             with aside(output) as part:
                 part.write_bytes(monitor.roster(study, store, found))
     if as_json:
-        typer.echo(json.dumps(_plain(_everything(study, found)), ensure_ascii=False))
+        typer.echo(json_text(_everything(study, found)))
         return
     _show(study, found)
     if output is not None:
@@ -234,12 +233,3 @@ def _everything(study: Study, found: Overview) -> dict[str, Any]:
         "disagreement": insight.disagreement,
         "cost": None if found.bill is None else asdict(found.bill),
     }
-
-
-def _plain(value: Any) -> Any:
-    """Numbers that are not defined become null, which is JSON."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -64,7 +64,7 @@ def _shares(row: Floats) -> str:
 def entropies(found: Findings) -> list[Html]:
     """Two panels: is a label as doubtful as the truth, for rich answers and for votes?"""
     true = entropy(found.study.truth)
-    doubts = {place: entropy(found.pooled[place].labels.probs) for place in (RICH, VOTES)}
+    doubts = {place: found.pooled[place].labels.entropy() for place in (RICH, VOTES)}
     top = 1.04 * max(float(values.max()) for values in (true, *doubts.values()))
     panels = []
     for place, name, mark in ((RICH, "Rich answers", 0), (VOTES, "Votes", 1)):

@@ -36,7 +36,7 @@ class Pooled:
 def pool(study: Study, recipe: Recipe) -> Pooled:
     """Build and pool labels by this recipe, and hold them against the truth."""
     labels = recipe.aggregate(recipe.construct(study.first(recipe.arm)))
-    true, found = entropy(study.truth), entropy(labels.probs)
+    true, found = entropy(study.truth), labels.entropy(labels.estimand)
     return Pooled(
         recipe,
         labels,
@@ -110,7 +110,8 @@ def crowd(study: Study) -> Crowd:
     """Judge people by their answers; the truth is used only to see what leaving them out buys."""
     each = Clamp()(study.first("rich"))
     cards = agree.cards(each)
-    suspect = far_below(np.array([card.agreement for card in cards]))
+    close = np.array([card.agreement for card in cards])
+    suspect = close < quality.far_below(close)
     again = Clamp()(study.rich)
     person, distance = again.annotator[agree.repeats(again)[1]], agree.repeat_distance(again)
     everybody = Mean()(each).probs
@@ -124,13 +125,6 @@ def crowd(study: Study) -> Crowd:
             total_variation(study.truth, kept), total_variation(study.truth, everybody)
         ),
     )
-
-
-def far_below(values: Floats) -> Bools:
-    """More than three robust standard deviations under the median."""
-    middle = np.median(values)
-    spread = 1.4826 * np.median(abs(values - middle))
-    return np.asarray(values < middle - 3 * spread)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,9 @@ and value.
 
 from softlabel.files.aside import check_target
 from softlabel.files.gold import read_gold
-from softlabel.files.jobs import Plan, export, label, labelled
+from softlabel.files.jobs import Plan, export, label, labelled, prepared
 from softlabel.files.source import Repeats, Said, Source, read, read_rows, source_of
+from softlabel.files.telling import Tell, silent
 from softlabel.files.writing import (
     SAID_KINDS,
     SOFT_KINDS,
@@ -24,13 +25,16 @@ __all__ = [
     "Repeats",
     "Said",
     "Source",
+    "Tell",
     "check_target",
     "export",
     "label",
     "labelled",
+    "prepared",
     "read",
     "read_gold",
     "read_rows",
+    "silent",
     "source_of",
     "write_rows",
     "write_said",

@@ -9,7 +9,10 @@ import numpy as np
 import polars as pl
 
 from softlabel.errors import nearest
-from softlabel.tables import Ints
+from softlabel.tables import NAMES, Ints, Names, given_away
+
+PIECE = 2**16  # names that are Python objects at the same time
+ROWS = 2**20  # codes that are renumbered at a time
 
 
 def coded(column: pl.Series) -> tuple[list[str], Ints]:
@@ -25,6 +28,55 @@ def codes_among(column: pl.Series, known: pl.Series | list[str]) -> Ints:
     rows = column.alias("name").to_frame()
     joined = rows.join(table, on="name", how="left", maintain_order="left")
     return joined["code"].fill_null(-1).to_numpy()
+
+
+class Coding:
+    """Names that get codes as they are met, batch by batch.
+
+    Several threads meet them, so the codes are 0, 1, ... in no particular order.
+    """
+
+    def __init__(self) -> None:
+        self.kind = pl.Categorical(pl.Categories.random())
+        self._kept = pl.Series([], dtype=self.kind)  # else polars would forget the names
+
+    def code(self, column: str) -> pl.Expr:
+        """The codes of a column of names."""
+        return pl.col(column).cast(self.kind).to_physical()
+
+    def names(self, codes: Ints | None = None) -> pl.Series:
+        """The names of these codes, or of all."""
+        if codes is None:
+            return self.kind.categories.to_series()
+        frame = pl.DataFrame({"name": codes.astype(np.uint32)})
+        return frame.select(pl.col("name").cat.to(self.kind).cast(pl.String)).to_series()
+
+
+def by_appearance(codes: Ints) -> tuple[Ints, Ints]:
+    """The codes in the order in which they first appear, and the place there of each row's.
+
+    Piece by piece, because numpy makes indices of eight bytes of the codes it is given.
+    """
+    n, m = len(codes), int(codes.max(initial=-1)) + 1
+    first = np.full(m, n, dtype=np.int64)
+    for start in reversed(range(0, n, ROWS)):
+        piece = codes[start : start + ROWS][::-1]
+        first[piece] = np.arange(start + len(piece) - 1, start - 1, -1)  # the last written remains
+    order = np.argsort(first, kind="stable")
+    place = np.empty(m, dtype=np.int32)
+    place[order] = np.arange(m, dtype=np.int32)
+    places = np.empty(n, dtype=np.int32)
+    for start in range(0, n, ROWS):
+        places[start : start + ROWS] = place[codes[start : start + ROWS]]
+    return order, given_away(places)
+
+
+def compact(column: pl.Series) -> Names:
+    """A column of text as an array of names, without all of them being Python objects at once."""
+    array: Names = np.empty(len(column), dtype=NAMES)
+    for start in range(0, len(column), PIECE):
+        array[start : start + PIECE] = column.slice(start, PIECE).to_list()
+    return given_away(array)
 
 
 def natural(names: Iterable[str]) -> list[str]:

@@ -5,26 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from softlabel import metrics, registry
+from softlabel import registry
 from softlabel.aggregate import Aggregate, Mean
+from softlabel.aggregate.em import watched
 from softlabel.construct import Clamp, Construct
 from softlabel.errors import SoftlabelError
 from softlabel.files.codes import natural
+from softlabel.files.gold import read_gold
+from softlabel.files.pooling import Facts, beliefs, outcome, pooled
 from softlabel.files.shapes import ITEM
 from softlabel.files.source import Repeats, Said, Source
+from softlabel.files.telling import Tell, silent, steps
 from softlabel.files.writing import COUNT, refuse_classes, write_said, write_soft
 from softlabel.reading import statements_of_votes
 from softlabel.sampling import first_presentation, one_per_annotator, subsample
-from softlabel.tables import Annotations, SoftLabels, Statements
-
-Facts = dict[str, str]
-Tell = Callable[[str], None]
+from softlabel.tables import Annotations, Statements
 
 CONSTRUCTION, POOL = Clamp(), Mean()  # unless told
 
@@ -34,7 +34,8 @@ class Plan:
     """What to do between reading and writing.
 
     ``construct`` None: statements are clamped, votes stay votes.  ``repeats`` None: what is usual
-    for the source.
+    for the source.  ``gold`` is a file of classes that are known; ``intervals`` writes what is
+    believed about each label beside it.
     """
 
     construct: Construct | None = None
@@ -42,30 +43,37 @@ class Plan:
     repeats: Repeats | None = None
     sample: int | None = None
     seed: int = 0
+    gold: Path | None = None
+    intervals: bool = False
 
 
-def label(source: Source, out: Path, plan: Plan, tell: Tell = lambda step: None) -> Facts:
+def label(source: Source, out: Path, plan: Plan, tell: Tell = silent) -> Facts:
     """Write one soft label per item; returns what happened on the way."""
+    each, facts = prepared(source, plan, tell)
+    gold = None if plan.gold is None else read_gold(plan.gold, each.index)
+    tell("pooling")
+    with watched(steps(plan.aggregate, len(each), tell)):
+        soft = pooled(plan.aggregate, each, gold)
+    more = beliefs(soft) if plan.intervals else None
+    tell(f"writing {out.name}")
+    write_soft(soft, out, more)
+    return facts | {"pool": registry.describe(plan.aggregate), **outcome(soft, gold)}
+
+
+def prepared(source: Source, plan: Plan, tell: Tell = silent) -> tuple[Annotations, Facts]:
+    """One label per answer that counts, ready to be pooled, and what became of the others."""
     refuse_classes(source.said.index.labels.tolist(), (ITEM, COUNT))
     tell("looking for repeated answers")
     said, facts = _without_repeats(source, plan)
     facts = _counts(said) | facts | source.facts | _oddities(said)
-    tell("pooling")
     each, made_by = _annotations(said, plan)
     if plan.sample is not None:
         each = _sample(each, plan.sample, plan.seed)
         facts["answers"] += f", of which {len(each):,} drawn by --sample"
-    soft = plan.aggregate(each)
-    tell(f"writing {out.name}")
-    write_soft(soft, out)
-    return facts | {
-        "construction": made_by,
-        "pool": registry.describe(plan.aggregate),
-        "mean entropy": f"{_mean_entropy(soft):.4f} nats",
-    }
+    return each, facts | {"construction": made_by}
 
 
-def export(source: Source, out: Path, plan: Plan, tell: Tell = lambda step: None) -> Facts:
+def export(source: Source, out: Path, plan: Plan, tell: Tell = silent) -> Facts:
     """Write every answer: as it was given or, with a construction, as a soft vote."""
     tell("looking for repeated answers")
     said, facts = _without_repeats(source, plan)
@@ -170,7 +178,3 @@ def _classes_lost(said: Said, out: Path) -> Facts:
     row = io.StringIO()
     csv.writer(row, lineterminator="").writerow(names)
     return {"to read it again": f"--labels {shlex.quote(row.getvalue())}"}
-
-
-def _mean_entropy(soft: SoftLabels) -> float:
-    return float(metrics.entropy(soft.probs[soft.answered]).mean())

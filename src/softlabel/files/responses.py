@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,14 +20,18 @@ from softlabel.files.envelope import Line, sort_out, wrong
 from softlabel.reading import stack
 from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Statements, names
 
+LONGEST = 1e12  # ms; no clock says more
+
 
 class Responses(NamedTuple):
     """What was said, the line of each answer, whether the study itself asked for it a second
-    time, how many came late, and how many lines were left out, by reason."""
+    time, the seconds it took (NaN: not known), how many came late, and how many lines were left
+    out, by reason."""
 
     said: Statements | Annotations
     lines: list[int]
     again: list[bool]
+    seconds: list[float]
     late: int
     left_out: Mapping[str, int]
 
@@ -49,18 +54,25 @@ def read_responses(
     lines = [line for line, _ in kept]
     again = [_asked_again(response) for _, response in kept]
     late = sum(bool(response.get("late")) for _, response in kept)
-    said: Statements | Annotations
+    rest = (lines, again, [_seconds(response) for _, response in kept], late, left_out)
     if {row[1]["presentation"]["mode"] for row in kept} == {Hard.name}:
         votes = np.array([answer.named[0] for answer in answers])
-        said = Annotations(index, item, annotator, label=votes)
-    else:
-        said = stack(index, item, annotator, answers)
-    return Responses(said, lines, again, late, left_out)
+        return Responses(Annotations(index, item, annotator, label=votes), *rest)
+    return Responses(stack(index, item, annotator, answers), *rest)
 
 
 def _asked_again(response: Mapping[str, Any]) -> bool:
     """A repeat; or an answer that came after its place had been given out anew."""
     return response["presentation"]["kind"] == "repeat" or bool(response.get("late"))
+
+
+def _seconds(response: Mapping[str, Any]) -> float:
+    """The time that the person looked at the item, where the page measured it."""
+    timing = response.get("timing")
+    taken = timing.get("active_ms") if isinstance(timing, dict) else None
+    if not isinstance(taken, int | float) or isinstance(taken, bool) or not 0 <= taken <= LONGEST:
+        return math.nan
+    return taken / 1000
 
 
 def _labels(path: str | Path, rows: list[Line], wanted: list[str] | None) -> list[str]:

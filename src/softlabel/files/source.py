@@ -15,15 +15,17 @@ from softlabel.files import jsontext
 from softlabel.files.classic import read_classic, read_collins
 from softlabel.files.comma import read_csv
 from softlabel.files.envelope import Line, told
+from softlabel.files.large import LARGE, read_large
 from softlabel.files.opening import kind_of, text
 from softlabel.files.parquet import read_parquet
 from softlabel.files.responses import read_responses
 from softlabel.files.shapes import shape_of
 from softlabel.files.sheet import Sheet
+from softlabel.files.telling import Tell, silent
 from softlabel.files.votelines import read_vote_lines
 from softlabel.files.votes import read_votes
 from softlabel.sampling import first_presentation
-from softlabel.tables import Annotations, Index, Statements
+from softlabel.tables import Annotations, Floats, Index, Statements
 
 Said = Statements | Annotations
 Repeats = Literal["first", "mean", "all", "error"]
@@ -38,6 +40,7 @@ class Source:
     ``repeats`` is what to do, unless told, where one person answered one item more than once.
     ``left_out`` counts the answers of a study that are not for labels: practice, checks, skipped,
     superseded.  ``late`` answers count: they were given, but after the study had stopped waiting.
+    ``seconds`` (n,) is the time each answer took, NaN where it is not known.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Source:
     repeats: Repeats = "error"
     left_out: Mapping[str, int] = field(default_factory=dict)
     late: int = 0
+    seconds: Floats | None = None
 
     @property
     def facts(self) -> dict[str, str]:
@@ -80,12 +84,18 @@ class Source:
         )
 
 
-def read(path: str | Path, labels: Sequence[str] | None = None, mode: Mode | None = None) -> Source:
+def read(
+    path: str | Path,
+    labels: Sequence[str] | None = None,
+    mode: Mode | None = None,
+    tell: Tell = silent,
+) -> Source:
     """Hard votes, soft votes or statements; the module docstrings say which shapes there are.
 
     ``labels`` is the full list of classes: anything outside it is an error.  Without it the
     classes are those the file declares or those that occur.  ``mode`` reads the answers that were
-    given through it, with its repairs for instance, instead of the mode's defaults.
+    given through it, with its repairs for instance, instead of the mode's defaults.  Large files
+    of hard votes are read in batches; ``tell`` hears how far they are.
     """
     path = Path(path)
     if not path.exists():
@@ -108,8 +118,15 @@ def read(path: str | Path, labels: Sequence[str] | None = None, mode: Mode | Non
             return source
         sheet, shape = read_vote_lines(path, data)
         return Source(str(path), read_votes(sheet, shape, wanted), sheet.line_of)
-    sheet = read_csv(path) if kind == "csv" else read_parquet(path)
-    return _of_sheet(sheet, wanted, mode)
+    large = path.suffix.lower() != ".gz" and path.stat().st_size >= LARGE
+    said = read_large(path, kind, wanted, tell) if large else None
+    if said is not None:
+        return Source(str(path), said, _line_after_header if kind == "csv" else None)
+    return _of_sheet(read_csv(path) if kind == "csv" else read_parquet(path), wanted, mode)
+
+
+def _line_after_header(row: int) -> int:
+    return row + 2
 
 
 def read_rows(
@@ -138,6 +155,7 @@ def _of_responses(
         repeats="first" if by_design else "error",
         left_out=dict(found.left_out),
         late=found.late,
+        seconds=np.array(found.seconds, dtype=np.float64),
     )
 
 

@@ -14,23 +14,31 @@ from softlabel.files import answers
 from softlabel.files.aside import aside
 from softlabel.files.opening import kind_of
 from softlabel.files.shapes import ANNOTATOR, ITEM, LABEL, RESERVED
-from softlabel.tables import ANONYMOUS, Annotations, SoftLabels, Statements
+from softlabel.tables import ANONYMOUS, Annotations, Floats, SoftLabels, Statements
 
 SOFT_KINDS = ("csv", "parquet", "jsonl", "npz")
 SAID_KINDS = ("csv", "parquet", "jsonl", "json")
 COUNT = "count"
 
 
-def write_soft(soft: SoftLabels, path: str | Path) -> None:
-    """``item``, one column per class, ``count``; an item nobody answered has empty cells."""
-    path = Path(path)
+def write_soft(
+    soft: SoftLabels, path: str | Path, more: Mapping[str, Floats] | None = None
+) -> None:
+    """``item``, one column per class, ``count``; an item nobody answered has empty cells.
+
+    ``more`` stands behind these: of an array (m, k) called low the columns ``low:CLASS``, of an
+    array (m,) called gain the column ``gain``.  In ``.npz`` they are arrays under their names.
+    """
+    path, more = Path(path), more or {}
     kind = kind_of(path, SOFT_KINDS)
-    refuse_classes(soft.index.labels.tolist(), (ITEM, COUNT))
+    labels = soft.index.labels.tolist()
+    beside = _columns(more, labels)
+    refuse_classes(labels, (ITEM, COUNT, *more, *beside))
     with aside(path) as part:
         if kind == "npz":
-            soft.save(part)
+            soft.save(part, more)
         else:
-            _write(_soft_frame(soft), part, kind)
+            _write(_soft_frame(soft, beside), part, kind)
 
 
 def write_said(said: Statements | Annotations, path: str | Path) -> None:
@@ -75,12 +83,26 @@ def who(said: Statements | Annotations) -> dict[str, pl.Series]:
     return {ITEM: items.gather(said.item), ANNOTATOR: people.gather(said.annotator % len(people))}
 
 
-def _soft_frame(soft: SoftLabels) -> pl.DataFrame:
+def _soft_frame(soft: SoftLabels, beside: Mapping[str, Floats]) -> pl.DataFrame:
+    labels: Mapping[str, Any] = _columns({"": soft.probs}, soft.index.labels.tolist())
     columns: dict[str, Any] = {ITEM: pl.Series(soft.index.items.tolist(), dtype=pl.String)}
-    for j, label in enumerate(soft.index.labels.tolist()):
-        column = pl.Series(np.ascontiguousarray(soft.probs[:, j]))
-        columns[label] = column if soft.answered.all() else column.fill_nan(None)
-    return pl.DataFrame(columns | {COUNT: np.asarray(soft.count)})
+    for name, values in {**labels, COUNT: soft.count, **beside}.items():
+        column = pl.Series(np.ascontiguousarray(values))
+        columns[name] = column if name == COUNT or soft.answered.all() else column.fill_nan(None)
+    return pl.DataFrame(columns)
+
+
+def _columns(arrays: Mapping[str, Floats], labels: Sequence[str]) -> dict[str, Floats]:
+    """Arrays (m, k) as one column per class, ``NAME:CLASS`` (or ``CLASS`` alone for the label
+    itself); arrays (m,) as they are."""
+    columns: dict[str, Floats] = {}
+    for name, array in arrays.items():
+        if array.ndim == 1:
+            columns[name] = array
+        else:
+            before = f"{name}:" if name else ""
+            columns |= {f"{before}{label}": array[:, j] for j, label in enumerate(labels)}
+    return columns
 
 
 def _votes_frame(said: Annotations) -> pl.DataFrame:

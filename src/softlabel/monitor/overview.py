@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from softlabel.monitor.accord import Agreement, Repeats, agreement, disagreement, steadiness
+from softlabel.agree import Repeats, steadiness
+from softlabel.monitor.accord import Agreement, agreement, disagreement
 from softlabel.monitor.money import Bill, bill
 from softlabel.monitor.pace import Pace
 from softlabel.monitor.people import Person, Reference, people
@@ -106,7 +107,7 @@ def insight(study: Study, sample: Sample, now: float, pace: Pace) -> Insight:
         seconds=timed,
         speed=speed([one.at for one in asked if one.kind == "target"], now, sample.whole),
         agreement=agreed,
-        repeats=steadiness(sample)[0],
+        repeats=steadiness(sample.each, sample.said, sample.is_repeat)[0],
         people=people(sample, known, pace),
         disagreement=disagreement(sample.once),
     )

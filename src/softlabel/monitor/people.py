@@ -6,29 +6,23 @@ A flag excludes nobody and rejects nobody; it names a fact and the limit that it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from softlabel.agree import cards
+from softlabel.agree import NEVER, Repeats, cards, steadiness
+from softlabel.cost import Spread, spread
 from softlabel.elicit import Hard
 from softlabel.metrics import total_variation
-from softlabel.monitor.accord import Repeats, steadiness
 from softlabel.monitor.pace import Pace
 from softlabel.monitor.sample import ASKED, Sample, labelled
-from softlabel.monitor.seconds import Spread, spread
-from softlabel.quality import PRESETS, Verdict, judge
+from softlabel.quality import FEW, PRESETS, Usual, Verdict, judge, usual
 from softlabel.tables import Floats
 
 RULES = PRESETS["paper"]
 FAR = 0.5  # total variation to a reference: more than half of the belief lies elsewhere
-HASTE = 1 / 3  # of everybody's median time
-ALONE = 3.0  # robust standard deviations below the usual agreement with the others
-FEW = 5  # answers below which nobody is called hasty or alone
 TOGETHER = 20  # people judged between two rests
-
-NOBODY = Repeats(0, 0, math.nan)
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class Person:
     seconds: Spread
     agreement: float = math.nan  # 1 - total variation to the mean of the others
     entropy: float = math.nan  # of own labels, in nats
-    repeats: Repeats = NOBODY
+    repeats: Repeats = NEVER
     gold: Checks = Checks()
     attention: Checks = Checks()
     flags: tuple[str, ...] = ()
@@ -72,11 +66,13 @@ def people(sample: Sample, known: Mapping[str, Reference], pace: Pace) -> tuple[
     """Everybody in the sample, in the order in which they came."""
     checks = {kind: _checks(sample, known, kind) for kind in ("gold", "attention")}
     verdicts = {verdict.annotator: verdict for verdict in _verdicts(sample, pace)}
-    repeats = steadiness(sample)[1]
+    repeats = steadiness(sample.each, sample.said, sample.is_repeat)[1]
     times = {name: spread(values) for name, values in _times(sample).items()}
-    usual = spread(one.median for one in times.values()).median
     close = {card.annotator: card for card in cards(sample.each)}
-    lonely = _limit([card.agreement for card in close.values() if card.answers >= FEW])
+    common = usual(
+        (one.median for one in times.values()),
+        (card.agreement for card in close.values() if card.answers >= FEW),
+    )
     found = []
     for name in dict.fromkeys(one.annotator for one in sample.seen):
         card, verdict = close.get(name), verdicts.get(name)
@@ -86,36 +82,23 @@ def people(sample: Sample, known: Mapping[str, Reference], pace: Pace) -> tuple[
             seconds=times.get(name, spread([])),
             agreement=card.agreement if card else math.nan,
             entropy=card.entropy if card else math.nan,
-            repeats=repeats.get(name, NOBODY),
+            repeats=repeats.get(name, NEVER),
             gold=checks["gold"].get(name, Checks()),
             attention=checks["attention"].get(name, Checks()),
             remarks=verdict.remarks if verdict else (),
         )
-        found.append(_flagged(person, verdict, usual, lonely))
+        found.append(_flagged(person, verdict, common))
         pace()
     return tuple(found)
 
 
-def _flagged(person: Person, verdict: Verdict | None, usual: float, lonely: float) -> Person:
+def _flagged(person: Person, verdict: Verdict | None, common: Usual) -> Person:
     flags = list(verdict.reasons) if verdict else []
     for kind, checks in (("gold", person.gold), ("attention", person.attention)):
         if checks.failed:
             flags.append(f"{checks.failed} of {checks.n} {kind} checks failed")
-    enough = person.answers >= FEW
-    if enough and person.seconds.median < HASTE * usual:
-        flags.append(f"fast: {person.seconds.median:.1f} s an answer, others {usual:.1f} s")
-    if enough and person.agreement < lonely:
-        flags.append(f"agrees with the others by {person.agreement:.2f}, under {lonely:.2f}")
+    flags += common.flags(person.answers, person.seconds.median, person.agreement)
     return replace(person, flags=tuple(flags))
-
-
-def _limit(values: Sequence[float]) -> float:
-    """Below it an agreement is unlike everybody else's: median - ``ALONE`` robust deviations."""
-    known = np.array([value for value in values if math.isfinite(value)])
-    if len(known) < FEW:
-        return -math.inf
-    middle = float(np.median(known))
-    return middle - ALONE * 1.4826 * float(np.median(abs(known - middle)))
 
 
 def _times(sample: Sample) -> dict[str, list[float]]:

@@ -7,11 +7,11 @@ import io
 import math
 from collections.abc import Iterator, Mapping
 
+from softlabel.cost import spread
 from softlabel.monitor.flat import Cell, escaped
 from softlabel.monitor.lines import iso
 from softlabel.monitor.overview import Overview
 from softlabel.monitor.people import Person
-from softlabel.monitor.seconds import spread
 from softlabel.store import Session, Store
 from softlabel.study import Study
 

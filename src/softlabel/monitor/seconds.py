@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from softlabel import registry
-from softlabel.tables import Floats
+from softlabel.cost import Spread, spread
 
 SUBMIT = "submit"  # the last step, which is no field
 
 Steps = tuple[tuple[str, float], ...]
-
-
-@dataclass(frozen=True)
-class Spread:
-    """How long something takes: the middle answer, and the tenth from either end."""
-
-    n: int
-    p10: float
-    median: float
-    p90: float
 
 
 @dataclass(frozen=True)
@@ -38,19 +25,6 @@ class Seconds:
     answer: Spread
     first: Spread
     steps: Mapping[str, Spread]
-
-
-def spread(values: Iterable[float]) -> Spread:
-    """Of the finite values; NaN if there are none.
-
-    >>> spread([1.0, 2.0, 3.0, math.nan])
-    Spread(n=3, p10=1.2, median=2.0, p90=2.8)
-    """
-    found: Floats = np.fromiter((v for v in values if math.isfinite(v)), dtype=np.float64)
-    if not len(found):
-        return Spread(0, math.nan, math.nan, math.nan)
-    low, middle, high = np.percentile(found, [10, 50, 90])
-    return Spread(len(found), float(low), float(middle), float(high))
 
 
 def steps(fields: Mapping[str, float], submit_ms: float | None) -> Steps:

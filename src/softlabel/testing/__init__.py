@@ -17,8 +17,10 @@ from softlabel.elicit import Mode
 from softlabel.testing.constructions import CONSTRUCT_CHECKS
 from softlabel.testing.examples import example_soft, example_statements, example_votes
 from softlabel.testing.modes import LABELS, MODE_CHECKS
-from softlabel.testing.pools import AGGREGATE_CHECKS
+from softlabel.testing.pools import POOL_CHECKS
 from softlabel.testing.scores import METRIC_CHECKS
+from softlabel.testing.splits import SPLIT_CHECKS
+from softlabel.testing.truths import TRUTH_CHECKS
 
 __all__ = [
     "AGGREGATE_CHECKS",
@@ -36,6 +38,9 @@ __all__ = [
 ]
 
 
+AGGREGATE_CHECKS = (*POOL_CHECKS, *TRUTH_CHECKS, *SPLIT_CHECKS)
+
+
 def check_mode(mode: Mode, labels: Sequence[str] = LABELS) -> None:
     """All properties of a way of asking, asked about these classes."""
     for check in MODE_CHECKS:
@@ -49,7 +54,7 @@ def check_construct(construct: Construct) -> None:
 
 
 def check_aggregate(aggregate: Aggregate) -> None:
-    """All properties of an aggregator."""
+    """All properties of an aggregator; those of one family are passed over by the other."""
     for check in AGGREGATE_CHECKS:
         check(aggregate)
 

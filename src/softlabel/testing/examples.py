@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from softlabel.tables import Annotations, Index, Ints, Statements, names
+from softlabel.tables import Annotations, Floats, Index, Ints, Statements, names
 
 EXACT = 1e-12
 
@@ -31,23 +31,31 @@ def example_statements(seed: int = 0, items: int = 12, annotators: int = 5) -> S
 
 
 def example_votes(
-    seed: int = 0, items: int = 40, annotators: int = 7, right: float = 0.7
+    seed: int = 0,
+    items: int = 40,
+    annotators: int = 7,
+    right: float | Floats = 0.7,
+    labels: int = 3,
 ) -> tuple[Annotations, Ints]:
-    """Hard votes with a planted truth: everybody names it with chance ``right``, unequal counts."""
+    """Hard votes with a planted truth: everybody names it with chance ``right`` (one for all, or
+    one each), unequal counts."""
     rng = np.random.default_rng(seed)
-    truth = rng.integers(0, 3, items)
+    truth = rng.integers(0, labels, items)
     asked = rng.random((items, annotators)) < 0.8
     item, annotator = np.nonzero(asked)
-    other = (truth[item] + rng.integers(1, 3, len(item))) % 3
-    label = np.where(rng.random(len(item)) < right, truth[item], other)
-    return Annotations(_index(items, annotators, 3), item, annotator, label=label), truth
+    other = (truth[item] + rng.integers(1, labels, len(item))) % labels
+    skill = np.broadcast_to(right, annotators)[annotator]
+    label = np.where(rng.random(len(item)) < skill, truth[item], other)
+    return Annotations(_index(items, annotators, labels), item, annotator, label=label), truth
 
 
-def example_soft(seed: int = 0, items: int = 40, annotators: int = 7) -> Annotations:
+def example_soft(
+    seed: int = 0, items: int = 40, annotators: int = 7, labels: int = 3
+) -> Annotations:
     """Soft annotations, some of them with zeros."""
-    votes, _ = example_votes(seed, items, annotators)
+    votes, _ = example_votes(seed, items, annotators, labels=labels)
     rng = np.random.default_rng(seed)
-    probs = rng.dirichlet([0.5, 0.5, 0.5], len(votes))
+    probs = rng.dirichlet([0.5] * labels, len(votes))
     probs[rng.random(probs.shape) < 0.2] = 0
     probs[probs.sum(axis=1) == 0] = 1
     probs /= probs.sum(axis=1, keepdims=True)
@@ -74,6 +82,15 @@ def reindexed(said: Annotations, which: str, order: Ints) -> Annotations:
         return replace(said, index=index, label=new[said.label])
     assert said.probs is not None, "soft annotations have probabilities"
     return replace(said, index=index, probs=said.probs[:, order])
+
+
+def renamed(said: Annotations) -> Annotations:
+    """The same data under other names, in the opposite alphabetical order."""
+    turned = {
+        which: names([f"{10**6 - place} of {which}" for place in range(len(old))])
+        for which, old in vars(said.index).items()
+    }
+    return replace(said, index=Index(**turned))
 
 
 def close(

@@ -1,8 +1,7 @@
-"""Do people agree: with each other, beyond chance, with themselves; and one card per annotator."""
+"""Agreement with each other, and beyond chance."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -10,10 +9,8 @@ from scipy.special import stdtrit
 
 from softlabel.errors import DataError
 from softlabel.intervals import Unit, bootstrap, resampled
-from softlabel.metrics import entropy, total_variation
 from softlabel.parameters import check_choice
-from softlabel.sampling import one_per_annotator, pair_codes
-from softlabel.tables import Annotations, Bools, Floats, Ints, Score, Statements
+from softlabel.tables import Annotations, Floats, Ints, Score
 
 Distance = Literal["brier", "total-variation", "hellinger"]
 
@@ -149,101 +146,3 @@ def _variations(probs: Floats, group: Ints, groups: int) -> Floats:
         rank = np.arange(len(order)) - start[owner]
         total += np.bincount(owner, column[order] * (2 * rank - size[owner] + 1), minlength=groups)
     return total
-
-
-# ── with oneself ─────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class Stability:
-    """How steady people are on items they were shown twice."""
-
-    pairs: int
-    changed: int  # pairs whose top class differs
-    points: Floats  # |p1 - p1'| in percentage points, pairs with the same top class
-
-    @property
-    def change_rate(self) -> float:
-        return self.changed / self.pairs if self.pairs else float("nan")
-
-    @property
-    def mean_points(self) -> float:
-        return float(self.points.mean()) if len(self.points) else float("nan")
-
-
-def repeats(said: Statements | Annotations) -> tuple[Ints, Ints]:
-    """Row numbers of first and second answers of one person to one item."""
-    pair = pair_codes(said)
-    order = np.argsort(pair, kind="stable")  # answers of one person to one item, in their order
-    same = pair[order][1:] == pair[order][:-1]
-    begins = same & ~np.r_[False, same[:-1]]  # of three answers only the first two are compared
-    second = order[1:][begins]
-    by_second = np.argsort(second)
-    return order[:-1][begins][by_second], second[by_second]
-
-
-def stability(said: Statements) -> Stability:
-    """Change of top class and of its chance between the two answers (C22, section 4)."""
-    first, second = repeats(said)
-    if not len(first) or not said.named.shape[1]:
-        return Stability(len(first), 0, np.zeros(0))
-    same = said.named[first, 0] == said.named[second, 0]
-    points = abs(said.percent[first, 0] - said.percent[second, 0])[same]
-    return Stability(len(first), int((~same).sum()), points[~np.isnan(points)])
-
-
-def repeat_distance(each: Annotations) -> Floats:
-    """Total variation between the two labels of every repeated item."""
-    first, second = repeats(each)
-    soft = each.soft()
-    return total_variation(soft[first], soft[second])
-
-
-# ── one card per annotator ───────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class Card:
-    """What one annotator's answers look like beside everybody else's."""
-
-    annotator: str
-    answers: int
-    agreement: float  # mean over shared items of 1 - TV(own label, mean of the others)
-    entropy: float  # mean entropy of own labels in nats: small is sharp
-    accuracy: float  # share of answers whose top class is gold; NaN without gold
-
-
-def cards(said: Annotations, gold: Ints | None = None) -> list[Card]:
-    """One card per annotator of the index, in its order; without answers all figures are NaN.
-
-    A person who answered an item more than once is compared by the mean of these answers.
-    """
-    people = len(said.index.annotators)
-    answers = np.bincount(said.annotator[said.annotator >= 0], minlength=people)
-    said = one_per_annotator(said, "mean")
-    count = said.votes_per_item()[said.item]
-    rest = np.maximum(count - 1, 1)
-    if said.label is not None:  # a vote is as close to the others as the share that chose it too
-        top, doubt = said.label, np.zeros(len(said))
-        close = (said.counts()[said.item, said.label] - 1) / rest
-    else:
-        soft = said.soft()
-        top, doubt = soft.argmax(axis=1), entropy(soft)
-        close = 1 - total_variation((said.counts()[said.item] - soft) / rest[:, None], soft)
-    right = np.full(len(said), np.nan)
-    if gold is not None:
-        known = np.asarray(gold)[said.item]
-        right = np.where(known >= 0, top == known, np.nan)
-    figures = [np.where(count > 1, close, np.nan), doubt, right]
-    means = [_mean_by(said.annotator, values, people) for values in figures]
-    return [
-        Card(name, int(answers[a]), *(float(column[a]) for column in means))
-        for a, name in enumerate(said.index.annotators.tolist())
-    ]
-
-
-def _mean_by(owner: Ints, values: Floats, owners: int) -> Floats:
-    use: Bools = ~np.isnan(values) & (owner >= 0)
-    size = np.bincount(owner[use], minlength=owners)
-    sums = np.bincount(owner[use], values[use], minlength=owners)
-    return np.where(size > 0, sums / np.maximum(size, 1), np.nan)

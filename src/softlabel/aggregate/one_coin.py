@@ -1,0 +1,137 @@
+"""The one-coin model: each person is right with one chance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from softlabel.aggregate import warm
+from softlabel.aggregate.base import Map
+from softlabel.aggregate.confusion import NO_ROWS, class_shares
+from softlabel.aggregate.em import Fitted, Sums
+from softlabel.aggregate.gold import Gold
+from softlabel.aggregate.results import TruthPosterior
+from softlabel.aggregate.truth import climb
+from softlabel.aggregate.votes import Votes
+from softlabel.errors import DataError
+from softlabel.parameters import SMALLEST, check
+from softlabel.tables import Annotations, Estimand, Floats, Index, given_away
+
+
+class Coins(NamedTuple):
+    """How common the classes are (k,), and how often each person is right (a,)."""
+
+    prior: Floats
+    right: Floats
+
+
+@dataclass(frozen=True)
+class OneCoin:
+    """Each person a is right with chance p_a, and otherwise says any other class alike:
+
+        P(true = j | votes) proportional to pi_j prod_a (p_a if a said j else (1 - p_a) / (k - 1)).
+
+    EM from vote shares.  Everybody gets ``smoothing`` imaginary votes, of which the share
+    ``diagonal`` is right (a Beta prior), and so does pi, evenly; ``smoothing=0`` has no prior.
+    """
+
+    smoothing: float = 2.0
+    diagonal: float = 0.7
+    n_iter: int = 100
+    tol: float = 1e-6
+
+    name: ClassVar[str] = "one-coin"
+    paper: ClassVar[str] = "Zhang, Chen, Zhou & Jordan 2016"
+    estimand: ClassVar[Estimand] = "truth"
+
+    def __call__(
+        self,
+        said: Annotations,
+        map: Map | None = None,
+        shards: int | None = None,
+        *,
+        gold: Gold | None = None,
+        start: TruthPosterior | None = None,
+    ) -> TruthPosterior:
+        check(
+            self,
+            smoothing=(0, math.inf),
+            diagonal=(SMALLEST, 1 - SMALLEST),
+            n_iter=(1, math.inf),
+            tol=(0, math.inf),
+        )
+        return climb(self, said, map, shards, gold, start)
+
+    @property
+    def objective(self) -> str:
+        return "penalised log-likelihood" if self.smoothing else "log-likelihood"
+
+    def begin(self, part: Votes) -> Sums:
+        from softlabel.aggregate import coin_kernels, kernels  # compiled: only poolers wait
+
+        right, asked, mass = np.zeros(part.annotators), np.zeros(part.annotators), _none(part)
+        coin_kernels.begin(kernels.ballots(part), right, asked, mass)
+        return np.zeros(1), right, asked, mass
+
+    def learn(self, sums: Sums) -> Coins:
+        _, right, asked, mass = sums
+        total = asked + self.smoothing
+        share = np.full(len(right), np.nan)  # nobody refers to who has no votes
+        expected = self.smoothing * self._expected(len(mass))
+        np.divide(right + expected, total, out=share, where=total > 0)
+        return Coins(class_shares(mass, self.smoothing), np.minimum(share, 1.0))
+
+    def _expected(self, k: int) -> float:
+        return self.diagonal if k > 1 else 1.0  # of one class nobody can be wrong
+
+    def penalty(self, parameters: Coins) -> float:
+        if self.smoothing == 0:
+            return 0.0
+        prior, right = parameters
+        total = np.log(prior).mean() + self._expected(len(prior)) * np.log(right).sum()
+        if len(prior) > 1:
+            total += (1 - self.diagonal) * np.log1p(-right).sum()
+        return float(self.smoothing * total)
+
+    def step(self, part: Votes, parameters: Coins) -> Sums:
+        right, asked, mass = np.zeros(part.annotators), np.zeros(part.annotators), _none(part)
+        total = _expect(part, parameters, (right, asked, mass), NO_ROWS)
+        return np.array([total]), right, asked, mass
+
+    def posterior(self, part: Votes, parameters: Coins) -> Floats:
+        rows = np.empty((part.items, part.labels))
+        rows[np.diff(part.start) == 0] = np.nan
+        _expect(part, parameters, (np.zeros(0), np.zeros(0), np.zeros(0)), rows)
+        return rows
+
+    def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Coins:
+        if start.prior is None:
+            raise DataError("the result to start from has no prior")
+        right = self.learn(sums).right
+        here, there = warm.people(start, index)
+        earlier = start.skill[there]
+        right[here] = np.where(np.isnan(earlier), right[here], earlier)
+        return Coins(np.asarray(start.prior[warm.classes(start, index)]), right)
+
+    def described(self, fitted: Fitted) -> dict[str, Any]:
+        prior, right = fitted.parameters
+        skill = np.where(fitted.asked > 0, right, np.nan)
+        return {"skill": given_away(skill), "prior": given_away(prior.copy())}
+
+
+def _none(part: Votes) -> Floats:
+    return np.zeros(part.labels)
+
+
+def _expect(part: Votes, parameters: Coins, sums: tuple[Floats, ...], rows: Floats) -> float:
+    from softlabel.aggregate import coin_kernels, kernels
+
+    prior, right = parameters
+    wrong = (1 - right) / max(part.labels - 1, 1)
+    least = coin_kernels.TINY
+    logs = tuple(kernels.fixed(np.log(np.maximum(chance, least))) for chance in (right, wrong))
+    votes = kernels.ballots(part)
+    return float(coin_kernels.expect(votes, kernels.fixed(prior), logs, sums, rows))

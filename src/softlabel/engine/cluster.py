@@ -1,0 +1,191 @@
+"""The parts of a data set on a Dask cluster.
+
+Every worker reads its parts from Parquet and keeps them.  A step sends the parameters out in
+blocks and adds up what comes back as a tree, block by block of annotators.  Nothing else is kept
+on the cluster: if a worker is lost, Dask reads its parts again elsewhere, and what was sent to it
+is sent again.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from operator import getitem
+from typing import Any, TypeVar
+
+from dask.delayed import delayed
+from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, wait
+from distributed.comm.core import CommClosedError
+
+from softlabel.aggregate.em import Sums, added
+from softlabel.aggregate.machine import cores
+from softlabel.engine.blocks import LARGEST, blocks_of, joined, packed, plus, unpacked
+from softlabel.engine.partitions import Part, Partitions, Reading, read_part
+from softlabel.errors import SoftlabelError
+
+ATTEMPTS = 5  # at one step, after workers were lost
+PATIENCE = 60  # seconds to find the cluster, or a worker on it
+SMALL = 10**6  # bytes that are sent along with the work instead of before it
+LOST = (CancelledError, KilledWorker, CommClosedError)
+NOBODY = f"all workers of the cluster were lost, and in {PATIENCE} s none came back"
+
+Result = TypeVar("Result")
+
+
+@contextmanager
+def connect(address: str | None = None, workers: int | None = None) -> Iterator[Client]:
+    """A client of the cluster at ``host:port``, or of one started here, a worker per core."""
+    with ExitStack() as stack:
+        if address is None:
+            cluster = stack.enter_context(_started(workers or cores()))
+            yield stack.enter_context(Client(cluster, direct_to_workers=True))
+            return
+        try:
+            client = stack.enter_context(Client(f"tcp://{address}", timeout=PATIENCE))
+        except OSError as error:
+            raise SoftlabelError(
+                f"no Dask scheduler answers at {address} ({error}); start one with 'dask scheduler'"
+            ) from None
+        yield client
+
+
+def _started(workers: int) -> LocalCluster:
+    try:
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",  # whichever is free: another may be running
+            silence_logs=logging.CRITICAL,
+        )
+    except RuntimeError as error:  # workers import the script, which would start a cluster again
+        raise SoftlabelError(
+            f"the local cluster did not start ({error}); a script that starts one must do so "
+            'under: if __name__ == "__main__":'
+        ) from None
+
+
+class DaskEngine:
+    """Parts on the workers of a cluster; see ``softlabel.aggregate.em.Engine``."""
+
+    def __init__(
+        self,
+        client: Client,
+        partitions: Partitions,
+        reading: Reading | None = None,
+        largest: int = LARGEST,
+    ) -> None:
+        self.client, self.largest = client, largest
+        self.blocks = max(1, math.ceil(partitions.table_bytes / largest))
+        self.parts: list[Future] = [
+            client.submit(read_part, partitions, number, reading, pure=False)
+            for number in range(len(partitions))
+        ]
+
+    def sum(self, function: Callable[..., Sums], /, *broadcast: Any) -> Sums:
+        """``function(part, *broadcast)`` added over all parts, pairwise and in a fixed order."""
+        return self._tried(lambda: self._sum(function, broadcast))
+
+    def each(self, function: Callable[..., Any], /, *broadcast: Any) -> Iterator[Any]:
+        """``function(part, *broadcast)`` of every part in turn; as many are under way as there are
+        threads on the cluster, and one is here."""
+        ahead = max(1, sum(self.client.nthreads().values()))
+        for low in range(0, len(self.parts), ahead):
+            parts = self.parts[low : low + ahead]
+            under_way = self._started(function, broadcast, parts)
+            for part, future in zip(parts, under_way, strict=True):
+                yield self._fetched(future, function, broadcast, part)
+
+    # ── underneath ───────────────────────────────────────────────────────────────────────────
+
+    def _sum(self, function: Callable[..., Sums], broadcast: tuple[Any, ...]) -> Sums:
+        """The whole step as one graph: a call per part, and a tree of additions per block."""
+        results = self._calls(function, broadcast, self.parts, self.blocks)
+        roots = [added(_block(results, number), _plus) for number in range(self.blocks)]
+        under_way = self.client.compute(roots)
+        return joined([self._result(root) for root in under_way])  # one message each
+
+    def _started(
+        self, function: Callable[..., Any], broadcast: tuple[Any, ...], parts: Sequence[Future]
+    ) -> list[Future]:
+        return self._tried(
+            lambda: self.client.compute(self._calls(function, broadcast, parts, None))
+        )
+
+    def _calls(
+        self,
+        function: Callable[..., Any],
+        broadcast: tuple[Any, ...],
+        parts: Sequence[Future],
+        blocks: int | None,
+    ) -> list[Any]:
+        """``function`` on each of the parts, its sums cut to ``blocks``.
+
+        What is broadcast lies on one worker each, in runs, and they fetch it from one another.
+        """
+        sent = packed(broadcast, self.largest)
+        runs: list[Any] = sent.runs
+        if sum(run.nbytes for run in runs) > SMALL:
+            runs = [self.client.scatter(run, hash=False) for run in runs]
+        call = delayed(_Call(function, sent.head, sent.sizes, blocks), pure=False, traverse=False)
+        return [call(part, *runs) for part in parts]
+
+    def _fetched(
+        self,
+        future: Future,
+        function: Callable[..., Any],
+        broadcast: tuple[Any, ...],
+        part: Future,
+    ) -> Any:
+        """A result that is under way; if it was lost, it is asked for again."""
+        try:
+            return self._result(future)
+        except LOST:
+            return self._tried(lambda: self._result(self._started(function, broadcast, [part])[0]))
+
+    def _result(self, future: Future) -> Any:
+        """What comes of it, however long that takes; but without workers it will never come."""
+        while True:
+            try:
+                wait([future], timeout=PATIENCE)
+                return self.client.gather(future)
+            except TimeoutError:
+                if not self.client.nthreads():
+                    raise SoftlabelError(NOBODY) from None
+
+    def _tried(self, job: Callable[[], Result]) -> Result:
+        """What was sent to a worker is lost with it, so the whole step is done again."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return job()
+            except LOST as error:
+                if attempt == ATTEMPTS:
+                    raise SoftlabelError(
+                        f"a step failed {ATTEMPTS} times because workers were lost "
+                        f"({type(error).__name__}: {error}); they may have too little memory"
+                    ) from error
+        raise AssertionError("the last attempt returns or raises")
+
+
+class _Call:
+    """A function of a part and of things that arrive in runs of bytes."""
+
+    def __init__(
+        self, function: Callable[..., Any], head: bytes, sizes: tuple[int, ...], blocks: int | None
+    ) -> None:
+        self.function, self.head, self.sizes, self.blocks = function, head, sizes, blocks
+
+    def __call__(self, part: Part, *runs: Any) -> Any:
+        result = self.function(part, *unpacked(self.head, self.sizes, runs))
+        return result if self.blocks is None else blocks_of(result, self.blocks)
+
+
+def _block(results: Sequence[Any], number: int) -> list[Any]:
+    """That block of each of the results."""
+    pick = delayed(getitem, pure=False, traverse=False)
+    return [pick(result, number) for result in results]
+
+
+def _plus(left: Any, right: Any) -> Any:
+    return delayed(plus, pure=False, traverse=False)(left, right)

@@ -1,0 +1,90 @@
+"""What ``auto`` chooses, and that it says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from softlabel import Annotations, Index, registry
+from softlabel.aggregate import Atoms, Auto, Dirichlet, DirichletMixture, Extremised, Stack
+from softlabel.sampling import votes_from_counts
+
+
+def votes(items, each, seed=0):
+    rng = np.random.default_rng(seed)
+    split = rng.dirichlet([1.0, 0.4, 0.2], items)
+    index = Index([f"i{i}" for i in range(items)], [], ["x", "y", "z"])
+    return votes_from_counts(index, rng.multinomial(each, split))
+
+
+def rich(index, seed=0):
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet([1.0, 0.4, 0.2], 2 * len(index.items))
+    item = np.tile(np.arange(len(index.items)), 2)
+    return Annotations(index, item, np.full(len(item), -1), probs=probs)
+
+
+@pytest.mark.parametrize(
+    ("items", "each", "pool", "because"),
+    [
+        (199, 5, Dirichlet(), "fewer than 200 items"),
+        (200, 1, Dirichlet(), "fewer than 2 cannot tell"),
+        (200, 2, Atoms(), "no prior from other items"),
+        (2100, 12, Atoms(), "2,100 items with 12 votes each"),
+    ],
+)
+def test_votes_alone(items, each, pool, because):
+    said = votes(items, each)
+    made = Auto()(said)
+    assert made.chosen == pool.name
+    assert because in made.why
+    assert made.made_by == "Auto()"
+    np.testing.assert_allclose(made.probs, pool(said).probs, atol=1e-12)
+
+
+@pytest.mark.parametrize(("each", "pool"), [(3, DirichletMixture()), (12, Atoms())])
+def test_votes_with_a_prior_of_other_items(each, pool):
+    prior = DirichletMixture()(votes(300, 20, seed=1)).belief.prior
+    said = votes(50, each)
+    made = Auto()(said, prior=prior)
+    assert made.chosen == pool.name
+    np.testing.assert_allclose(made.probs, pool(said, prior=prior).probs, atol=1e-12)
+
+
+def test_rich_answers_beside_many_votes_are_stacked():
+    said = votes(250, 3)
+    answers = rich(said.index)
+    made = Auto()(said, rich=answers)
+    assert made.chosen == "stack"
+    assert "250 items have votes" in made.why
+    np.testing.assert_allclose(made.probs, Stack()(said, rich=answers).probs, atol=1e-12)
+
+
+def test_rich_answers_alone_are_extremised():
+    answers = rich(votes(250, 3).index)
+    made = Auto()(answers)
+    assert made.chosen == "extremised"
+    assert "0 items with votes (200 are needed)" in made.why
+    np.testing.assert_allclose(made.probs, Extremised()(answers).probs, atol=1e-12)
+
+
+def test_a_few_votes_beside_rich_answers_are_not_lost():
+    said = votes(100, 3)
+    answers = rich(said.index).take(np.arange(0, 100))  # the second hundred is about no items
+    some = said.take(said.item < 60)
+    made = Auto()(some, rich=answers.take(answers.item >= 40))
+    assert made.chosen == "extremised"
+    assert made.answered.all()
+    assert (made.count[:40] == 3).all()
+
+
+def test_everything_has_intervals_and_a_gain():
+    for said in (votes(250, 3), votes(20, 3), rich(votes(50, 1).index)):
+        belief = Auto()(said).belief
+        low, high = belief.interval()
+        assert (low <= high).all()
+        assert (belief.gain() >= 0).all()
+
+
+def test_it_is_registered():
+    assert registry.parse("aggregate", "auto") == Auto()

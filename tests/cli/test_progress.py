@@ -1,0 +1,50 @@
+"""How far a command is: shown to people who wait, and to nobody else."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from softlabel.cli import progress as room
+from softlabel.cli.progress import progress
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(room, "PATIENCE", 0.0)
+
+
+def test_a_bar_and_the_time_left_where_they_are_known(terminal, capsys):
+    with progress() as tell:
+        tell("opening")
+        time.sleep(0.15)
+        for done in range(1, 6):
+            tell(f"reading v.csv: {done} votes", done, 100)
+            time.sleep(0.12)
+        tell("writing [s.csv]")
+        time.sleep(0.15)
+    shown = capsys.readouterr().err
+    assert "opening" in shown
+    assert "reading v.csv: 5 votes" in shown
+    assert "━" in shown
+    assert " left" in shown
+    assert "writing [s.csv]" in shown, "names are not markup"
+
+
+def test_quick_work_shows_nothing(terminal, capsys, monkeypatch):
+    monkeypatch.setattr(room, "PATIENCE", 60.0)
+    with progress() as tell:
+        tell("reading", 1, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_programs_that_read_stderr_see_nothing(capsys, monkeypatch):
+    monkeypatch.setattr(room, "PATIENCE", 0.0)
+    with progress() as tell:
+        tell("reading", 1, 2)
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""

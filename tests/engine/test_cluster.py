@@ -1,0 +1,113 @@
+"""The same EM on a real cluster of two processes: equal results, whatever happens to them."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from mortal import Mortal
+
+from softlabel import SoftlabelError
+from softlabel.aggregate import AGGREGATORS, DawidSkene
+from softlabel.aggregate.em import Local
+from softlabel.engine import Reading, fitted, read_part
+from softlabel.engine.cluster import DaskEngine, connect
+from softlabel.engine.fitting import is_model
+
+MODELS = [name for name, kind in AGGREGATORS.items() if is_model(kind)]
+STEPS = DawidSkene(n_iter=8, tol=0.0)
+
+
+@pytest.fixture
+def engine(client, partitions):
+    return DaskEngine(client, partitions)
+
+
+@pytest.fixture(scope="module")
+def here(partitions):
+    return Local([read_part(partitions, number) for number in range(len(partitions))])
+
+
+def probs(method, engine, parameters):
+    return np.concatenate(list(engine.each(method.posterior, parameters)))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_cluster_gives_what_one_process_gives(name, engine, votes):
+    options = {"n_restarts": 2} if name == "mace" else {}
+    method = AGGREGATORS[name](**options)
+    found, whole = fitted(method, engine, len(votes)), method(votes)
+    np.testing.assert_allclose(probs(method, engine, found.parameters), whole.probs, atol=1e-9)
+    np.testing.assert_allclose(found.trace, whole.trace, rtol=1e-12)
+
+
+def test_counts_in_blocks_of_annotators_are_the_counts(client, partitions, here):
+    """A table of 30 x 4 x 4 numbers in messages of at most 600 bytes, to the last bit."""
+    small = DaskEngine(client, partitions, largest=600)
+    assert small.blocks == 7
+    found, whole = fitted(STEPS, small, 2400), fitted(STEPS, here, 2400)
+    np.testing.assert_array_equal(found.trace, whole.trace)
+    np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
+    one = DaskEngine(client, partitions)
+    assert one.blocks == 1
+    np.testing.assert_array_equal(fitted(STEPS, one, 2400).parameters.table, whole.parameters.table)
+
+
+def test_gold_reaches_the_workers(client, partitions, votes):
+    gold = {"item 0": "c1", "item 7": "c2", "item 350": "c0"}
+    codes = {name: int(label[1]) for name, label in gold.items()}
+    engine = DaskEngine(client, partitions, Reading(gold=codes))
+    found = fitted(DawidSkene(), engine, len(votes))
+    whole = DawidSkene()(votes, gold=gold)
+    there = probs(DawidSkene(), engine, found.parameters)
+    np.testing.assert_allclose(there, whole.probs, atol=1e-9)
+    assert there[7].tolist() == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("small", [0, 10**6])
+def test_a_worker_that_dies_in_the_middle_of_a_step_is_survived(
+    engine, here, tmp_path, monkeypatch, small
+):
+    """With it dies what it was sent: parameters that lay there, or that came with the work."""
+    monkeypatch.setattr("softlabel.engine.cluster.SMALL", small)
+    alive = tmp_path / "alive"
+    method = Mortal(n_iter=8, tol=0.0, alive=str(alive))
+
+    def tell(step, done=0, total=None):
+        if done == 3:
+            alive.touch()
+
+    found = fitted(method, engine, 2400, tell=tell)
+    assert not alive.exists(), "a worker was killed"
+    whole = fitted(STEPS, here, 2400)
+    np.testing.assert_array_equal(found.trace, whole.trace)
+    np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
+
+
+def test_a_worker_killed_from_outside_is_survived(client, engine, here):
+    def tell(step, done=0, total=None):
+        if done == 2:
+            os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+
+    found = fitted(STEPS, engine, 2400, tell=tell)
+    np.testing.assert_array_equal(found.trace, fitted(STEPS, here, 2400).trace)
+    rows = probs(STEPS, engine, found.parameters)
+    np.testing.assert_array_equal(rows, probs(STEPS, here, found.parameters))
+
+
+def test_a_step_that_is_wrong_says_so(engine):
+    with pytest.raises(ZeroDivisionError):
+        engine.sum(_wrong)
+
+
+def _wrong(part):
+    return (np.array([1 / 0]),)
+
+
+def test_nobody_at_the_address(monkeypatch):
+    monkeypatch.setattr("softlabel.engine.cluster.PATIENCE", 0.5)
+    nobody = r"no Dask scheduler answers at 127\.0\.0\.1:9"
+    with pytest.raises(SoftlabelError, match=nobody), connect("127.0.0.1:9"):
+        pass
