@@ -1,6 +1,6 @@
 """How often each method finds the gold label: ours beside crowd-kit, peerannot and cleanlab.
 
-    python bench/accuracy.py [METHOD ...] [--limit SECONDS] [--write]
+    python bench/accuracy.py [METHOD ...] [--limit SECONDS] [--keep FILE] [--write]
 
 On the 13 sets of ``crowd``, RTE, sentiment, LabelMe and POS, read from ``$SOFTLABEL_DATA``; all
 methods, or those named.  An item at whose top classes are level counts in part.  A peer that is
@@ -12,19 +12,12 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import multiprocessing
-import os
-import tempfile
-import time
-import warnings
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from inferring import METHODS, OURS, PACKAGES
+from inferring import METHODS, OURS, PACKAGES, STOPPED
+from outcomes import Measuring, Outcome
 from results import circumstances, table, write_section
 
 from softlabel import datasets
@@ -34,48 +27,19 @@ SETS = [
     *("rte", "sentiment", "labelme", "pos"),
 ]
 ALLOWED = 0.3  # points that ours may be below the best of the same method
-SPAWN = multiprocessing.get_context("spawn")
 TITLE = "Accuracy of truth methods"
 
-# (method, library): why its answer is not that of the method
+# (method, library): what is wrong with its answer
 WRONG = {
     ("mace", "crowd-kit"): "adds up counts in sorted order of names and applies them in order of "
     "appearance, so that its answer depends on names; where people and classes are renamed so that "
     "both orders agree (next column) it finds what ours finds. Its restarts are all the same",
 }
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Accuracy in percent, or why there is none; and the seconds that it took."""
-
-    accuracy: float | None
-    seconds: float
-    trouble: str = ""
-
-    def __str__(self) -> str:
-        return self.trouble or f"{self.accuracy:.2f}"
-
-
-def accuracy(scores: Any, gold: Any) -> float:
-    """Percent of gold items found; of an item at whose top several are level, its part."""
-    known = gold >= 0
-    scores, gold = scores[known], gold[known]
-    best = scores >= scores.max(axis=1, keepdims=True) * (1 - 1e-9)
-    hit = best[np.arange(len(gold)), gold] / best.sum(axis=1)
-    return float(100 * hit.mean())
-
-
-def work(method: str, who: str, names: list[str], line: Connection, log: str) -> None:
-    """In a process of its own, which an error ends: one method of one library, set after set."""
-    warnings.simplefilter("ignore")
-    os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-    for name in names:
-        data = datasets.load(name)
-        line.send("loaded")
-        begin = time.perf_counter()
-        found = accuracy(METHODS[method][who](data), data.gold)
-        line.send((found, time.perf_counter() - begin))
+EARLY = {
+    ("dawid-skene", "crowd-kit"): "watches a sum with the log prior once per vote",
+    ("one-coin", "crowd-kit"): "watches a sum with the log prior once per vote",
+    ("glad", "crowd-kit"): "watches the expected log-likelihood Q, which may fall while EM climbs",
+}
 
 
 def sets_for(method: str) -> list[str]:
@@ -87,68 +51,30 @@ def sets_for(method: str) -> list[str]:
     return SETS
 
 
-def measure(method: str, who: str, names: list[str], limit: float) -> dict[str, Outcome]:
-    """Outcomes of one method of one library; a process that fails or takes too long is replaced."""
-    done: dict[str, Outcome] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "said.txt"
-        while left := [name for name in names if name not in done]:
-            here, there = multiprocessing.Pipe()
-            worker = SPAWN.Process(target=work, args=(method, who, left, there, str(log)))
-            worker.start()
-            there.close()
-            for name in left:
-                done[name] = outcome = _wait(here, limit, log)
-                print(f"{method:<18} {who:<24} {name:<20} {outcome} {outcome.seconds:8.2f} s")
-                if outcome.trouble:
-                    break
-            worker.kill()
-            worker.join()
-    return done
-
-
-def _wait(line: Connection, limit: float, log: Path) -> Outcome:
-    """The next outcome of a process, or what it said before it failed."""
-    begin = time.perf_counter()
-    try:
-        line.recv()  # loading the data is nobody's merit
-        begin = time.perf_counter()
-        if not line.poll(limit):
-            return Outcome(None, limit, f"> {limit:.0f} s")
-        return Outcome(*line.recv())
-    except EOFError:
-        said = [text for text in log.read_text().splitlines() if text.strip()]
-        last = said[-1] if said else "ended without a word (memory?)"
-        return Outcome(None, time.perf_counter() - begin, last[:90])
-
-
 def is_missing(who: str) -> bool:
     needed = [package for name, package in PACKAGES.items() if name in who]
     return any(importlib.util.find_spec(package) is None for package in needed)
 
 
-def section(method: str, limit: float) -> list[str]:
+def section(method: str, measuring: Measuring) -> list[str]:
     """The table of one method, and what is to be said about it."""
     there = [who for who in METHODS[method] if not is_missing(who)]
-    missing = [who for who in METHODS[method] if is_missing(who)]
     names = sets_for(method)
-    results = {who: measure(method, who, names, limit) for who in there}
+    results = {who: measuring.measure(method, who, names) for who in there}
     said: dict[str, str] = {}
     rows = [["set", *there]]
-    for name in names:
-        rows.append([name, *(_cell(results[who][name], said) for who in there)])
+    rows += [[name, *(_cell(results[who][name], said) for who in there)] for name in names]
     rows.append(["mean of the sets all did", *_means(results)])
-    rows.append(
-        ["seconds", *(f"{sum(o.seconds for o in results[who].values()):.0f}" for who in there)]
-    )
-    parts = [f"### {method}", table(rows)]
+    total = (sum(outcome.seconds for outcome in results[who].values()) for who in there)
+    rows.append(["seconds", *(f"{seconds:.0f}" for seconds in total)])
     notes = [f"{mark}: {text}" for text, mark in said.items()]
-    notes += [f"{who} is not installed." for who in missing]
-    wrong = {who: WRONG[method, who] for who in there if (method, who) in WRONG}
-    notes += [f"{who} is wrong: it {reason}." for who, reason in wrong.items()]
-    if OURS in results and len(results) > 1:
-        notes += _behind(results, set(wrong))
-    return [*parts, *(["\n".join(f"- {note}" for note in notes)] if notes else [])]
+    notes += [f"{who} is not installed." for who in METHODS[method] if is_missing(who)]
+    notes += _notes(method, results)
+    return [
+        f"### {method}",
+        table(rows),
+        *(["\n".join(f"- {note}" for note in notes)] * bool(notes)),
+    ]
 
 
 def _cell(outcome: Outcome, said: dict[str, str]) -> str:
@@ -168,15 +94,29 @@ def _means(results: dict[str, dict[str, Outcome]]) -> list[str]:
     return [f"{np.mean([done[name].accuracy for name in shared]):.2f}" for done in results.values()]
 
 
-def _behind(results: dict[str, dict[str, Outcome]], wrong: set[str]) -> list[str]:
-    """Where ours is more than the allowed points below a peer."""
+def _notes(method: str, results: dict[str, dict[str, Outcome]]) -> list[str]:
+    """What is wrong with peers, and where ours is more than the allowed points below one."""
+    notes = []
+    for who in results:
+        if (method, who) in WRONG:
+            notes.append(f"{who} is wrong: it {WRONG[method, who]}.")
+        if (method, who) in EARLY:
+            notes.append(f"{who} stops early on some sets: it {EARLY[method, who]}.")
+        if OURS in results and not who.startswith(OURS):
+            notes += _behind(method, who, results)
+    return notes
+
+
+def _behind(method: str, who: str, results: dict[str, dict[str, Outcome]]) -> list[str]:
     notes = []
     for name, own in results[OURS].items():
-        for who, done in results.items():
-            gap = (done[name].accuracy or 0.0) - (own.accuracy or 0.0)
-            if gap > ALLOWED and not who.startswith(OURS):
-                luck = ", which is wrong" if who in wrong else ""
-                notes.append(f"{name}: ours is {gap:.2f} points below {who}{luck}.")
+        gap = (results[who][name].accuracy or 0.0) - (own.accuracy or 0.0)
+        if gap <= ALLOWED:
+            continue
+        reason = ", which is wrong" if (method, who) in WRONG else ""
+        if (method, who) in EARLY and STOPPED in results:
+            reason = f"; stopped after as many steps ours finds {results[STOPPED][name]}"
+        notes.append(f"{name}: ours is {gap:.2f} points below {who}{reason}.")
     return notes
 
 
@@ -193,16 +133,18 @@ def versions() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("methods", nargs="*", metavar="METHOD", help=", ".join(METHODS))
-    parser.add_argument("--limit", type=float, default=300, help="seconds for one set")
+    parser.add_argument("--limit", type=float, default=180, help="seconds for one set")
+    parser.add_argument("--keep", type=Path, help="outcomes, to go on after an interruption")
     parser.add_argument("--write", action="store_true", help="into RESULTS.md")
     options = parser.parse_args()
     parts = [
         f"`python bench/accuracy.py --limit {options.limit:.0f} --write`: percent of the gold "
         "labels found, every library as it is shipped; items whose top classes are level count in "
-        f"part. {versions()}. {circumstances()}"
+        "part. Seconds are of shared cores and only say what to expect. "
+        f"{versions()}. {circumstances()}"
     ]
     for method in options.methods or list(METHODS):
-        parts += section(method, options.limit)
+        parts += section(method, Measuring(options.limit, options.keep))
     print("\n\n".join(parts))
     if options.write:
         write_section(TITLE, parts)

@@ -65,15 +65,15 @@ def crowdkit(kind: str, **options: Any) -> Infer:
     return infer
 
 
-def stopped_as_crowdkit(kind: str, name: str) -> Infer:
-    """Ours without priors, for as many steps as crowd-kit makes before its own rule stops it."""
+def stopped_as_crowdkit(kind: str, text: str) -> Infer:
+    """Ours, for as many steps as crowd-kit makes before its own rule stops it."""
 
     def infer(data: Dataset) -> Scores:
         from crowdkit import aggregation
 
         peer = getattr(aggregation, kind)()
         peer.fit(_frame(data))
-        return ours(f"{name}:smoothing=0,tol=0,n_iter={len(peer.loss_history_)}")(data)
+        return ours(f"{text},tol=0,n_iter={len(peer.loss_history_)}")(data)
 
     return infer
 
@@ -188,6 +188,7 @@ def cleanlab_crowdlab(data: Dataset) -> Scores:
 # ── who has what ─────────────────────────────────────────────────────────────────────────────
 
 OURS, CROWDKIT, PEERANNOT, CLEANLAB = "softlabel", "crowd-kit", "peerannot", "cleanlab"
+STOPPED = f"{OURS}, stopped as {CROWDKIT}"
 PACKAGES = {CROWDKIT: "crowdkit", PEERANNOT: "peerannot", CLEANLAB: "cleanlab"}
 
 METHODS: dict[str, dict[str, Infer]] = {
@@ -202,17 +203,18 @@ METHODS: dict[str, dict[str, Infer]] = {
     "dawid-skene": {
         OURS: ours("dawid-skene"),
         f"{OURS}, smoothing=0": ours("dawid-skene:smoothing=0"),
-        f"{OURS}, stopped as crowd-kit": stopped_as_crowdkit("DawidSkene", "dawid-skene"),
+        STOPPED: stopped_as_crowdkit("DawidSkene", "dawid-skene:smoothing=0"),
         CROWDKIT: crowdkit("DawidSkene"),
         PEERANNOT: peerannot("DawidSkene"),
     },
     "one-coin": {
         OURS: ours("one-coin"),
-        f"{OURS}, stopped as crowd-kit": stopped_as_crowdkit("OneCoinDawidSkene", "one-coin"),
+        STOPPED: stopped_as_crowdkit("OneCoinDawidSkene", "one-coin:smoothing=0"),
         CROWDKIT: crowdkit("OneCoinDawidSkene"),
     },
     "glad": {
         OURS: ours("glad"),
+        STOPPED: stopped_as_crowdkit("GLAD", "glad:"),
         CROWDKIT: crowdkit("GLAD"),
         PEERANNOT: peerannot("GLAD", writes=True),
     },

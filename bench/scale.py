@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-import psutil
+from distributed import Client, Worker
 from results import circumstances, table, write_section
 
 from softlabel import files
@@ -127,19 +127,23 @@ def one_process(votes: int, folder: Path) -> None:
 
 
 class Watch:
-    """What every step of a fit took: seconds, bytes over the loopback, memory of the workers."""
+    """What every step of a fit took: seconds, and megabytes that workers sent; may kill one."""
 
-    def __init__(self, client: object, kill_at: int = 0) -> None:
+    def __init__(self, client: Client | None = None, kill_at: int = 0) -> None:
         self.client, self.kill_at = client, kill_at
         self.steps: list[tuple[float, float]] = []
-        self.last = time.perf_counter(), _loopback()
+        self.last = time.perf_counter(), self._sent()
 
     def __call__(self, step: str, done: int = 0, total: int | None = None) -> None:
-        now = time.perf_counter(), _loopback()
+        now = time.perf_counter(), self._sent()
         self.steps.append((now[0] - self.last[0], (now[1] - self.last[1]) / 1e6))
-        if done == self.kill_at:
+        if self.client is not None and done == self.kill_at:
             os.kill(min(self.client.run(os.getpid).values()), signal.SIGKILL)
-        self.last = now
+        self.last = time.perf_counter(), now[1]
+
+    def _sent(self) -> int:
+        """By all workers, to one another and to the driver."""
+        return 0 if self.client is None else sum(self.client.run(_sent_by).values())
 
     def middle(self) -> tuple[float, float]:
         """Of the steps but the first, which compiles and waits for the parts."""
@@ -147,8 +151,8 @@ class Watch:
         return float(np.median(seconds)), float(np.median(traffic))
 
 
-def _loopback() -> int:
-    return psutil.net_io_counters(pernic=True)["lo"].bytes_sent
+def _sent_by(dask_worker: Worker) -> int:
+    return dask_worker.transfer_outgoing_bytes_total
 
 
 def cluster(votes: int, folder: Path) -> None:
@@ -163,9 +167,9 @@ def cluster(votes: int, folder: Path) -> None:
             f"`python bench/scale.py cluster`: {votes:,} votes on {votes // PER_ITEM:,} items, "
             f"{CLASSES} classes, `dawid-skene` for {STEPS} steps in two parts, on a Dask cluster "
             "of two worker processes; beside it the same parts in two threads of one process. "
-            "Seconds and traffic (all that goes over the loopback) are the median of the steps "
-            "after the first; where a worker is killed, the seconds of every step. Off by: largest "
-            "difference of a confusion from that of the one process. "
+            "Seconds and traffic (all that the driver and the workers send) are the median of "
+            "the steps after the first; where a worker is killed, the seconds of every step. Off "
+            "by: largest difference of a confusion from that of the one process. "
             f"{circumstances('dask', 'polars', 'numba')}",
             table(rows),
         ],
@@ -192,6 +196,7 @@ def _compared(votes: int, people: int, folder: Path) -> list[list[str]]:
             off = float(abs(found.parameters.table - whole.parameters.table).max())
             memory = max(client.run(peak).values())
             took = ", ".join(f"{s:.1f}" for s, _ in watch.steps) if kill else f"{seconds:.2f}"
+            traffic += partitions.table_bytes / 1e6  # what the driver sent
             rows.append([name, took, f"{traffic:,.0f}", f"{memory:,.0f}", f"{off:.0e}"])
             del engine
     return rows

@@ -17,11 +17,12 @@ from softlabel.engine.cluster import DaskEngine, connect
 from softlabel.engine.fitting import is_model
 
 MODELS = [name for name, kind in AGGREGATORS.items() if is_model(kind)]
-STEPS = DawidSkene(n_iter=8, tol=0.0)
+STEPS = DawidSkene(n_iter=5, tol=0.0)
 
 
 @pytest.fixture
 def engine(client, partitions):
+    client.wait_for_workers(1, timeout=60)
     return DaskEngine(client, partitions)
 
 
@@ -37,16 +38,16 @@ def probs(method, engine, parameters):
 @pytest.mark.parametrize("name", MODELS)
 def test_the_cluster_gives_what_one_process_gives(name, engine, votes):
     options = {"n_restarts": 2} if name == "mace" else {}
-    method = AGGREGATORS[name](**options)
+    method = AGGREGATORS[name](n_iter=6, **options)
     found, whole = fitted(method, engine, len(votes)), method(votes)
     np.testing.assert_allclose(probs(method, engine, found.parameters), whole.probs, atol=1e-9)
     np.testing.assert_allclose(found.trace, whole.trace, rtol=1e-12)
 
 
 def test_counts_in_blocks_of_annotators_are_the_counts(client, partitions, here):
-    """A table of 30 x 4 x 4 numbers in messages of at most 600 bytes, to the last bit."""
-    small = DaskEngine(client, partitions, largest=600)
-    assert small.blocks == 7
+    """A table of 30 x 4 x 4 numbers in messages of at most 1,000 bytes, to the last bit."""
+    small = DaskEngine(client, partitions, largest=1000)
+    assert small.blocks == 4
     found, whole = fitted(STEPS, small, 2400), fitted(STEPS, here, 2400)
     np.testing.assert_array_equal(found.trace, whole.trace)
     np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
@@ -59,9 +60,8 @@ def test_gold_reaches_the_workers(client, partitions, votes):
     gold = {"item 0": "c1", "item 7": "c2", "item 350": "c0"}
     codes = {name: int(label[1]) for name, label in gold.items()}
     engine = DaskEngine(client, partitions, Reading(gold=codes))
-    found = fitted(DawidSkene(), engine, len(votes))
-    whole = DawidSkene()(votes, gold=gold)
-    there = probs(DawidSkene(), engine, found.parameters)
+    found, whole = fitted(STEPS, engine, len(votes)), STEPS(votes, gold=gold)
+    there = probs(STEPS, engine, found.parameters)
     np.testing.assert_allclose(there, whole.probs, atol=1e-9)
     assert there[7].tolist() == [0, 0, 1, 0]
 
@@ -73,10 +73,10 @@ def test_a_worker_that_dies_in_the_middle_of_a_step_is_survived(
     """With it dies what it was sent: parameters that lay there, or that came with the work."""
     monkeypatch.setattr("softlabel.engine.cluster.SMALL", small)
     alive = tmp_path / "alive"
-    method = Mortal(n_iter=8, tol=0.0, alive=str(alive))
+    method = Mortal(n_iter=5, tol=0.0, alive=str(alive))
 
     def tell(step, done=0, total=None):
-        if done == 3:
+        if done == 2:
             alive.touch()
 
     found = fitted(method, engine, 2400, tell=tell)
@@ -95,6 +95,18 @@ def test_a_worker_killed_from_outside_is_survived(client, engine, here):
     np.testing.assert_array_equal(found.trace, fitted(STEPS, here, 2400).trace)
     rows = probs(STEPS, engine, found.parameters)
     np.testing.assert_array_equal(rows, probs(STEPS, here, found.parameters))
+
+
+def test_parts_stay_where_they_are(client, engine):
+    """Dask moves what looks small to wherever there is time."""
+    fitted(STEPS, engine, 2400)
+    sizes = client.run_on_scheduler(_sizes, [part.key for part in engine.parts])
+    votes = 2400 // 5
+    assert min(sizes) > votes * (4 + 2), "a code of four bytes and one of two per vote, and more"
+
+
+def _sizes(keys, dask_scheduler):
+    return [dask_scheduler.tasks[key].nbytes for key in keys]
 
 
 def test_a_step_that_is_wrong_says_so(engine):

@@ -65,7 +65,8 @@ def test_streamed_files_are_labelled_as_in_one_process(
     agree(labels_in(tmp_path / "one.csv"), labels_in(tmp_path / "many.csv"))
     for fact in ("items", "annotators", "classes", "answers", "repeats dropped", "fit", "pool"):
         assert facts[fact] == alone[fact], fact
-    assert facts["engine"].strip() == f"{dask}: 2 workers, 3 parts"
+    assert facts["engine"].strip().startswith(f"{dask} (workers ")
+    assert facts["engine"].endswith(", parts 3)")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["many.csv", "one.csv", name]
 
 
@@ -122,7 +123,7 @@ def test_a_folder_is_labelled_where_it_lies(run, dask, votes, write_votes, tmp_p
         "label", tmp_path / "votes", tmp_path / "many.parquet", *words, "--engine", dask
     )
     assert (code, err) == (0, "")
-    assert "10 parts" in facts["engine"]
+    assert "parts 10" in facts["engine"]
     agree(labels_in(tmp_path / "one.csv"), labels_in(tmp_path / "many.parquet"))
 
 

@@ -98,7 +98,7 @@ def label(job: Job, where: str = DASK, tell: Tell = silent) -> Facts:
         facts |= _checked(job, engine, partitions, facts)
         facts |= _labelled(job, engine, partitions, folder, tell)
         workers = len(client.scheduler_info()["workers"])
-        facts["engine"] = f"{where}: {workers} workers, {len(partitions)} parts"
+        facts["engine"] = f"{where} (workers {workers}, parts {len(partitions)})"
         return {"items": facts.pop("items")} | facts
 
 
