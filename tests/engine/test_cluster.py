@@ -12,7 +12,7 @@ from mortal import Mortal
 from softlabel import SoftlabelError
 from softlabel.aggregate import AGGREGATORS, DawidSkene
 from softlabel.aggregate.em import Local
-from softlabel.engine import Reading, fitted, read_part
+from softlabel.engine import Reading, fitted, read_part, split_table
 from softlabel.engine.cluster import DaskEngine, connect
 from softlabel.engine.fitting import is_model
 
@@ -54,6 +54,22 @@ def test_counts_in_blocks_of_annotators_are_the_counts(client, partitions, here)
     one = DaskEngine(client, partitions)
     assert one.blocks == 1
     np.testing.assert_array_equal(fitted(STEPS, one, 2400).parameters.table, whole.parameters.table)
+
+
+def test_blocks_travel_and_whole_tables_do_not(client, votes, tmp_path):
+    engine = DaskEngine(client, split_table(votes, tmp_path, 2), largest=500)
+    assert engine.blocks == 8
+    before = np.sum(list(client.run(_sent).values()), axis=0)
+    fitted(STEPS, engine, 2400)
+    blocks, tables = np.sum(list(client.run(_sent).values()), axis=0) - before
+    assert blocks > 0
+    assert tables == 0
+
+
+def _sent(dask_worker):
+    """How many blocks and how many whole results a worker has sent."""
+    keys = [str(key) for entry in dask_worker.transfer_outgoing_log for key in entry["keys"]]
+    return sum("pick_" in key for key in keys), sum("_Call" in key for key in keys)
 
 
 def test_gold_reaches_the_workers(client, partitions, votes):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import getitem
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from dask.delayed import delayed
 from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, wait
@@ -182,9 +183,17 @@ class _Call:
 
 
 def _block(results: Sequence[Any], number: int) -> list[Any]:
-    """That block of each of the results."""
+    """That block of each of the results, taken where the result is.
+
+    Each has a name of its own: Dask takes many tasks of one name that need few others for the roots
+    of a graph, and spreads them over the workers, whatever has to be sent there for it.
+    """
     pick = delayed(getitem, pure=False, traverse=False)
-    return [pick(result, number) for result in results]
+    names = (f"pick_{part}_{number}-{uuid4().hex}" for part in range(len(results)))
+    return [
+        pick(result, number, dask_key_name=name)
+        for result, name in zip(results, names, strict=True)
+    ]
 
 
 def _plus(left: Any, right: Any) -> Any:
