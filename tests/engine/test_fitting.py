@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softlabel import FileError, SoftlabelError
-from softlabel.aggregate import AGGREGATORS, DawidSkene, Mace, Softmax
+from softlabel.aggregate import AGGREGATORS, DawidSkene, Extremised, Mace, Softmax
 from softlabel.aggregate.confusion import Confusions
 from softlabel.aggregate.em import Local
 from softlabel.engine import check_works, fitted, read_part
@@ -144,6 +144,12 @@ def test_a_pool_that_fits_its_parameters_needs_all_items():
     check_works(Softmax(2.0))
     with pytest.raises(SoftlabelError, match="softmax with fitted parameters needs all items"):
         check_works(Softmax(None))
+
+
+def test_a_pool_with_a_table_of_all_items_is_refused_whatever_its_numbers():
+    """How the answers spread over the classes is counted on all items."""
+    with pytest.raises(SoftlabelError, match="extremised needs all items"):
+        check_works(Extremised(floor=0.1, power=1.2))
 
 
 def test_parameters_are_looked_at_before_anything_is_done():

@@ -192,6 +192,7 @@ def test_a_checkpoint_is_gone_on_from_and_belongs_to_its_fit(
 
 REFUSED = [
     (["--aggregate", "glad", "--engine", "dask"], "glad needs all items at once"),
+    (["--gold", "gold.csv", "--engine", "dask"], "--gold: mean does not learn from items"),
     (["--engine", "spark"], "no engine called 'spark'"),
     (["--engine", "dask://"], "no engine called 'dask://'"),
     (["--parts", 3], "--parts 3: is for --engine"),

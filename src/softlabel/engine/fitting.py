@@ -16,7 +16,7 @@ from softlabel.files.telling import Tell, silent, steps
 from softlabel.tables import Annotations, Index, names
 
 MODEL = ("begin", "learn", "penalty", "step", "posterior")  # what softlabel.aggregate.em.Model has
-ITEMWISE = ("mean", "share", "majority", "softmax", "log-pool", "extremised")
+ITEMWISE = ("mean", "share", "majority", "softmax", "log-pool")
 
 
 ZERO = np.zeros(1, np.int32)

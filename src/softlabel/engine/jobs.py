@@ -25,7 +25,7 @@ from softlabel.engine.split import split_file, split_table
 from softlabel.errors import FileError, MissingExtra, SoftlabelError, UnknownName
 from softlabel.files.gold import read_gold
 from softlabel.files.large import LARGE, scan_votes
-from softlabel.files.pooling import Facts
+from softlabel.files.pooling import Facts, check_gold
 from softlabel.files.telling import Tell, silent
 from softlabel.files.writing import COUNT, refuse_classes
 from softlabel.tables import DOUBT, ESTIMATES, Index, names
@@ -86,6 +86,8 @@ def label(job: Job, where: str = DASK, tell: Tell = silent) -> Facts:
     ``where`` is ``dask`` for a cluster of this machine's cores, or ``dask://host:port``.
     """
     check_works(job.plan.aggregate)
+    if job.plan.gold is not None:
+        check_gold(job.plan.aggregate)
     if job.plan.intervals:
         raise SoftlabelError("--intervals: parts have labels only; leave --engine out for them")
     with room(job.checkpoint, job.out, job.about()) as folder, connected(where) as client:

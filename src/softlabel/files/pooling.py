@@ -21,6 +21,13 @@ def pooled(aggregate: Aggregate, each: Annotations, gold: Ints | None = None) ->
     them."""
     if gold is None:
         return aggregate(each)
+    check_gold(aggregate)
+    made: SoftLabels = aggregate(each, gold=gold)  # type: ignore[call-arg]
+    return made
+
+
+def check_gold(aggregate: Aggregate) -> None:
+    """Refuse a pool that would pass over what is known, and name those that learn from it."""
     if not takes(aggregate, "gold"):
         known = registry.members("aggregate").items()
         able = [name for name, kind in known if takes(kind, "gold")]
@@ -28,8 +35,6 @@ def pooled(aggregate: Aggregate, each: Annotations, gold: Ints | None = None) ->
             f"--gold: {aggregate.name} does not learn from items whose class is known; pools that "
             f"do: {', '.join(able)}"
         )
-    made: SoftLabels = aggregate(each, gold=gold)  # type: ignore[call-arg]
-    return made
 
 
 def outcome(soft: SoftLabels, gold: Ints | None = None) -> Facts:
