@@ -10,16 +10,14 @@ import numpy as np
 from scipy.special import betaincinv, digamma, gammaln
 
 from softlabel.aggregate import confusion, warm
-from softlabel.aggregate.base import Map
 from softlabel.aggregate.confusion import expected_rows, skills
 from softlabel.aggregate.em import Fitted, Sums
-from softlabel.aggregate.gold import Gold
 from softlabel.aggregate.results import NOTHING, TruthPosterior
-from softlabel.aggregate.truth import climb
+from softlabel.aggregate.truth import Climber
 from softlabel.aggregate.votes import Votes
 from softlabel.errors import DataError
-from softlabel.parameters import SMALLEST, check
-from softlabel.tables import Annotations, Estimand, Floats, Index, given_away
+from softlabel.parameters import SMALLEST
+from softlabel.tables import Estimand, Floats, Index, given_away
 
 OUTSIDE = 0.05  # on either side of a 90 % interval
 TINY = 1e-300  # a chance of zero that a logarithm is taken of
@@ -44,7 +42,7 @@ class ConfusionPosterior(TruthPosterior):
 
 
 @dataclass(frozen=True)
-class BayesDawidSkene:
+class BayesDawidSkene(Climber):
     """Dawid-Skene with Dirichlet priors on pi and on every row of every confusion matrix, whose
     posteriors are approximated by q(truth) q(pi) prod q(C) (independent Bayesian classifier
     combination, variational).
@@ -64,25 +62,9 @@ class BayesDawidSkene:
     paper: ClassVar[str] = "Kim & Ghahramani 2012; Simpson et al. 2013"
     estimand: ClassVar[Estimand] = "truth"
     objective: ClassVar[str] = "evidence lower bound"
-
-    def __call__(
-        self,
-        said: Annotations,
-        map: Map | None = None,
-        shards: int | None = None,
-        *,
-        gold: Gold | None = None,
-        start: TruthPosterior | None = None,
-    ) -> TruthPosterior:
-        check(
-            self,
-            smoothing=(SMALLEST, math.inf),
-            diagonal=(SMALLEST, 1 - SMALLEST),
-            n_iter=(1, math.inf),
-            tol=(0, math.inf),
-        )
-        shards = confusion.parts(said, shards)
-        return climb(self, said, map, shards, gold, start, ConfusionPosterior)
+    limits: ClassVar = {"smoothing": (SMALLEST, math.inf), "diagonal": (SMALLEST, 1 - SMALLEST)}
+    result: ClassVar = ConfusionPosterior
+    parts = staticmethod(confusion.parts)
 
     def begin(self, part: Votes) -> Sums:
         return confusion.begin(part)

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from softlabel.aggregate import confusion
-from softlabel.aggregate.base import Map
 from softlabel.aggregate.confusion import Confusions
 from softlabel.aggregate.em import Fitted, Sums
-from softlabel.aggregate.gold import Gold
 from softlabel.aggregate.results import TruthPosterior
-from softlabel.aggregate.truth import climb
+from softlabel.aggregate.truth import Climber
 from softlabel.aggregate.votes import Votes
-from softlabel.parameters import SMALLEST, check
-from softlabel.tables import Annotations, Estimand, Floats, Index
+from softlabel.parameters import SMALLEST
+from softlabel.tables import Estimand, Floats, Index
 
 
 @dataclass(frozen=True)
-class DawidSkene:
+class DawidSkene(Climber):
     """Each person has a confusion matrix C_a, each item one true class, and votes are independent:
 
         P(true = j | votes) proportional to pi_j prod_a C_a[j, vote of a].
@@ -39,25 +37,8 @@ class DawidSkene:
     name: ClassVar[str] = "dawid-skene"
     paper: ClassVar[str] = "Dawid & Skene 1979"
     estimand: ClassVar[Estimand] = "truth"
-
-    def __call__(
-        self,
-        said: Annotations,
-        map: Map | None = None,
-        shards: int | None = None,
-        *,
-        gold: Gold | None = None,
-        start: TruthPosterior | None = None,
-    ) -> TruthPosterior:
-        check(
-            self,
-            smoothing=(0, math.inf),
-            diagonal=(SMALLEST, 1 - SMALLEST),
-            n_iter=(1, math.inf),
-            tol=(0, math.inf),
-        )
-        shards = confusion.parts(said, shards)
-        return climb(self, said, map, shards, gold, start)
+    limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": (SMALLEST, 1 - SMALLEST)}
+    parts = staticmethod(confusion.parts)
 
     @property
     def objective(self) -> str:

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from softlabel.aggregate import confusion
-from softlabel.aggregate.base import Map
 from softlabel.aggregate.confusion import Confusions
 from softlabel.aggregate.em import Fitted, Sums
-from softlabel.aggregate.gold import Gold
 from softlabel.aggregate.results import TruthPosterior
-from softlabel.aggregate.truth import climb
+from softlabel.aggregate.truth import Climber
 from softlabel.aggregate.votes import Votes
-from softlabel.parameters import SMALLEST, check
-from softlabel.tables import Annotations, Estimand, Floats, Index
+from softlabel.parameters import SMALLEST
+from softlabel.tables import Estimand, Floats, Index
 
 
 @dataclass(frozen=True)
-class FastDawidSkene:
+class FastDawidSkene(Climber):
     """Dawid-Skene that decides for one class per item in every step: classification EM.
 
     It climbs sum_i max_j log(pi_j prod_a C_a[j, vote of a]) from the class with most votes, and
@@ -36,25 +34,8 @@ class FastDawidSkene:
     paper: ClassVar[str] = "Sinha, Rao & Balasubramanian 2018"
     estimand: ClassVar[Estimand] = "truth"
     objective: ClassVar[str] = "penalised classification log-likelihood"
-
-    def __call__(
-        self,
-        said: Annotations,
-        map: Map | None = None,
-        shards: int | None = None,
-        *,
-        gold: Gold | None = None,
-        start: TruthPosterior | None = None,
-    ) -> TruthPosterior:
-        check(
-            self,
-            smoothing=(0, math.inf),
-            diagonal=(SMALLEST, 1 - SMALLEST),
-            n_iter=(1, math.inf),
-            tol=(0, math.inf),
-        )
-        shards = confusion.parts(said, shards)
-        return climb(self, said, map, shards, gold, start)
+    limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": (SMALLEST, 1 - SMALLEST)}
+    parts = staticmethod(confusion.parts)
 
     def begin(self, part: Votes) -> Sums:
         return confusion.begin(part, hard=True)

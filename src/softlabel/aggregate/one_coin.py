@@ -9,16 +9,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from softlabel.aggregate import warm
-from softlabel.aggregate.base import Map
 from softlabel.aggregate.confusion import NO_ROWS, class_shares
 from softlabel.aggregate.em import Fitted, Sums
-from softlabel.aggregate.gold import Gold
 from softlabel.aggregate.results import TruthPosterior
-from softlabel.aggregate.truth import climb
+from softlabel.aggregate.truth import Climber
 from softlabel.aggregate.votes import Votes
 from softlabel.errors import DataError
-from softlabel.parameters import SMALLEST, check
-from softlabel.tables import Annotations, Estimand, Floats, Index, given_away
+from softlabel.parameters import SMALLEST
+from softlabel.tables import Estimand, Floats, Index, given_away
 
 
 class Coins(NamedTuple):
@@ -29,7 +27,7 @@ class Coins(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OneCoin:
+class OneCoin(Climber):
     """Each person a is right with chance p_a, and otherwise says any other class alike:
 
         P(true = j | votes) proportional to pi_j prod_a (p_a if a said j else (1 - p_a) / (k - 1)).
@@ -46,24 +44,7 @@ class OneCoin:
     name: ClassVar[str] = "one-coin"
     paper: ClassVar[str] = "Zhang, Chen, Zhou & Jordan 2016"
     estimand: ClassVar[Estimand] = "truth"
-
-    def __call__(
-        self,
-        said: Annotations,
-        map: Map | None = None,
-        shards: int | None = None,
-        *,
-        gold: Gold | None = None,
-        start: TruthPosterior | None = None,
-    ) -> TruthPosterior:
-        check(
-            self,
-            smoothing=(0, math.inf),
-            diagonal=(SMALLEST, 1 - SMALLEST),
-            n_iter=(1, math.inf),
-            tol=(0, math.inf),
-        )
-        return climb(self, said, map, shards, gold, start)
+    limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": (SMALLEST, 1 - SMALLEST)}
 
     @property
     def objective(self) -> str:

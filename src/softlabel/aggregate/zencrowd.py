@@ -9,21 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softlabel.aggregate import guesswork
-from softlabel.aggregate.base import Map
 from softlabel.aggregate.em import Fitted, Sums
-from softlabel.aggregate.gold import Gold
 from softlabel.aggregate.results import TruthPosterior
-from softlabel.aggregate.truth import climb
+from softlabel.aggregate.truth import Climber
 from softlabel.aggregate.votes import Votes
 from softlabel.aggregate.weighing import skills_from
-from softlabel.parameters import SMALLEST, check
-from softlabel.tables import Annotations, Estimand, Floats, Index, given_away
+from softlabel.parameters import SMALLEST
+from softlabel.tables import Estimand, Floats, Index, given_away
 
 LEAST = 1e-6  # of an imaginary vote, so that nobody becomes infallible in floating point
 
 
 @dataclass(frozen=True)
-class ZenCrowd:
+class ZenCrowd(Climber):
     """Person a names the true class with chance q_a and each other one with (1 - q_a) / (K - 1):
 
         P(true = j | votes) proportional to prod_a q_a^[vote = j] ((1 - q_a) / (K - 1))^[vote ≠ j].
@@ -43,25 +41,11 @@ class ZenCrowd:
     paper: ClassVar[str] = "Demartini, Difallah & Cudré-Mauroux 2012"
     estimand: ClassVar[Estimand] = "truth"
     objective: ClassVar[str] = "penalised log-likelihood"
-
-    def __call__(
-        self,
-        said: Annotations,
-        map: Map | None = None,
-        shards: int | None = None,
-        *,
-        gold: Gold | None = None,
-        start: TruthPosterior | None = None,
-    ) -> TruthPosterior:
-        check(
-            self,
-            first=(SMALLEST, 1 - SMALLEST),
-            right=(LEAST, math.inf),
-            wrong=(LEAST, math.inf),
-            n_iter=(1, math.inf),
-            tol=(0, math.inf),
-        )
-        return climb(self, said, map, shards, gold, start)
+    limits: ClassVar = {
+        "first": (SMALLEST, 1 - SMALLEST),
+        "right": (LEAST, math.inf),
+        "wrong": (LEAST, math.inf),
+    }
 
     def begin(self, part: Votes) -> Sums:
         return self.step(part, np.full(part.annotators, self.first))
