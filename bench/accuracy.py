@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
-from inferring import METHODS, OURS, PACKAGES, STOPPED
+from inferring import METHODS, OURS, PACKAGES, RARE, STOPPED
 from outcomes import Measuring, Outcome
 from results import circumstances, table, write_section
 
@@ -35,10 +35,26 @@ WRONG = {
     "appearance, so that its answer depends on names; where people and classes are renamed so that "
     "both orders agree (next column) it finds what ours finds. Its restarts are all the same",
 }
-EARLY = {
-    ("dawid-skene", "crowd-kit"): "watches a sum with the log prior once per vote",
-    ("one-coin", "crowd-kit"): "watches a sum with the log prior once per vote",
-    ("glad", "crowd-kit"): "watches the expected log-likelihood Q, which may fall while EM climbs",
+# (method, library): what it does otherwise, and our column that does the same
+OTHERWISE = {
+    ("majority", "cleanlab"): (
+        "gives ties to the class with fewer votes on all items (its documentation says: more)",
+        RARE,
+    ),
+    ("majority", "peerannot"): ("gives ties away by lot; the seed is 0 here", None),
+    ("dawid-skene", "crowd-kit"): (
+        "stops early on some sets, because it watches a sum with the log prior once per vote",
+        STOPPED,
+    ),
+    ("one-coin", "crowd-kit"): (
+        "stops early on some sets, because it watches a sum with the log prior once per vote",
+        STOPPED,
+    ),
+    ("glad", "crowd-kit"): (
+        "stops early on some sets, because it watches the expected log-likelihood Q, which may "
+        "fall while EM climbs",
+        STOPPED,
+    ),
 }
 
 
@@ -100,8 +116,8 @@ def _notes(method: str, results: dict[str, dict[str, Outcome]]) -> list[str]:
     for who in results:
         if (method, who) in WRONG:
             notes.append(f"{who} is wrong: it {WRONG[method, who]}.")
-        if (method, who) in EARLY:
-            notes.append(f"{who} stops early on some sets: it {EARLY[method, who]}.")
+        if (method, who) in OTHERWISE:
+            notes.append(f"{who} {OTHERWISE[method, who][0]}.")
         if OURS in results and not who.startswith(OURS):
             notes += _behind(method, who, results)
     return notes
@@ -114,8 +130,9 @@ def _behind(method: str, who: str, results: dict[str, dict[str, Outcome]]) -> li
         if gap <= ALLOWED:
             continue
         reason = ", which is wrong" if (method, who) in WRONG else ""
-        if (method, who) in EARLY and STOPPED in results:
-            reason = f"; stopped after as many steps ours finds {results[STOPPED][name]}"
+        _, same = OTHERWISE.get((method, who), ("", None))
+        if same in results:
+            reason = f"; {same.removeprefix(OURS + ', ')} it finds {results[same][name]}"
         notes.append(f"{name}: ours is {gap:.2f} points below {who}{reason}.")
     return notes
 

@@ -189,11 +189,14 @@ def cleanlab_crowdlab(data: Dataset) -> Scores:
 
 OURS, CROWDKIT, PEERANNOT, CLEANLAB = "softlabel", "crowd-kit", "peerannot", "cleanlab"
 STOPPED = f"{OURS}, stopped as {CROWDKIT}"
+RARE = f"{OURS}, with ties=rare"
 PACKAGES = {CROWDKIT: "crowdkit", PEERANNOT: "peerannot", CLEANLAB: "cleanlab"}
 
 METHODS: dict[str, dict[str, Infer]] = {
     "majority": {
         OURS: ours("majority:ties=split"),
+        RARE: ours("majority:ties=rare"),
+        f"{OURS}, with ties=trusted": ours("majority:ties=trusted"),
         CROWDKIT: crowdkit("MajorityVote"),
         PEERANNOT: peerannot("MajorityVoting"),
         CLEANLAB: cleanlab_majority,

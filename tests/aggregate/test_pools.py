@@ -85,6 +85,21 @@ def test_fractional_votes_can_tie():
     np.testing.assert_array_equal(Majority("split")(tied).probs, [[0.5, 0.5, 0]])
 
 
+def test_ties_go_to_the_rarer_class_or_to_the_people_who_agree():
+    # items w, x, y are clear; on z Ann (always with the vote) says 1 and Bob (never) says 0
+    ann, bob, eve = [0, 0, 0, 1], [1, 2, 1, 0], [0, 0, 0]
+    index = Index(list("wxyz"), ["ann", "bob", "eve"], list("abc"))
+    item, who = [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2], [0] * 4 + [1] * 4 + [2] * 3
+    votes = Annotations(index, np.array(item), np.array(who), label=np.array(ann + bob + eve))
+    assert Majority("rare")(votes).probs[3].tolist() == [0, 1, 0]
+    assert Majority("trusted")(votes).probs[3].tolist() == [0, 1, 0]
+    assert Majority("first")(votes).probs[3].tolist() == [1, 0, 0]
+    for rule in ("rare", "trusted"):
+        whole = Majority(rule)(votes).probs
+        np.testing.assert_array_equal(whole[:3], [[1, 0, 0]] * 3)
+        np.testing.assert_array_equal(whole, Majority(rule)(votes, shards=3).probs)
+
+
 def log_pool_by_loops(rows, floor):
     k = len(rows[0])
     weights = [1.0] * k

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softlabel import FileError, SoftlabelError
-from softlabel.aggregate import AGGREGATORS, DawidSkene, Extremised, Mace, Softmax
+from softlabel.aggregate import AGGREGATORS, DawidSkene, Extremised, Mace, Majority, Softmax
 from softlabel.aggregate.confusion import Confusions
 from softlabel.aggregate.em import Local
 from softlabel.engine import check_works, fitted, read_part
@@ -142,7 +142,7 @@ def test_what_needs_all_items_is_refused_by_name(name):
 
 def test_a_pool_that_fits_its_parameters_needs_all_items():
     check_works(Softmax(2.0))
-    with pytest.raises(SoftlabelError, match="softmax with fitted parameters needs all items"):
+    with pytest.raises(SoftlabelError, match="softmax with parameters learned from all needs"):
         check_works(Softmax(None))
 
 
@@ -150,6 +150,12 @@ def test_a_pool_with_a_table_of_all_items_is_refused_whatever_its_numbers():
     """How the answers spread over the classes is counted on all items."""
     with pytest.raises(SoftlabelError, match="extremised needs all items"):
         check_works(Extremised(floor=0.1, power=1.2))
+
+
+@pytest.mark.parametrize("ties", ["rare", "trusted"])
+def test_ties_that_all_items_decide_need_all_items(ties):
+    with pytest.raises(SoftlabelError, match="majority with parameters learned from all needs"):
+        check_works(Majority(ties))
 
 
 def test_parameters_are_looked_at_before_anything_is_done():

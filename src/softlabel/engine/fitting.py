@@ -17,6 +17,7 @@ from softlabel.tables import Annotations, Index, names
 
 MODEL = ("begin", "learn", "penalty", "step", "posterior")  # what softlabel.aggregate.em.Model has
 ITEMWISE = ("mean", "share", "majority", "softmax", "log-pool")
+WHOLE = {None, "rare", "trusted"}  # what is to be fitted, and ties that all items decide
 
 
 ZERO = np.zeros(1, np.int32)
@@ -29,11 +30,9 @@ def is_model(pooler: Aggregate | type[Aggregate]) -> bool:
 
 
 def is_itemwise(pooler: Aggregate) -> bool:
-    """True for pools that look at one item at a time and fit nothing (None: to be fitted)."""
+    """True for pools that look at one item at a time and learn nothing from the others."""
     given = [getattr(pooler, field.name) for field in fields(pooler)]  # type: ignore[arg-type]
-    if "confusion" in given:  # the floor of extremised is shaped by all items
-        return False
-    return pooler.name in ITEMWISE and None not in given
+    return pooler.name in ITEMWISE and not WHOLE.intersection(given)
 
 
 def check_works(pooler: Aggregate) -> None:
@@ -43,7 +42,7 @@ def check_works(pooler: Aggregate) -> None:
         return
     models = [name for name, kind in AGGREGATORS.items() if is_model(kind)]
     alone = [name for name in ITEMWISE if name in AGGREGATORS]
-    fits = " with fitted parameters" if pooler.name in ITEMWISE else ""
+    fits = " with parameters learned from all" if pooler.name in ITEMWISE else ""
     raise SoftlabelError(
         f"--engine: {pooler.name}{fits} needs all items at once; on parts work "
         f"{', '.join(models)}, and with given parameters {', '.join(alone)}"
