@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from softlabel import SoftlabelError, registry
 from softlabel.deliver import DELIVERIES, Draws, SparseK, Subsample
-from softlabel.testing import check_deliver, example_teaching
+from softlabel.testing import DELIVER_CHECKS, example_teaching
 
 RNG = Draws(4)
 COUNTS = st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=1, max_size=8)
@@ -93,7 +93,8 @@ def test_then_mean_label_or_one_of_them(answered):
 
 @pytest.mark.parametrize("then", [name for name in DELIVERIES if name != "sparse-k"])
 def test_sparse_votes_go_on_with_any_policy(then):
-    check_deliver(SparseK(3, then))
+    for check in DELIVER_CHECKS if then == "sls" else DELIVER_CHECKS[:-1]:  # the last is slow
+        check(SparseK(3, then))
     assert registry.parse("deliver", f"sparse-k:k=3,then={then}") == SparseK(3, then)
 
 

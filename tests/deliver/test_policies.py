@@ -31,7 +31,7 @@ from softlabel.deliver import (
     Teaching,
     Uniform,
 )
-from softlabel.testing import check_deliver, example_teaching
+from softlabel.testing import DELIVER_CHECKS, example_teaching
 
 RNG = Draws(2)
 ALL = [pytest.param(kind(), id=name) for name, kind in DELIVERIES.items()]
@@ -175,7 +175,8 @@ def test_shuffled_labels_lose_their_items_and_keep_their_mean():
 
 @pytest.mark.parametrize("then", [name for name in DELIVERIES if name != "mixed"])
 def test_mixed_leaves_the_rest_one_hot(then):
-    check_deliver(Mixed(then))
+    for check in DELIVER_CHECKS if then == "per-annotator" else DELIVER_CHECKS[:-1]:
+        check(Mixed(then))
     known = example_teaching()
     rest = np.flatnonzero(~known.relabelled)
     assert len(rest) == 4
