@@ -22,6 +22,7 @@ FLOORS: dict[str, float] = {
     "construct": 1,
     "aggregate": 1,
     "metrics": 1,
+    "deliver": 1,
     "sampling": 1,
     "intervals": 1,
     "cost": 1,
@@ -38,12 +39,17 @@ FLOORS: dict[str, float] = {
     "testing": 2.5,
     "study": 2.5,
     "cards": 2.5,
+    "evaluate": 2.5,
+    "runs": 2.5,
     "engine": 2.7,  # reads its partitions through files
     # workshops, street, door
     "report": 3,
+    "train": 3,
+    "bridges": 3,
     "store": 3,
     "monitor": 3.5,
     "reproduce": 3.5,
+    "recipes": 3.5,
     "serve": 4,
     "crowd": 4.5,
     "demo": 5,
@@ -69,7 +75,8 @@ HOMES = {  # packages that may be imported in these rooms only
     "jinja2": {"serve"},
     "markdown_it": {"serve"},
     "playwright": {"crowd"},
-    "torch": set(),
+    "torch": {"train", "recipes", "bridges"},
+    "sklearn": {"bridges"},
     "pandas": set(),
 }
 FILES = sorted(SOURCE.rglob("*.py"))
