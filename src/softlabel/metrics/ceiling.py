@@ -114,9 +114,11 @@ def _split(votes: Ints, kind: Kind, rng: Rng) -> float:
     drawn = votes[rng.integers(0, len(votes), len(votes))]
     first = halved(drawn, rng)
     second = drawn - first
-    shares = (part / part.sum(axis=1, keepdims=True) for part in (first, second))
-    r = _correlation(*shares, kind)
-    return float(np.sqrt(2 * r / (1 + r))) if r > 0 else 0.0 if r <= 0 else r
+    one, two = (part / part.sum(axis=1, keepdims=True) for part in (first, second))
+    r = _correlation(one, two, kind)
+    if np.isnan(r):
+        return r
+    return float(np.sqrt(2 * r / (1 + r))) if r > 0 else 0.0  # halves without anything in common
 
 
 def halved(votes: Ints, rng: Rng) -> Ints:
