@@ -61,9 +61,9 @@ def whole_hessian(net, inputs, target):
 
 def test_printed_matrix():
     assert lambda_max(bowl(), tolerance=1e-12).value == pytest.approx(3.618034, abs=1e-6)
-    found = trace(bowl(), probes=1000)
+    found = trace(bowl(), probes=500)
     assert abs(found.value - 5) < 4 * found.error  # v'Hv is 5 + 2 or 5 - 2
-    assert found.error == pytest.approx(2 / np.sqrt(1000), rel=0.01)
+    assert found.error == pytest.approx(2 / np.sqrt(500), rel=0.01)
     assert trace(bowl(torch.diag(torch.diag(H)))).value == 5  # signs cancel without off-diagonals
     assert trace(bowl(torch.diag(torch.diag(H)))).error == 0
 
@@ -74,14 +74,14 @@ def test_the_whole_hessian_of_a_small_net(items):
     hessian, _, _ = whole_hessian(net, *items)
     on = surface(net.train(), *items, normalise=None)
     values = torch.linalg.eigvalsh(hessian)
-    assert lambda_max(on, iterations=3000, tolerance=1e-12).value == pytest.approx(
-        float(values[-1]), rel=1e-6
+    assert lambda_max(on, iterations=1000, tolerance=1e-10).value == pytest.approx(
+        float(values[-1]), rel=1e-5
     )
-    found = trace(on, probes=400)
+    found = trace(on, probes=200)
     assert abs(found.value - float(hessian.trace())) < 4 * found.error
     # the variance of Hutchinson's estimate with signs is 2 sum of squares off the diagonal
     off = hessian - torch.diag(torch.diag(hessian))
-    assert found.error == pytest.approx(float((2 * (off**2).sum() / 400) ** 0.5), rel=0.2)
+    assert found.error == pytest.approx(float((2 * (off**2).sum() / 200) ** 0.5), rel=0.2)
     for seed in range(3):
         v = torch.randn(len(hessian), dtype=torch.float64, generator=torch.manual_seed(seed))
         torch.testing.assert_close(on.curvature(v), hessian @ v)
