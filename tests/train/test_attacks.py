@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
 from torch import nn
 
 from softlabel import DataError, metrics
@@ -181,6 +182,24 @@ def test_pgd_seeds_and_restarts(pictures):
     assert (more.loss >= first.loss - 1e-12).all()
     assert (more.loss > first.loss).any()
     assert (more.correct <= first.correct).all()
+
+
+def test_of_several_restarts_the_worst_counts():
+    """Without steps the final points are the random starts, which can be drawn again here."""
+    net = linear([[1.0, -2.0], [-0.5, 1.0]])
+    x = np.random.default_rng(0).uniform(0.3, 0.7, (40, 2))
+    classes = (x @ net.weight.detach().numpy().T).argmax(axis=1)
+    done = pgd(net, x, classes, 0.2, walk=Walk(steps=0, restarts=4, seed=5), normalise=None)
+    rng = np.random.default_rng(5)
+    points = np.array([x + rng.uniform(-0.2, 0.2, x.shape) for _ in range(4)])
+    logits = points @ net.weight.detach().numpy().T
+    true = metrics.one_hot(classes, 2)
+    loss = np.array([metrics.cross_entropy(true, softmax(each, axis=1)) for each in logits])
+    right = np.array([metrics.accuracy(true, each) for each in logits])
+    np.testing.assert_allclose(done.loss, loss.max(axis=0))
+    np.testing.assert_array_equal(done.correct, right.min(axis=0))
+    np.testing.assert_allclose(done.images, points[loss.argmax(axis=0), np.arange(40)])
+    assert 0 < done.correct.mean() < right[-1].mean()  # the last restart alone would be too kind
 
 
 def test_chosen_items():
