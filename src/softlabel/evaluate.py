@@ -133,12 +133,16 @@ def paired(
     b = [matched(theirs[seed].predictions, people) for seed in seeds]
     if len({len(pair.true) for pair in (*a, *b)}) > 1:
         raise DataError("these runs were tested on different items; compare like with like")
-    by_seed = np.array([_value(measure, *x) - _value(measure, *y) for x, y in zip(a, b, strict=True)])
+    by_seed = np.array(
+        [_value(measure, *x) - _value(measure, *y) for x, y in zip(a, b, strict=True)]
+    )
     items = _item_variance(measure, a, b, draws)
     n, m = len(seeds), len(a[0].true)
     between = float(by_seed.var(ddof=1) / n) if n > 1 else 0.0
     total = items + between
-    freedom = total**2 / (items**2 / (m - 1) + (between**2 / (n - 1) if n > 1 else 0)) if total else 1
+    freedom = (
+        total**2 / (items**2 / (m - 1) + (between**2 / (n - 1) if n > 1 else 0)) if total else 1
+    )
     half = float(stdtrit(freedom, (1 + level) / 2) * np.sqrt(total))
     centre = float(by_seed.mean())
     return Score(centre, centre - half, centre + half, n, by_seed)

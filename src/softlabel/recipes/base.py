@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from scipy.special import softmax
 
 from softlabel import evaluate, registry, runs
 from softlabel.deliver import Deliver, Draws
@@ -17,9 +18,10 @@ from softlabel.recipes.lesson import Lesson
 from softlabel.runs import Run
 from softlabel.runs.naming import NAMED
 from softlabel.tables import Predictions
-from softlabel.train import Config, loop, predicting
+from softlabel.train import Config, fit, predicting
 
 Kind = Literal["scratch", "features"]
+VOTES = "votes"  # in place of a delivery, where a crowd layer takes every vote itself
 DRAWS = 200  # of the bootstrap in scores.json; `softlabel evaluate` draws more
 
 
@@ -34,12 +36,14 @@ class Recipe:
     source: str
 
 
-def described(recipe: Recipe, config: Config, lesson: Lesson, deliver: Deliver) -> dict[str, object]:
+def described(
+    recipe: Recipe, config: Config, lesson: Lesson, deliver: Deliver | None
+) -> dict[str, object]:
     """All that decides what comes of a run, as JSON keeps it, and what things were called."""
     return {
         "recipe": recipe.name,
         "kind": recipe.kind,
-        "deliver": registry.describe(deliver),
+        "deliver": VOTES if deliver is None else registry.describe(deliver),
         **config.decides(),
         **lesson.hashes,
         NAMED: dict(lesson.named),
@@ -47,7 +51,13 @@ def described(recipe: Recipe, config: Config, lesson: Lesson, deliver: Deliver) 
 
 
 def begun(
-    recipe: Recipe, config: Config, lesson: Lesson, deliver: Deliver, *, seed: int, out: str | Path
+    recipe: Recipe,
+    config: Config,
+    lesson: Lesson,
+    deliver: Deliver | None,
+    *,
+    seed: int,
+    out: str | Path,
 ) -> Run:
     """The folder of a run: new, interrupted or finished."""
     about = described(recipe, config, lesson, deliver)
@@ -55,11 +65,11 @@ def begun(
     return runs.start(out, about, lesson.arrays(), seed, source)
 
 
-def completed(  # noqa: PLR0913  (a run is made of seven things, and told of)
+def completed(
     recipe: Recipe,
     config: Config,
     lesson: Lesson,
-    deliver: Deliver,
+    deliver: Deliver | None,
     *,
     seed: int,
     out: str | Path,
@@ -74,29 +84,16 @@ def completed(  # noqa: PLR0913  (a run is made of seven things, and told of)
             return run
         began = time.perf_counter()
         try:
-            delivery = deliver(lesson.teaching, Draws(seed))
-            trained = loop.fit(
-                config, lesson.inputs, delivery, seed=seed, folder=run.path, tell=tell
-            )
+            known = lesson.teaching
+            taught = known if deliver is None else deliver(known, Draws(seed))
+            trained = fit(config, lesson.inputs, taught, seed=seed, folder=run.path, tell=tell)
         except SoftlabelError as error:
             run.fail(str(error))
             raise
         logits = predicting.logits(trained.net, lesson.held)
-        predictions = Predictions(lesson.index, softmax(logits))
+        predictions = Predictions(lesson.index, softmax(logits.astype(np.float64), axis=1))
         tell("scoring")
         scores = evaluate.scores(predictions, lesson.people, draws=DRAWS)
         facts = {"recipe": recipe.name, "kind": recipe.kind, "seconds": time.perf_counter() - began}
-        people = {
-            "people": lesson.people.probs,
-            "people_item": np.array(lesson.people.index.items.tolist(), dtype=np.str_),
-            "people_count": lesson.people.count,
-        }
-        run.finish(predictions, scores, {"logits": logits, **people}, facts)
+        run.finish(predictions, scores, lesson.people, {"logits": logits}, facts)
     return run
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """(m, k) probabilities, in double precision."""
-    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
-    raised = np.exp(shifted)
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))

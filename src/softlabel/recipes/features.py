@@ -49,10 +49,10 @@ def featured(lesson: Lesson, encoder: Encoder | None = None, tell: Tell = silent
     return replace(lesson, inputs=inputs, held=held, named={**lesson.named, "encoder": name})
 
 
-def run(  # noqa: PLR0913  (what a run is made of)
+def run(
     config: Config,
     lesson: Lesson,
-    deliver: Deliver,
+    deliver: Deliver | None,
     *,
     seed: int,
     out: str | Path,

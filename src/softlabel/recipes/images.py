@@ -78,10 +78,10 @@ U20 = _recipe("u20", config=U20_CONFIG)
 G26 = _recipe("g26", config=G26_CONFIG)
 
 
-def run(  # noqa: PLR0913  (what a run is made of)
+def run(
     config: Config,
     lesson: Lesson,
-    deliver: Deliver,
+    deliver: Deliver | None,
     *,
     seed: int,
     out: str | Path,

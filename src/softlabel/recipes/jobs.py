@@ -6,13 +6,14 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from softlabel import registry
-from softlabel.errors import FileError, UnknownName, nearest
+from softlabel.deliver import Deliver
+from softlabel.errors import FileError, SoftlabelError, UnknownName, nearest
 from softlabel.files import Tell, loading, silent
 from softlabel.recipes import RECIPES, Recipe, features
 from softlabel.recipes.base import begun, completed
@@ -21,6 +22,7 @@ from softlabel.recipes.settings import changed
 from softlabel.runs import Run
 from softlabel.train import Config
 
+DELIVER = "aggregate"  # unless told: the pooled label
 SEEDS = 5  # unless told: one run says nothing
 
 
@@ -28,6 +30,7 @@ SEEDS = 5  # unless told: one run says nothing
 class Job:
     """What to train: a recipe with changed ``settings``, on what, taught how, from which seed.
 
+    ``deliver`` None is the pooled label or, with a crowd layer for an objective, every vote itself.
     ``load`` is a Python file with strategies of the user's own.
     """
 
@@ -35,7 +38,7 @@ class Job:
     images: str
     labels: str | None = None
     against: str | None = None
-    deliver: str = "aggregate"
+    deliver: str | None = None
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     out: str = "runs"
@@ -64,6 +67,20 @@ class Job:
         """The recipe's configuration with the changes."""
         return changed(self.made_by.config, self.settings)
 
+    @property
+    def policy(self) -> Deliver | None:
+        """How labels are delivered; None where the objective takes the votes themselves."""
+        objective = self.config.objective
+        if objective == "labels":
+            policy: Deliver = registry.parse("deliver", self.deliver or DELIVER)
+            return policy
+        if self.deliver is not None:
+            raise SoftlabelError(
+                f"deliver {self.deliver!r} goes with objective 'labels'; {objective!r} learns from "
+                "the votes themselves"
+            )
+        return None
+
     def lesson(self, tell: Tell = silent) -> Lesson:
         """What there is to learn; read once, although many jobs may share it."""
         return _lesson(self.made_by.kind, self.images, self.labels, self.against, _Quiet(tell))
@@ -71,8 +88,7 @@ class Job:
     def _all(self, tell: Tell) -> tuple[Recipe, Config, Lesson, Any]:
         if self.load is not None:
             _loaded(self.load)
-        deliver = registry.parse("deliver", self.deliver)
-        return self.made_by, self.config, self.lesson(tell), deliver
+        return self.made_by, self.config, self.lesson(tell), self.policy
 
     def begun(self, tell: Tell = silent) -> Run:
         """Its folder; everything that can be wrong with the words is found here."""
@@ -104,7 +120,7 @@ def _lesson(
     return features.featured(lesson, tell=quiet.tell) if kind == "features" else lesson
 
 
-@lru_cache(maxsize=None)
+@cache
 def _loaded(path: str) -> None:
     from softlabel import testing
 
@@ -158,7 +174,11 @@ def _toml(path: Path) -> dict[str, Any]:
 
 def _seeds(path: Path, given: Any) -> list[int]:
     seeds = list(range(given)) if type(given) is int else given
-    if not isinstance(seeds, list) or not seeds or not all(type(s) is int and s >= 0 for s in seeds):
+    if (
+        not isinstance(seeds, list)
+        or not seeds
+        or not all(type(s) is int and s >= 0 for s in seeds)
+    ):
         raise FileError(path, f"seeds = {given!r} is neither a number of seeds nor a list of them")
     return seeds
 
@@ -181,9 +201,8 @@ def _checked(path: Path, job: Job) -> None:
     try:
         if job.load is not None:
             _loaded(job.load)
-        registry.parse("deliver", job.deliver)
-        assert job.config, "a configuration is made, and checks itself"
-    except UnknownName as error:
+        assert job.policy or job.config, "a configuration is made, and checks itself"
+    except SoftlabelError as error:
         raise FileError(path, str(error)) from None
 
 

@@ -110,7 +110,9 @@ def load() -> Lite0:
     try:
         net.load_state_dict(torch.load(path, weights_only=True, map_location="cpu"))
     except RuntimeError as error:
-        raise FileError(path, f"does not hold the weights of EfficientNet-Lite0 ({error})") from None
+        raise FileError(
+            path, f"does not hold the weights of EfficientNet-Lite0 ({error})"
+        ) from None
     return net.eval().requires_grad_(False)
 
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from softlabel.errors import FileError, SoftlabelError
 from softlabel.runs.environment import environment
 from softlabel.runs.naming import NAMED, as_json, digest, name
-from softlabel.tables import Index, Predictions, Score, names
+from softlabel.tables import Index, Predictions, Score, SoftLabels, names
 
 CONFIG, SEED, SOURCE, LABELS = "config.json", "seed", "source.py", "labels.sha256"
 ENVIRONMENT, LOG, FAILED, RUNNING = "environment.txt", "log.jsonl", "failed.txt", "running"
@@ -120,6 +120,15 @@ class Run:
         index = Index(names(held["item"].tolist()), names([]), names(held["labels"].tolist()))
         return Predictions(index, held["probs"])
 
+    @property
+    def people(self) -> SoftLabels:
+        """What was known of these items when they were scored."""
+        held = self.arrays("people", "people_item", "people_count", "labels")
+        index = Index(
+            names(held["people_item"].tolist()), names([]), names(held["labels"].tolist())
+        )
+        return SoftLabels(index, held["people"], held["people_count"])
+
     def arrays(self, *wanted: str) -> dict[str, npt.NDArray[Any]]:
         """These arrays of ``predictions.npz``: item, labels, probs, and whatever was added."""
         path = self.path / PREDICTIONS
@@ -153,11 +162,12 @@ class Run:
         self,
         predictions: Predictions,
         scores: Mapping[str, Score],
+        people: SoftLabels | None = None,
         more: Mapping[str, npt.NDArray[Any]] | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
-        """Keep the predictions, ``more`` arrays beside them, and then the scores with ``facts``;
-        the checkpoint is not needed any longer."""
+        """Keep the predictions, what ``people`` say of these items, ``more`` arrays, and then the
+        scores with ``facts``; the checkpoint is not needed any longer."""
         if self.finished:
             raise SoftlabelError(f"{self.path}: is finished already; a run is finished once")
         arrays = {
@@ -166,6 +176,9 @@ class Run:
             "probs": predictions.probs,
             **(more or {}),
         }
+        if people is not None:
+            arrays["people"], arrays["people_count"] = people.probs, people.count
+            arrays["people_item"] = np.array(people.index.items.tolist(), dtype=np.str_)
         with whole(self.path / PREDICTIONS) as part, part.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
         table = {key: _plain(score) for key, score in scores.items()}
