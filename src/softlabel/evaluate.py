@@ -16,7 +16,7 @@ from softlabel import intervals, registry
 from softlabel.errors import DataError
 from softlabel.tables import Floats, Ints, Predictions, Score, SoftLabels
 
-DEFAULT = ("accuracy", "cross-entropy", "kl", "entropy-pearson")
+DEFAULT = ("accuracy", "cross-entropy", "kl", "entropy-pearson", "ece")
 DRAWS = 1000  # of the bootstrap over items
 
 

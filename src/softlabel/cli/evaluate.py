@@ -79,15 +79,19 @@ def evaluate(
         answer[kind] = {"runs": _plain(means), "than": base, "differences": _plain(pairs)}
         if not as_json:
             items = len(evaluating.matched(next(iter(groups.values()))[0].predictions, people).true)
-            _show(f"{TITLES.get(kind, kind)}, {items:,} items, mean over seeds", means)
+            _show(f"{TITLES.get(kind, kind)}, {items:,} items, mean over seeds", groups, means)
             if pairs:
-                _show(f"difference from {base} at the same seed, over items and seeds", pairs)
+                _show(
+                    f"difference from {base} at the same seed, over items and seeds", groups, pairs
+                )
     if as_json:
         typer.echo(json_text(answer))
 
 
 def show_runs(found: Sequence[Run]) -> None:
     """The scores that runs wrote down when they finished, over seeds."""
+    import numpy as np
+
     from softlabel import intervals
 
     for kind, groups in _by_kind(found, None).items() if found else ():
@@ -95,11 +99,11 @@ def show_runs(found: Sequence[Run]) -> None:
         for name, of in groups.items():
             kept = [run.scores for run in of]
             for key in kept[0]:
-                values = [scores[key].value for scores in kept]
+                values = np.array([scores[key].value for scores in kept])
                 one = intervals.over_seeds(values) if len(values) > 1 else kept[0][key]
                 means.setdefault(name, {})[key] = one
         over = "mean over seeds" if len(found) > len(groups) else "interval over items"
-        _show(f"{TITLES.get(kind, kind)}, {over}", means)
+        _show(f"{TITLES.get(kind, kind)}, {over}", groups, means)
 
 
 def _by_kind(found: Sequence[Run], by: Sequence[str] | None) -> dict[str, Groups]:
@@ -138,11 +142,11 @@ def _base(than: str | None, groups: Groups) -> str:
     return than or (hard or list(groups))[0]
 
 
-def _show(title: str, rows: Mapping[str, Mapping[str, Score]]) -> None:
+def _show(title: str, groups: Groups, rows: Mapping[str, Mapping[str, Score]]) -> None:
     shown = []
     for name, scores in rows.items():
         cells = {metric: _cell(score) for metric, score in scores.items()}
-        shown.append({"group": name, "runs": str(next(iter(scores.values())).n), **cells})
+        shown.append({"group": name, "runs": str(len(groups[name])), **cells})
     show_table(title, shown, len(shown))
 
 

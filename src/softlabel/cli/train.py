@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,15 +18,15 @@ def train(  # noqa: PLR0913  (a command has as many arguments as options)
         str,
         typer.Argument(
             metavar="RECIPE",
-            help="small, c22-resnet34a, c22-vgg11, c22-resnet50, u20 or g26, from scratch; features "
-            "or features-linear, on the features of a network that has seen other pictures.",
+            help="small, c22-resnet34a, c22-vgg11, c22-resnet50, u20 or g26: from scratch; "
+            "features or features-linear: on features of a network that has seen other pictures.",
         ),
     ],
     images: Annotated[
         str,
         typer.Option(
             metavar="FILE.npz|NAME",
-            help="images uint8 (m, h, w, 3) or features float32 (m, d), and the names of the items; "
+            help="images uint8 (m, h, w, 3) or features float32 (m, d), and items, their names; "
             "or cifar10h or cifar10s, with labels and split as published.",
         ),
     ],
@@ -75,6 +76,14 @@ def train(  # noqa: PLR0913  (a command has as many arguments as options)
     from softlabel.recipes.jobs import Job
     from softlabel.recipes.settings import parsed
 
-    words = {"labels": labels, "against": against, "deliver": deliver, "out": str(out)}
-    more = {"settings": parsed(settings or []), "load": None if load is None else str(load)}
-    carry_out([Job(recipe, images, seed=seed, **words, **more) for seed in range(seeds)])
+    job = Job(
+        recipe,
+        images,
+        labels=labels,
+        against=against,
+        deliver=deliver,
+        settings=parsed(settings or []),
+        out=str(out),
+        load=None if load is None else str(load),
+    )
+    carry_out([replace(job, seed=seed) for seed in range(seeds)])

@@ -221,12 +221,12 @@ class _Cluster:
             if one.state in ENDED:
                 continue
             if future.status == "finished":
-                told = future.result()
+                told: dict[str, Any] = future.result()
                 one.state, one.note = told["state"], told["note"]
                 one.look()
             elif future.status in ("error", "lost", "cancelled"):
-                reason = future.exception() if future.status == "error" else future.status
-                one.state, one.note = "died", f"its worker was lost or failed ({reason})"
+                why = future.exception() if future.status == "error" else future.status
+                one.state, one.note = "died", f"its worker was lost or failed ({why})"
             elif one.run.state == "running":
                 one.state = "running"
         return any(one.state not in ENDED for one, _ in self.futures)

@@ -38,7 +38,7 @@ class EfficientNetLite0:
     """Pictures scaled to 96 points, bilinearly, through ``lite0``; 1,280 features."""
 
     def __init__(self) -> None:
-        self.net = lite0.load().to(memory_format=torch.channels_last)
+        self.net = lite0.load().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.name = f"lite0-{SIDE}-{lite0.version()}"
 
     def __call__(self, images: npt.NDArray[np.uint8]) -> Features:

