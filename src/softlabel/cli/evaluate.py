@@ -144,8 +144,9 @@ def _base(than: str | None, groups: Groups) -> str:
 
 def _show(title: str, groups: Groups, rows: Mapping[str, Mapping[str, Score]]) -> None:
     shown = []
+    columns = list(next(iter(rows.values())))
     for name, scores in rows.items():
-        cells = {metric: _cell(score) for metric, score in scores.items()}
+        cells = {metric: _cell(scores[metric]) for metric in columns}
         shown.append({"group": name, "runs": str(len(groups[name])), **cells})
     show_table(title, shown, len(shown))
 
