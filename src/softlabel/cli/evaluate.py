@@ -81,9 +81,7 @@ def evaluate(
             items = len(evaluating.matched(next(iter(groups.values()))[0].predictions, people).true)
             _show(f"{TITLES.get(kind, kind)}, {items:,} items, mean over seeds", groups, means)
             if pairs:
-                _show(
-                    f"difference from {base} at the same seed, over items and seeds", groups, pairs
-                )
+                _show(f"difference from {base}, seed by seed, over items and seeds", groups, pairs)
     if as_json:
         typer.echo(json_text(answer))
 
