@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -45,7 +45,6 @@ class Standing:
     epoch: int = 0
     loss: float = float("nan")
     left: float = float("nan")
-    before: bool = field(default=False)  # it was finished before we began
 
     @property
     def epochs(self) -> int:
@@ -69,9 +68,8 @@ def stand(jobs: Sequence[Job], tell: Any) -> list[Standing]:
     for number, job in enumerate(jobs):
         tell("looking for finished runs", number, len(jobs))
         run = job.begun(tell)
-        found.append(Standing(job, run))
-        if run.finished:
-            found[-1].state, found[-1].before, found[-1].epoch = "finished", True, 0
+        found.append(Standing(job, run, "finished" if run.finished else "waiting"))
+        found[-1].look()
     return found
 
 
@@ -213,7 +211,8 @@ class _Cluster:
         self.opened = connected(where)
         self.client = self.opened.__enter__()
         self.futures = [
-            (one, self.client.submit(worker.done, one.job.text(), pure=False)) for one in waiting
+            (one, self.client.submit(worker.done, one.job.anywhere().text(), pure=False))
+            for one in waiting
         ]
 
     def busy(self) -> bool:
