@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -57,6 +57,13 @@ class Standing:
         if lines:
             self.epoch, self.loss = lines[-1]["epoch"] + 1, lines[-1]["loss"]
             self.left = lines[-1].get("seconds", float("nan")) * (self.epochs - self.epoch)
+
+    def hear(self, told: Mapping[str, Any]) -> None:
+        """How it ended, as its worker says."""
+        self.state, self.note = told["state"], told["note"] or self.note
+        if told.get("name", self.run.name) != self.run.name:
+            self.state, self.note = "failed", "its images or labels changed meanwhile; start again"
+        self.look()
 
 
 Hear = Callable[[Sequence[Standing]], None]
@@ -169,9 +176,7 @@ class _Cores:
             if not answer:
                 self._bury(process, one, errors)
                 return
-            told = json.loads(answer)
-            one.state, one.note = told["state"], told["note"] or one.note
-            one.look()
+            one.hear(json.loads(answer))
 
     def _bury(self, process: subprocess.Popen[str], one: Standing, errors: Any) -> None:
         """Its worker is dead: say so, and let another go on with the run."""
@@ -220,9 +225,7 @@ class _Cluster:
             if one.state in ENDED:
                 continue
             if future.status == "finished":
-                told: dict[str, Any] = future.result()
-                one.state, one.note = told["state"], told["note"]
-                one.look()
+                one.hear(future.result())
             elif future.status in ("error", "lost", "cancelled"):
                 why = future.exception() if future.status == "error" else future.status
                 one.state, one.note = "died", f"its worker was lost or failed ({why})"

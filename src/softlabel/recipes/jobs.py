@@ -55,10 +55,14 @@ class Job:
 
     def anywhere(self) -> Job:
         """The same with whole paths, for a process that may be in another folder."""
-        files = {"images": self.images, "labels": self.labels, "against": self.against}
-        paths = {key: str(Path(text).resolve()) for key, text in files.items() if _file(text)}
-        load = None if self.load is None else str(Path(self.load).resolve())
-        return replace(self, **paths, out=str(Path(self.out).resolve()), load=load)
+        return replace(
+            self,
+            images=_whole(self.images) or self.images,
+            labels=_whole(self.labels),
+            against=_whole(self.against),
+            out=str(Path(self.out).resolve()),
+            load=_whole(self.load),
+        )
 
     # ── what the words stand for ─────────────────────────────────────────────────────────────
 
@@ -106,8 +110,9 @@ class Job:
         return completed(*self._all(tell), seed=self.seed, out=self.out, tell=tell)
 
 
-def _file(text: str | None) -> bool:
-    return text is not None and Path(text).is_file()
+def _whole(text: str | None) -> str | None:
+    """The whole path, if it is a file; else as it is."""
+    return str(Path(text).resolve()) if text is not None and Path(text).is_file() else text
 
 
 LESSONS: dict[tuple[object, ...], Lesson] = {}  # the last few that were read
@@ -129,11 +134,10 @@ def _remembered(job: Job, tell: Tell) -> Lesson:
 
 def _which(text: str | None) -> object:
     """A file by its place, size and time; anything else by its name."""
-    if text is None or not _file(text):
+    if text is None or not Path(text).is_file():
         return text
-    path = Path(text).resolve()
-    state = path.stat()
-    return str(path), state.st_size, state.st_mtime_ns
+    state = Path(text).stat()
+    return _whole(text), state.st_size, state.st_mtime_ns
 
 
 @cache
