@@ -11,11 +11,11 @@ import torch
 from softlabel import evaluate, runs
 from softlabel.deliver import Aggregate
 from softlabel.errors import DataError, MissingExtra, SoftlabelError
-from softlabel.recipes import encoders, features, images, lite0
+from softlabel.recipes import encoders, features, images, lite0, weights
 from softlabel.recipes.jobs import Job
 from softlabel.recipes.lesson import read
 from softlabel.runs import Run
-from softlabel.train import DivergedError
+from softlabel.train import DivergedError, predicting
 
 QUICK = replace(images.CONFIG, epochs=2, batch=24, checkpoint_seconds=0.0)
 
@@ -28,7 +28,7 @@ def test_a_run_leaves_a_whole_folder_and_is_not_repeated(toy):
     lesson = read(toy.pictures, toy.votes)
     made = images.run(QUICK, lesson, Aggregate(), seed=1, out=toy.folder / "runs")
     wanted = "config.json seed source.py environment.txt labels.sha256 predictions.npz scores.json"
-    assert set(state_of(made)) == {*wanted.split(), "log.jsonl"}
+    assert set(state_of(made)) == {*wanted.split(), "log.jsonl", "weights.pt"}
     assert [line["epoch"] for line in made.log] == [0, 1]
     assert (made.value("kind"), made.value("recipe"), made.seed) == ("scratch", "small", 1)
     assert (made.path / "source.py").read_text().startswith('"""Pictures learned from scratch')
@@ -42,6 +42,8 @@ def test_a_run_leaves_a_whole_folder_and_is_not_repeated(toy):
     np.testing.assert_allclose(made.predictions.probs, probs, atol=1e-12)
     score = evaluate.scores(made.predictions, made.people, ["kl"])["kl"]
     assert made.scores["kl"].value == pytest.approx(score.value)
+    again = predicting.logits(weights.network(made), lesson.held)
+    np.testing.assert_allclose(again, logits, atol=1e-5)
 
 
 def test_labels_delivery_and_settings_make_other_runs(toy):

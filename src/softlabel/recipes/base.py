@@ -14,6 +14,7 @@ from softlabel import evaluate, registry, runs
 from softlabel.deliver import Deliver, Draws
 from softlabel.errors import SoftlabelError
 from softlabel.files import Tell, silent
+from softlabel.recipes import weights
 from softlabel.recipes.lesson import Lesson
 from softlabel.runs import Run
 from softlabel.runs.naming import NAMED
@@ -92,6 +93,8 @@ def completed(
             raise
         logits = predicting.logits(trained.net, lesson.held)
         predictions = Predictions(lesson.index, softmax(logits.astype(np.float64), axis=1))
+        classes, inputs = logits.shape[1], lesson.inputs.shape[-1]
+        weights.keep(run, trained.net, classes, inputs)
         tell("scoring")
         scores = evaluate.scores(predictions, lesson.people, draws=DRAWS)
         facts = {"recipe": recipe.name, "kind": recipe.kind, "seconds": time.perf_counter() - began}
