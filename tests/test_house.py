@@ -48,7 +48,7 @@ FLOORS: dict[str, float] = {
     "bridges": 3,
     "store": 3,
     "monitor": 3.5,
-    "reproduce": 3.5,
+    "reproduce": 3.7,
     "recipes": 3.5,
     "serve": 4,
     "crowd": 4.5,

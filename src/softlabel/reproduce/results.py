@@ -1,0 +1,56 @@
+"""What our runs scored, by cell and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from softlabel import intervals
+from softlabel.tables import Floats, Score
+
+
+@dataclass(frozen=True)
+class Result:
+    """One finished run of one cell: its scores by name (``10h/cross-entropy``), and whence."""
+
+    cell: str
+    seed: int
+    scores: Mapping[str, float]
+    run: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Results:
+    """All runs of a paper under one recipe."""
+
+    all: Sequence[Result]
+
+    def by_seed(self, cell: str, score: str) -> dict[int, float]:
+        """The score of every seed that was run."""
+        return {
+            one.seed: one.scores[score]
+            for one in self.all
+            if one.cell == cell and score in one.scores
+        }
+
+    def values(self, cell: str, score: str) -> Floats:
+        """(n,) the scores in the order of the seeds."""
+        found = self.by_seed(cell, score)
+        return np.array([found[seed] for seed in sorted(found)])
+
+    def mean(self, cell: str, score: str) -> Score | None:
+        """Mean over seeds with Student's t interval; None below two runs."""
+        values = self.values(cell, score)
+        return intervals.over_seeds(values) if len(values) > 1 else None
+
+    def difference(self, first: str, second: str, score: str) -> Score | None:
+        """Mean of first minus second over the seeds that both have; None below two."""
+        a, b = self.by_seed(first, score), self.by_seed(second, score)
+        seeds = sorted(a.keys() & b.keys())
+        if len(seeds) < 2:
+            return None
+        return intervals.over_seeds(np.array([a[seed] - b[seed] for seed in seeds]))
