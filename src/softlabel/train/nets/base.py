@@ -33,11 +33,15 @@ class Net(nn.Module):
 
 
 def begin(net: nn.Module, generator: torch.Generator) -> None:
-    """Weights and biases of convolutions and linear layers uniform in +-1/sqrt(fan-in), batch norm
-    1 and 0: what torch does by default, and so what the papers' code starts from."""
+    """Weights and biases of convolutions and linear layers uniform in +-1/sqrt(fan-in), of LSTMs in
+    +-1/sqrt(hidden size), embeddings standard normal, batch norm 1 and 0: what torch does by
+    default, and so what the papers' code starts from."""
     for layer in net.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear):
-            bound = 1 / math.sqrt(layer.weight[0].numel())
+        if isinstance(layer, nn.Embedding):
+            nn.init.normal_(layer.weight, generator=generator)
+        elif isinstance(layer, nn.Conv2d | nn.Linear | nn.LSTM):
+            fan = layer.hidden_size if isinstance(layer, nn.LSTM) else layer.weight[0].numel()
+            bound = 1 / math.sqrt(fan)
             for each in layer.parameters(recurse=False):
                 nn.init.uniform_(each, -bound, bound, generator=generator)
 
