@@ -108,7 +108,8 @@ def test_tables_show_ours_beside_the_printed():
         "1.11 ± 0.00",
         "1.11 ± 0.04",
     )
-    assert uma2020.tables(Results([])) == []
+    assert uma2020.tables(Results([])) == uma2020.figures(Results([])) == []
+    assert [figure.name for figure in uma2020.figures(as_printed("cpu"))] == ["uma2020-cifar10h"]
 
 
 # ── planted people ───────────────────────────────────────────────────────────────────────────
@@ -166,7 +167,7 @@ def test_a_quick_look_needs_no_data(tmp_path, monkeypatch):
     monkeypatch.setenv("SOFTLABEL_DATA", str(tmp_path))
     cells = [cell.name for cell in uma2020.cells("cpu", quick=True)]
     assert len(cells) == 6
-    for cell in ("quick/softmax", "quick/dawid-skene", "quick/crowd-layer"):
+    for cell in ("cifar10h/softmax", "cifar10h/dawid-skene", "cifar10h/crowd-layer"):
         task = Task("uma2020", "cpu", cell, 0, str(tmp_path / "runs"), quick=True)
         run = task.completed()
         found = uma2020.probes(run, task.what)

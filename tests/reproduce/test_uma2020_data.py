@@ -12,7 +12,6 @@ from softlabel.deliver import Aggregate
 from softlabel.metrics import cross_entropy
 from softlabel.recipes import folds, tagging
 from softlabel.reproduce import uma2020, uma2020_facts, uma2020_tasks
-from softlabel.reproduce.papers import Cell
 
 pytestmark = pytest.mark.usefixtures("data_folder")
 
@@ -72,7 +71,8 @@ def test_scores_are_those_of_the_paper(tmp_path):
     lesson = uma2020_tasks.labelme("shares")
     config = replace(folds.CONFIG, epochs=2)
     run = folds.LABELME.completed(config, lesson, Aggregate(), seed=0, out=tmp_path)
-    found = uma2020.probes(run, Cell("labelme/shares", lambda: lesson))
+    cell = next(cell for cell in uma2020.cells("paper") if cell.name == "labelme/shares")
+    found = uma2020.probes(run, cell)
     said, gold = uma2020_facts.votes("labelme")
     probs = run.predictions.probs
     assert found["held/accuracy"] == pytest.approx((probs[:1000].argmax(1) == gold).mean())

@@ -9,14 +9,16 @@ What our copies of the data cannot show stands in ``docs/papers/uma2020.md``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from softlabel import evaluate
 from softlabel.metrics import accuracy, cross_entropy, entropy_pearson
 from softlabel.reproduce import uma2020_beside, uma2020_claims, uma2020_facts
 from softlabel.reproduce.claims import Claim, Recipe
+from softlabel.reproduce.figures import Figure
 from softlabel.reproduce.papers import Cell
 from softlabel.reproduce.results import Results
 from softlabel.reproduce.scoring import Table
@@ -45,6 +47,7 @@ WAYS = {
 CROWD = {"objective": "mw", "crowd_transposed": True}  # the matrix on the left, as in the paper
 WHOLE = {"batch": 1000}  # LabelMe's crowd layer learns all photographs at once, as in the code
 LEAST = 1e-12  # a prediction's least probability inside the logarithm, as in the code
+SECONDS = {"labelme": 12.0, "pos": 75.0}  # of a run on one core
 QUICK = {"epochs": 3, "batch": 32}
 
 
@@ -53,61 +56,69 @@ QUICK = {"epochs": 3, "batch": 32}
 
 def cells(recipe: Recipe, quick: bool = False) -> list[Cell]:
     """The cheap tasks first."""
-    if quick:
-        return [_cell("quick", way, "small", QUICK) for way in WAYS]
+    if quick:  # under the names of CIFAR-10H, so that its claims are computed, too
+        return [_cell(_Material("quick", way), "small", QUICK) for way in WAYS]
     if recipe != "paper":
-        return [_cell("cifar10h", way) for way in WAYS]
+        return [_cell(_Material("cifar10h", way)) for way in WAYS]
+    crowd = _Material("labelme", "crowd-layer")
     return [
-        *(_own("labelme", way) for way in WAYS),
-        Cell(  # in batches like the others, beside the full batch of the code
-            "labelme/crowd-layer-batches",
-            partial(_lesson, "labelme", "crowd-layer"),
-            None,
-            CROWD,
-            trainer=_Trainer("labelme", "crowd-layer", CROWD),
-        ),
-        *(_own("pos", way) for way in WAYS),
-        *(_cell("cifar10h", way, "u20") for way in WAYS),
+        *(_own(_Material("labelme", way)) for way in WAYS),
+        # in batches like the others, beside the full batch of the code
+        Cell(f"{crowd}-batches", crowd, None, CROWD, trainer=_Trainer(crowd, CROWD)),
+        *(_own(_Material("pos", way)) for way in WAYS),
+        *(_cell(_Material("cifar10h", way), "u20") for way in WAYS),
     ]
 
 
-def _cell(
-    task: str, way: str, base: str | None = None, settings: Mapping[str, Any] | None = None
-) -> Cell:
-    changes = {**(settings or {}), **(CROWD if way == "crowd-layer" else {})}
-    return Cell(f"{task}/{way}", partial(_lesson, task, way), WAYS[way], changes, base)
-
-
-def _own(task: str, way: str) -> Cell:
-    changes = CROWD if way == "crowd-layer" else {}
-    if changes and task == "labelme":
-        changes = {**changes, **WHOLE}
-    trainer = _Trainer(task, way, changes)
-    return Cell(f"{task}/{way}", partial(_lesson, task, way), WAYS[way], changes, trainer=trainer)
-
-
-def _lesson(task: str, way: Any) -> Lesson:
-    if task == "quick":
-        from softlabel.reproduce import uma2020_quick
-
-        return uma2020_quick.lesson(way)
-    from softlabel.reproduce import uma2020_tasks
-
-    made: Lesson = getattr(uma2020_tasks, task)(way)
-    return made
-
-
 @dataclass(frozen=True)
-class _Trainer:
-    """LabelMe's folds, or the tagger of POS, with changed settings."""
+class _Material:
+    """The lesson of a task, taught in one of the ways, and what its predictions are held against;
+    read when it is asked for."""
 
     task: str
     way: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{'cifar10h' if self.task == 'quick' else self.task}/{self.way}"
+
+    def __call__(self) -> Lesson:
+        made: Lesson = getattr(self._room, self.task)(self.way)
+        return made
+
+    @property
+    def truth(self) -> Truth:
+        made: Truth = getattr(self._room, f"{self.task}_truth")()
+        return made
+
+    @property
+    def _room(self) -> ModuleType:
+        return import_module(f"{__name__}_{'quick' if self.task == 'quick' else 'tasks'}")
+
+
+def _cell(
+    of: _Material, base: str | None = None, settings: Mapping[str, Any] | None = None
+) -> Cell:
+    changes = {**(settings or {}), **(CROWD if of.way == "crowd-layer" else {})}
+    return Cell(str(of), of, WAYS[of.way], changes, base)
+
+
+def _own(of: _Material) -> Cell:
+    changes: dict[str, Any] = dict(CROWD) if of.way == "crowd-layer" else {}
+    if changes and of.task == "labelme":
+        changes |= WHOLE
+    return Cell(str(of), of, WAYS[of.way], changes, trainer=_Trainer(of, changes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Trainer:
+    """LabelMe's folds, or the tagger of POS, with changed settings."""
+
+    of: _Material
+    settings: Mapping[str, Any]
 
     @property
     def seconds(self) -> float:
-        return {"labelme": 12.0, "pos": 75.0}[self.task]
+        return SECONDS[self.of.task]
 
     def begun(self, seed: int, out: str) -> Run:
         trainer, *words = self._words()
@@ -122,11 +133,11 @@ class _Trainer:
         from softlabel.recipes import folds, tagging
         from softlabel.recipes.settings import changed
 
-        trainer = folds.LABELME if self.task == "labelme" else tagging.POS
-        policy = WAYS[self.way]
+        trainer = folds.LABELME if self.of.task == "labelme" else tagging.POS
+        policy = WAYS[self.of.way]
         deliver = None if policy is None else registry.parse("deliver", policy)
         config = changed(trainer.recipe.config, self.settings)
-        return trainer, config, _lesson(self.task, self.way), deliver
+        return trainer, config, self.of(), deliver
 
 
 # ── what is measured ─────────────────────────────────────────────────────────────────────────
@@ -135,7 +146,8 @@ class _Trainer:
 def probes(run: Run, cell: Cell) -> dict[str, float]:
     """Accuracy against the true class, cross-entropy to people, and one correlation of entropies
     over all items."""
-    truth = _truth(cell.name.partition("/")[0])
+    assert isinstance(cell.lesson, _Material), "a cell of this paper"
+    truth = cell.lesson.truth
     predictions = run.predictions
     found = {}
     for name, gold in truth.gold.items():
@@ -146,17 +158,6 @@ def probes(run: Run, cell: Cell) -> dict[str, float]:
         found[f"{before}cross-entropy"] = float(cross_entropy(true, predicted, LEAST).mean())
         found[f"{before}entropy-pearson"] = entropy_pearson(true, predicted)
     return found
-
-
-def _truth(task: str) -> Truth:
-    if task == "quick":
-        from softlabel.reproduce import uma2020_quick
-
-        return uma2020_quick.truth()
-    from softlabel.reproduce import uma2020_tasks
-
-    made: Truth = getattr(uma2020_tasks, f"{task}_truth")()
-    return made
 
 
 # ── what is claimed ──────────────────────────────────────────────────────────────────────────
@@ -170,6 +171,11 @@ def claims(recipe: Recipe) -> list[Claim]:
 def tables(results: Results) -> list[Table]:
     """Tables 2 and 3, ours beside the paper's."""
     return uma2020_beside.tables(results)
+
+
+def figures(results: Results) -> list[Figure]:
+    """Every way by its accuracy and its distance from people."""
+    return uma2020_beside.figures(results)
 
 
 def facts() -> Sequence[Claim]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from softlabel.reproduce.claims import Published
+from softlabel.reproduce.figures import Figure, Words, scatter
 from softlabel.reproduce.results import Results
 from softlabel.reproduce.scoring import Table
 from softlabel.reproduce.uma2020_claims import CALLED, trained
@@ -30,10 +31,40 @@ ROWS = {"pos": (), "labelme": ("crowd-layer-batches",), "cifar10h": ()}  # cells
 
 def tables(results: Results) -> list[Table]:
     """Of the tasks that were run."""
-    tasks = [task for task in TASKS if any(c.startswith(f"{task}/") for c in results.cells)]
+    tasks = _run(results)
     if not tasks:
         return []
     return [_second(results, tasks), *(_third(results, task) for task in tasks)]
+
+
+def figures(results: Results) -> list[Figure]:
+    """One for each task that was run."""
+    drawn = []
+    for task in _run(results):
+        cells = {way: trained(task, way) for way in WAYS}
+        places = {
+            CALLED[way]: tuple([float(results.values(cell, score).mean())] for score in SCORES[:2])
+            for way, cell in cells.items()
+            if len(results.values(cell, SCORES[0]))
+        }
+        words = Words(
+            f"uma2020-{task}",
+            f"{SHOWN[task]}: right, and right about people",
+            "Each way to learn from votes, mean over seeds; low and to the right is best.",
+            "accuracy",
+            "cross-entropy to people",
+        )
+        drawn.append(scatter(words, {name: (x, y) for name, (x, y) in places.items()}))
+    return drawn
+
+
+def _run(results: Results) -> list[str]:
+    """The tasks that have a run of some way of Table 3."""
+    return [
+        task
+        for task in TASKS
+        if any(len(results.values(trained(task, way), SCORES[0])) for way in WAYS)
+    ]
 
 
 def _second(results: Results, tasks: Sequence[str]) -> Table:

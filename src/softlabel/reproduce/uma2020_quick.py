@@ -7,21 +7,21 @@ from dataclasses import replace
 import numpy as np
 
 from softlabel.recipes.lesson import Lesson
-from softlabel.reproduce import quick
+from softlabel.reproduce import quick as made_up
 from softlabel.reproduce.uma2020_tasks import Truth, Way, certain, taught
 
 
-def lesson(way: Way) -> Lesson:
+def quick(way: Way) -> Lesson:
     """200 pictures to learn from, 80 held out."""
-    base = quick.lesson()
+    base = made_up.lesson()
     each = base.teaching.each
     assert each is not None, "people voted"
     return replace(base, teaching=taught(each, base.teaching.hard, way))
 
 
-def truth() -> Truth:
+def quick_truth() -> Truth:
     """What is true of the 80: their class and how people would split."""
-    people = quick.lesson().people
+    people = made_up.lesson().people
     gold = people.probs.argmax(axis=1).astype(np.int64)
     sure = certain(people.index.items, gold, people.index.labels)
     return Truth({"accuracy": sure}, {"": people})
