@@ -64,7 +64,7 @@ def cells(recipe: Recipe, quick: bool = False) -> list[Cell]:
     return [
         *(_own(_Material("labelme", way)) for way in WAYS),
         # in batches like the others, beside the full batch of the code
-        Cell(f"{crowd}-batches", crowd, None, CROWD, trainer=_Trainer(crowd, CROWD)),
+        Cell(f"{crowd}-batches", crowd, None, CROWD, trainer=_trainer(crowd, CROWD)),
         *(_own(_Material("pos", way)) for way in WAYS),
         *(_cell(_Material("cifar10h", way), "u20") for way in WAYS),
     ]
@@ -106,19 +106,20 @@ def _own(of: _Material) -> Cell:
     changes: dict[str, Any] = dict(CROWD) if of.way == "crowd-layer" else {}
     if changes and of.task == "labelme":
         changes |= WHOLE
-    return Cell(str(of), of, WAYS[of.way], changes, trainer=_Trainer(of, changes))
+    return Cell(str(of), of, WAYS[of.way], changes, trainer=_trainer(of, changes))
 
 
-@dataclass(frozen=True, eq=False)
+def _trainer(of: _Material, settings: Mapping[str, Any]) -> _Trainer:
+    return _Trainer(of, settings, SECONDS[of.task])
+
+
+@dataclass(eq=False)
 class _Trainer:
     """LabelMe's folds, or the tagger of POS, with changed settings."""
 
     of: _Material
     settings: Mapping[str, Any]
-
-    @property
-    def seconds(self) -> float:
-        return SECONDS[self.of.task]
+    seconds: float
 
     def begun(self, seed: int, out: str) -> Run:
         trainer, *words = self._words()

@@ -123,7 +123,7 @@ def pos(way: Way) -> Sentences:
     words = np.array(data.texts["word"].tolist(), dtype=object)
     codes = tagging.vocabulary(words[learn])
     tables = {
-        name: tagging.table(words[rows], tweet[rows], codes)
+        name: tagging.table(words[rows].tolist(), tweet[rows], codes)
         for name, rows in (("learn", learn), ("choose", choose), ("held", held))
     }
     items = [f"gimpel {item}" for item in data.index.items[held].tolist()]
