@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, Index
-from softlabel.aggregate import Majority
+from softlabel.aggregate import Majority, Share, Softmax
 from softlabel.deliver import Aggregate
-from softlabel.metrics import cross_entropy
+from softlabel.metrics import cross_entropy, entropy
+from softlabel.metrics.entropy import correlation
 from softlabel.recipes import folds, tagging
 from softlabel.reproduce import uma2020, uma2020_facts, uma2020_tasks
 from softlabel.reproduce.claims import judged
@@ -51,6 +52,24 @@ def test_table_1_is_what_the_released_votes_say():
         unknown = found["table1/cifar10h/share of annotators at .75 or above"]
         assert unknown.verdict == "untested"
         assert "do not say who voted" in unknown.reason
+
+
+def test_what_we_learned_of_these_votes():
+    """The numbers of the page, where Table 1 does not have them."""
+    said, _ = uma2020_facts.votes("pos")
+    count = said.votes_per_item()
+    assert ((count == 177).sum(), ((count >= 130) & (count < 177)).sum()) == (939, 20)
+    assert (count > uma2020_facts.PEOPLE).sum() == 959
+    strictly = [
+        (uma2020_facts.accuracies(*uma2020_facts.by_people(task)) > 0.75).mean()
+        for task in ("labelme", "pos")
+    ]
+    assert strictly == pytest.approx([0.390, 0.277], abs=5e-4)
+    said, _ = uma2020_facts.votes("labelme")
+    soft, share = (entropy(pool(said).probs) for pool in (Softmax(), Share()))
+    assert [soft.mean(), share.mean()] == pytest.approx([1.507, 0.233], abs=5e-4)
+    assert correlation(soft, said.votes_per_item()) == pytest.approx(-0.627, abs=5e-4)
+    assert correlation(soft, share) == pytest.approx(0.619, abs=5e-4)
 
 
 def test_statistics_by_hand():
