@@ -246,7 +246,7 @@ def test_the_page_says_what_the_stored_results_say(runs, tmp_path):
     assert "the paper does not say what was trained (frozen features; 1: Table 9)" in text
     whole = document([found])
     ET.fromstring(whole.split("\n", 1)[1])
-    assert whole.count("○ fails") == 1
+    assert whole.count("○ fails") == list(verdicts.values()).count("fails")
     assert in_words(found.claims["features"]).endswith("of 5")
     assert "KL over &lt;labels&gt;." in whole
 
