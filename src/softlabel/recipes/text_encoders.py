@@ -7,9 +7,7 @@ A text is the mean of its tokens' last states, brought to length sqrt(d) so that
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib import import_module, metadata
 from pathlib import Path
@@ -63,8 +61,7 @@ class MiniLM(Frozen):
     """384 features; about 200 sentences a second on one core."""
 
     def __init__(self) -> None:
-        with _no_hub():
-            super().__init__(str(minilm()), "minilm")
+        super().__init__(str(minilm()), "minilm")
 
 
 def paired(sides: Sequence[Sequence[str]], encoder: Any, tell: Tell = silent) -> Features:
@@ -86,12 +83,13 @@ def mean_state(states: Tensor, there: Tensor) -> Tensor:
 
 
 def opened(place: str) -> tuple[Any, Any]:
-    """The tokenizer and the network."""
+    """The tokenizer and the network; for a folder no hub is asked."""
     library = transformers()
+    here = {"local_files_only": Path(place).is_dir()}
     try:
         return (
-            library.AutoTokenizer.from_pretrained(place),
-            library.AutoModel.from_pretrained(place),
+            library.AutoTokenizer.from_pretrained(place, **here),
+            library.AutoModel.from_pretrained(place, **here),
         )
     except (OSError, ValueError) as error:
         raise FileError(
@@ -129,17 +127,3 @@ def _version(net: torch.nn.Module) -> str:
         sha.update(key.encode())
         sha.update(value.detach().cpu().contiguous().numpy().tobytes())
     return sha.hexdigest()[:16]
-
-
-@contextmanager
-def _no_hub() -> Iterator[None]:
-    """A folder is opened without asking anybody else; read by the library when it is imported."""
-    before = os.environ.get("HF_HUB_OFFLINE")
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["HF_HUB_OFFLINE"]
-        else:
-            os.environ["HF_HUB_OFFLINE"] = before

@@ -67,6 +67,7 @@ def votes(name: str) -> Ints:
     return np.asarray(said.counts(), dtype=np.int64)
 
 
+@cache
 def pictures() -> Lesson:
     """CIFAR-10H, where the hard label is the majority's, not the one CIFAR-10 gives."""
     from softlabel.recipes.lesson import read
