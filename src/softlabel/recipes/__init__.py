@@ -1,10 +1,10 @@
-"""Complete recipes, by name: pictures learned from scratch, and heads on features.
+"""Complete recipes, by name: pictures and texts learned from scratch, and heads on features.
 
 A recipe is a configuration with a reason for every knob and a ``run`` that can be read top to
 bottom; a new idea is a new recipe, not a new flag.
 """
 
-from softlabel.recipes import features, images
+from softlabel.recipes import features, images, text, text_hub
 from softlabel.recipes.base import Recipe
 
 RECIPES: dict[str, Recipe] = {
@@ -18,7 +18,9 @@ RECIPES: dict[str, Recipe] = {
         images.G26,
         features.MLP,
         features.LINEAR,
+        text.WORDS,
+        text_hub.HUB,
     )
 }
 
-__all__ = ["RECIPES", "Recipe", "features", "images"]
+__all__ = ["RECIPES", "Recipe", "features", "images", "text", "text_hub"]

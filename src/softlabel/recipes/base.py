@@ -14,7 +14,7 @@ from softlabel import evaluate, registry, runs
 from softlabel.deliver import Deliver, Draws
 from softlabel.errors import SoftlabelError
 from softlabel.files import Tell, silent
-from softlabel.recipes import weights
+from softlabel.recipes import watching, weights
 from softlabel.recipes.lesson import Lesson
 from softlabel.runs import Run
 from softlabel.runs.naming import NAMED
@@ -87,7 +87,10 @@ def completed(
         try:
             known = lesson.teaching
             taught = known if deliver is None else deliver(known, Draws(seed))
-            trained = fit(config, lesson.inputs, taught, seed=seed, folder=run.path, tell=tell)
+            check = watching.held_out(lesson) if lesson.watched else None
+            trained = fit(
+                config, lesson.inputs, taught, seed=seed, folder=run.path, tell=tell, check=check
+            )
         except SoftlabelError as error:
             run.fail(str(error))
             raise

@@ -27,7 +27,8 @@ class Lesson:
     """``inputs`` and ``teaching`` of the m training items; ``held`` inputs of the items that are
     only predicted, whose names and classes are in ``index``; ``people``, what is known of these.
 
-    ``named`` says what things were called.
+    ``named`` says what things were called.  With ``watched`` the log of a run also tells, after
+    every epoch, how it does on the items held out: for curves, not for choosing an epoch.
     """
 
     inputs: Inputs
@@ -36,6 +37,7 @@ class Lesson:
     index: Index
     people: SoftLabels
     named: Mapping[str, str] = field(default_factory=dict)
+    watched: bool = False
 
     def __post_init__(self) -> None:
         check_inputs("inputs", self.inputs)

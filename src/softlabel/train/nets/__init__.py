@@ -20,6 +20,7 @@ from softlabel.train.nets.dense import Linear, Mlp
 from softlabel.train.nets.resnet import resnet18, resnet34a, resnet50
 from softlabel.train.nets.small import Small
 from softlabel.train.nets.vgg import Vgg11
+from softlabel.train.nets.words import Words
 
 NETS: dict[str, Callable[..., Net]] = {
     "resnet34a": resnet34a,
@@ -29,6 +30,7 @@ NETS: dict[str, Callable[..., Net]] = {
     "small": Small,
     "mlp": Mlp,
     "linear": Linear,
+    "words": Words,
 }
 
 
@@ -69,4 +71,4 @@ def _options(name: str, text: str) -> dict[str, Any]:
     return options
 
 
-__all__ = ["NETS", "Linear", "Mlp", "Net", "Small", "Vgg11", "make", "parameters"]
+__all__ = ["NETS", "Linear", "Mlp", "Net", "Small", "Vgg11", "Words", "make", "parameters"]

@@ -1,0 +1,157 @@
+"""The paper's figures 3, 4 and 5 from our runs, and the table that its abstract sums up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from softlabel.report.svg import Line
+from softlabel.reproduce import singh2025_data as data
+from softlabel.reproduce.figures import Figure, Words, along, curve
+from softlabel.reproduce.results import Results
+from softlabel.reproduce.scoring import Table
+from softlabel.reproduce.singh2025_claims import HARD, PEARSON, SOFT, SPEARMAN, drop
+from softlabel.reproduce.singh2025_scores import BINS, HELD
+from softlabel.tables import Score
+
+COLUMNS = {"accuracy": "accuracy", "kl": "KL", PEARSON: "r", SPEARMAN: "rho"}
+
+
+def tables(results: Results) -> Sequence[Table]:
+    """Both trainings on each set, what a constant would score, and the items people disagree on."""
+    there = [name for name in data.SETS if f"{name} {SOFT}" in results.cells]
+    return [_main(results, there), _high(results, there)]
+
+
+def figures(results: Results) -> Sequence[Figure]:
+    """Curves and entropy distributions, a pair for every set that was run."""
+    made = []
+    for name in data.SETS:
+        if f"{name} {SOFT}" in results.cells:
+            made += [_curve(results, name), _entropies(results, name)]
+    return made
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _main(results: Results, there: Sequence[str]) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for name in there:
+        for label in (HARD, SOFT):
+            cell = f"{name} {label}"
+            scores = (_shown(results.mean(cell, score)) for score in COLUMNS)
+            rows.append((name, label, str(len(results.values(cell, "kl"))), *scores, ""))
+        constant = (results.values(f"{name} {SOFT}", f"constant/{s}") for s in ("accuracy", "kl"))
+        accuracy, kl = (f"{values.mean():.3f}" if len(values) else "-" for values in constant)
+        rows.append((name, "constant", "", accuracy, kl, "-", "-", _gains(results, name)))
+    return Table(
+        "Hard and soft labels on the sets of Singh et al.",
+        ("set", "labels", "runs", *COLUMNS.values(), "KL drop, r gain"),
+        rows,
+        note=(
+            "± is half of Student's 95 % interval over seeds.  r and rho: Pearson's and Spearman's "
+            "correlation over items of the model's entropy and the people's.  constant: for every "
+            "item the mean label of the training items.  The paper's own tables are not available "
+            "to us; its abstract says 32 % and 61 %."
+        ),
+    )
+
+
+def _gains(results: Results, name: str) -> str:
+    """Relative to hard: KL drop, and gain of the mean correlation where that is above 0."""
+    kl, r = (
+        [results.values(f"{name} {label}", score) for label in (SOFT, HARD)]
+        for score in ("kl", PEARSON)
+    )
+    if not all(map(len, (*kl, *r))):
+        return "-"
+    lower = float(drop(np.array([kl[0].mean()]), np.array([kl[1].mean()]))[0])
+    soft, hard = r[0].mean(), r[1].mean()
+    return f"{lower:.0%}, {(soft - hard) / hard:+.0%}" if hard > 0 else f"{lower:.0%}, undefined"
+
+
+def _high(results: Results, there: Sequence[str]) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for name in there:
+        cells = {label: f"{name} {label}" for label in (HARD, SOFT)}
+        items = results.values(cells[SOFT], "high/items")
+        if not len(items):
+            continue
+        mass = {
+            "people": _masses(results, cells[SOFT], "people"),
+            HARD: _masses(results, cells[HARD], "model"),
+            SOFT: _masses(results, cells[SOFT], "model"),
+        }
+        kl = {label: _shown(results.mean(cell, "high/kl")) for label, cell in cells.items()}
+        rows += [
+            (name, whose, f"{items[0]:.0f}", masses, kl.get(whose, ""))
+            for whose, masses in mass.items()
+        ]
+    return Table(
+        "The tenth of items that people disagree on most",
+        ("set", "whose", "items", "mean mass of the people's 1st, 2nd, … class", "KL"),
+        rows,
+        note="Means over items; no single item of a data set is shown.",
+    )
+
+
+def _masses(results: Results, cell: str, whose: str) -> str:
+    names = results.names(cell, f"high/{whose}@")
+    names = sorted(names, key=lambda score: int(score.rpartition("@")[2]))
+    means = [results.values(cell, score).mean() for score in names]
+    return " ".join(f"{value:.2f}" for value in means[:5])
+
+
+def _shown(score: Score | None) -> str:
+    return "-" if score is None else f"{score.value:.3f} ± {(score.high - score.low) / 2:.3f}"
+
+
+# ── figures ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _curve(results: Results, name: str) -> Figure:
+    lines = [
+        along(results, f"{name} {label}", f"{HELD}kl@", f"{label} labels") for label in (HARD, SOFT)
+    ]
+    words = Words(
+        f"singh2025-curve-{_file(name)}",
+        f"KL to people by epoch, {name}",
+        "After figure 4: the divergence to people on the items held out, after every epoch.  The "
+        "last epoch is the one that is scored; none was chosen by this curve.",
+        "epoch",
+        "KL to people",
+    )
+    return curve(words, lines, zero=True)
+
+
+def _entropies(results: Results, name: str) -> Figure:
+    """Figure 3 for the people, and the models' beside it."""
+    cells = {label: f"{name} {label}" for label in (HARD, SOFT)}
+    lines = [
+        _middles(along(results, cells[SOFT], "entropy/people@", "people")),
+        *(
+            _middles(along(results, cell, "entropy/model@", f"{label} labels"))
+            for label, cell in cells.items()
+        ),
+    ]
+    words = Words(
+        f"singh2025-entropy-{_file(name)}",
+        f"Entropies, {name}",
+        "After figure 3: the share of held-out items in ten bins of entropy over log k, of what "
+        "people said and of what the two models predict.",
+        "entropy / log k",
+        "share of items",
+    )
+    return curve(words, lines, zero=True)
+
+
+def _middles(line: Line) -> Line:
+    """At the middles of the bins that are numbered."""
+    x = [(number + 0.5) / BINS for number in line.x]
+    return Line(line.name, x, line.y, line.low, line.high)
+
+
+def _file(name: str) -> str:
+    return name.replace("/", "-")
