@@ -24,7 +24,7 @@ from softlabel.reproduce.collins2022_names import (
     beta_cell,
     spread_cell,
 )
-from softlabel.reproduce.collins2022_settings import CIFAR, GENERATED
+from softlabel.reproduce.collins2022_settings import CIFAR, FEATURES, GENERATED
 from softlabel.reproduce.papers import Cell
 
 QUICK_CELLS = ("hard", "10h/mean", "t2-clamp/mean", T2_EACH, "t2-clamp/1", "smoothing")
@@ -38,7 +38,8 @@ def cells(recipe: Recipe, quick: bool = False) -> Sequence[Cell]:
     if recipe == "data":
         return []
     if quick:
-        found = [cell for cell in _cells(GENERATED, QUICK) if cell.name in QUICK_CELLS]
+        where = FEATURES if recipe == "features" else GENERATED
+        found = [cell for cell in _cells(where, QUICK) if cell.name in QUICK_CELLS]
     else:
         found = list(_cells(CIFAR))
     if recipe == "paper":

@@ -3,7 +3,8 @@
 ``10h/`` and ``10s/`` say on which images: ``ce``, ``kl``, ``accuracy``, ``entropy-r``; ``rms`` is
 the calibration error over all bins, ``rms-dropped`` without the last one, as published; ``fgsm``
 attacks and scores by what people say, ``fgsm-hard`` by the given class, as the released code does
-on CIFAR-10H.  ``val/`` is on validation images, by their class.
+on CIFAR-10H.  ``bin<i>-said`` and ``bin<i>-right`` are confidence and accuracy in ten bins of
+equally many images.  ``val/`` is on validation images, by their class.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from softlabel.tables import Floats, Predictions
 from softlabel.train import attacks, predicting
 
 ATTACKED = 1000  # items at most, the same for all runs
+BINS = 10
 
 
 def probes(run: Run, cell: Cell) -> dict[str, float]:
@@ -59,6 +61,13 @@ def scored(predictions: Predictions, exam: Exam) -> dict[str, float]:
         "entropy-r": metrics.entropy_pearson(true, predicted),
         "rms": metrics.rms_calibration(true, predicted, size),
         "rms-dropped": metrics.rms_calibration(true, predicted, size, drop_last_bin=True),
+    } | _bins(metrics.reliability(true, predicted, BINS, "mass"))
+
+
+def _bins(found: metrics.Bins) -> dict[str, float]:
+    said, right = found.confidence.tolist(), found.right.tolist()
+    return {f"bin{i}-said": value for i, value in enumerate(said)} | {
+        f"bin{i}-right": value for i, value in enumerate(right)
     }
 
 

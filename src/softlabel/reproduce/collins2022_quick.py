@@ -4,67 +4,46 @@ from __future__ import annotations
 
 import numpy as np
 
-from softlabel import simulate
 from softlabel.aggregate import Mean
-from softlabel.construct import Clamp, Hard
 from softlabel.deliver import Teaching
-from softlabel.elicit import Classic
-from softlabel.elicit import Hard as Vote
 from softlabel.metrics import one_hot
-from softlabel.pictures import shapes
 from softlabel.recipes.published import Known
-from softlabel.reproduce.collins2022_settings import GENERATED, Exam, Setting
-from softlabel.tables import Annotations, Index, Ints, Names, SoftLabels, names
+from softlabel.reproduce import quick
+from softlabel.reproduce.collins2022_settings import Exam, Setting
+from softlabel.tables import Annotations, Index, Ints, SoftLabels, names
 
-LEARN, RELABELLED, HELD, APART = 96, 32, 60, 12  # pictures; the relabelled are among the first
-PEOPLE, PER_ITEM, SIDE = 12, 6, 16
+RELABELLED, APART = 60, 20  # of those to learn from, and of those held out: for rich answers
 
 
-def generated(seed: int = 22) -> Setting:
-    """96 pictures to learn from, 32 of them relabelled; 60 with votes and 12 with rich answers held
-    out."""
-    rng = np.random.default_rng(seed)
-    blend = shapes.weights(LEARN + HELD + APART, rng)
-    images = np.stack([shapes.draw(row, rng, SIDE) for row in blend])
-    truth, gold = shapes.truth(blend), blend.argmax(axis=1)
-    items = names([f"picture-{i:03d}" for i in range(len(blend))])
-    persons = simulate.people(PEOPLE, rng)
-    index = Index(items, names([f"person-{i}" for i in range(PEOPLE)]), names(shapes.LABELS))
-    shown = simulate.plan(len(items), PEOPLE, rng, per_item=PER_ITEM)
-    labels = index.labels.tolist()
-    rich = simulate.answers(truth, persons, Classic(), labels, rng, showings=shown)
-    voted = simulate.answers(truth, persons, Vote(), labels, rng)
-    said = simulate.statements(index, Classic(), rich)
-    votes = Hard()(simulate.statements(index, Vote(), voted))
-    held, apart = items[LEARN : LEARN + HELD], items[LEARN + HELD :]
-    people = {"10h": _of(votes, held), "10s": _of(Clamp()(said), apart)}
-    rows = {"10h": gold[LEARN : LEARN + HELD], "10s": gold[LEARN + HELD :]}
-    asked = np.arange(RELABELLED)
+def generated(name: str, features: bool) -> Setting:
+    """200 pictures to learn from, 60 of them relabelled; 60 held out with votes, 20 with rich
+    answers."""
+    made = quick.made()
+    items, gold = made.votes.index.items, made.gold
+    learn, last = np.arange(quick.LEARN), len(items) - APART
+    voted, believed = np.arange(quick.LEARN, last), np.arange(last, len(items))
+    people = {"10h": _of(made.votes, voted), "10s": _of(made.rich, believed)}
+    exams = {
+        "10h": Exam(people["10h"], gold[voted], 10),
+        "10s": Exam(people["10s"], gold[believed], 5),
+    }
     known = Known(
-        GENERATED,
+        name,
         items,
-        images,
-        items[:LEARN],
-        gold[:LEARN],
-        Teaching(gold[:LEARN], one_hot(gold[:LEARN], len(labels))),
-        items[LEARN:],
+        made.features if features else made.images,
+        items[learn],
+        gold[learn],
+        Teaching(gold[learn], one_hot(gold[learn], made.truth.shape[1])),
+        items[quick.LEARN :],
         people["10h"],
     )
-    few = said.take(np.isin(said.item, asked))
-    return Setting(
-        known,
-        few,
-        few,
-        votes.take(np.isin(votes.item, asked)),
-        {name: Exam(people[name], rows[name], 10) for name in people},
-        None,
-    )
+    said = made.said.take(made.said.item < RELABELLED)
+    votes = made.votes.take(made.votes.item < RELABELLED)
+    return Setting(known, said, said, votes, exams, None)
 
 
-def _of(said: Annotations, wanted: Names) -> SoftLabels:
+def _of(said: Annotations, rows: Ints) -> SoftLabels:
     """Mean labels of these items."""
     soft = Mean()(said)
-    place: dict[str, int] = {item: row for row, item in enumerate(soft.index.items.tolist())}
-    rows: Ints = np.array([place[item] for item in wanted.tolist()])
-    index = Index(wanted, names([]), soft.index.labels)
+    index = Index(soft.index.items[rows], names([]), soft.index.labels)
     return SoftLabels(index, soft.probs[rows], soft.count[rows])

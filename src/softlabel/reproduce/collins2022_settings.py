@@ -46,7 +46,7 @@ class Setting:
     validation: Callable[[], tuple[npt.NDArray[np.uint8], Ints]] | None
 
 
-CIFAR, GENERATED = "cifar10s", "generated"
+CIFAR, GENERATED, FEATURES = "cifar10s", "generated", "generated features"
 
 
 @cache
@@ -54,11 +54,11 @@ def setting(name: str) -> Setting:
     """Read once: 10,000 pictures are large."""
     if name == CIFAR:
         return _cifar()
-    if name == GENERATED:
+    if name in (GENERATED, FEATURES):
         from softlabel.reproduce import collins2022_quick
 
-        return collins2022_quick.generated()
-    raise UnknownName("setting", name, (CIFAR, GENERATED))
+        return collins2022_quick.generated(name, features=name == FEATURES)
+    raise UnknownName("setting", name, (CIFAR, GENERATED, FEATURES))
 
 
 def _cifar() -> Setting:
