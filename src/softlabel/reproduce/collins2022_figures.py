@@ -17,7 +17,7 @@ from softlabel.reproduce.figures import Figure, Words
 from softlabel.reproduce.results import Results
 
 SERIES = {"10h": "CIFAR-10H votes", "t2-clamp": "CIFAR-10S, T2-clamp"}
-VARIETIES = {"t1-unif": "t1-unif", "t1-clamp": "t1-clamp", "t2-unif": "t2-unif"}
+VARIETIES = ("t1-unif", "t1-clamp", "t2-unif")
 TICKS = (1, 2, 3, 4, 6, 8, 16, 32, 51)
 RELIABLE = ("hard", "10h/each", T2_EACH)
 
