@@ -30,6 +30,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Recipe = Literal["paper", "cpu", "features", "data"]  # "data": nothing is trained
 RECIPES: tuple[Recipe, ...] = ("cpu", "features", "paper")  # those that train
 FEW = "fewer than two finished runs"
+REHEARSAL = "made-up pictures and people"
 UNDEFINED = "the score is not defined on our runs"
 
 
@@ -137,6 +138,11 @@ def judged(claim: Claim, results: Results) -> Judged:
     if said == "untested":
         reason = (claim.reason or FEW) if ours is None else UNDEFINED
     return Judged(claim, ours, said, reason)
+
+
+def rehearsed(claim: Claim, results: Results) -> Judged:
+    """Our number on made-up data: it shows that the claim can be computed, and says nothing."""
+    return Judged(claim, claim.ours(results), "untested", REHEARSAL)
 
 
 def count(judgements: Iterable[Judged]) -> dict[Verdict, int]:
