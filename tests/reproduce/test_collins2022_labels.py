@@ -13,7 +13,7 @@ from softlabel.deliver import Draws
 from softlabel.errors import UnknownName
 from softlabel.recipes import published, weights
 from softlabel.reproduce import collins2022, tasks
-from softlabel.reproduce.collins2022_labels import Unspread, lesson
+from softlabel.reproduce.collins2022_labels import Unspread, _plain, lesson
 from softlabel.reproduce.collins2022_settings import CIFAR, GENERATED, setting
 from softlabel.reproduce.tasks import Task
 from softlabel.train import attacks
@@ -24,7 +24,7 @@ from softlabel.train import attacks
 @pytest.fixture(scope="module")
 def given(data_folder):
     yield setting(CIFAR)
-    for kept in (setting, lesson):  # images are large
+    for kept in (setting, lesson, _plain):  # images are large
         kept.cache_clear()
 
 
