@@ -29,6 +29,7 @@ from softlabel.reproduce.results import Results
 from softlabel.tables import Score
 
 ALL = ("ce", "rms", "fgsm")
+NO_SEARCH = "learning rates were taken as printed; the grid was not searched again"
 NO_PIXELS = "a head on frozen features sees no pixels that could be attacked"
 
 # where, first, second, in which measures; the sign of the printed difference is the claim
@@ -74,7 +75,8 @@ def claims(recipe: Recipe) -> list[Claim]:
     """All that can be held against the runs of a recipe."""
     if recipe == "data":
         return []
-    return [*_values(recipe), *_orderings(recipe), *_ties(), *_curves(), *_chosen()]
+    found = [*_values(recipe), *_orderings(recipe), *_ties(), *_curves(), *_chosen()]
+    return [*found, *_rates()] if recipe == "paper" else found
 
 
 def score(exam: str, measure: str) -> str:
@@ -203,6 +205,19 @@ def _chosen() -> Iterator[Claim]:
             "value",
             partial(best, cells=cells),
             Published(value),
+        )
+
+
+def _rates() -> Iterator[Claim]:
+    for net, rate in (("ResNet-34A", 0.1), ("VGG-11", 0.1), ("ResNet-50", 0.4)):
+        yield Claim(
+            f"learning rate chosen, {net}",
+            "appendix",
+            f"the learning rate of {net} that validation images choose",
+            "value",
+            lambda results: None,
+            Published(rate),
+            reason=NO_SEARCH,
         )
 
 
