@@ -139,7 +139,7 @@ def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dr
     with progress() as tell:
         standings = running.stand(name, cast(Any, recipe), seeds, out, quick, tell)
         tell("trying one step of each kind")
-        line = price(standings, running.PROCESSES)
+        line = price(running.distinct(standings), running.PROCESSES)
     typer.echo(line)
     if dry:
         return False

@@ -32,8 +32,8 @@ def section(heading: str, groups: Groups, people: SoftLabels, base: str) -> Sect
     ]
     items = len(evaluate.matched(next(iter(groups.values()))[0].predictions, people).true)
     parts: list[str] = [
-        f"""{sum(map(len, groups.values()))} runs, held against people on {items:,} items. Intervals
-        are 95 %: over seeds, of a single run none.""",
+        f"""Finished runs: {sum(map(len, groups.values()))}, held against people on {items:,}
+        items. Intervals are 95 %: over seeds, of a single run none.""",
         table("Mean over seeds", ("runs of", "seeds", *names), rows),
     ]
     parts += _differences(groups, people, base)

@@ -94,6 +94,8 @@ def verdict(claim: Claim, ours: Score | None) -> Verdict:
     """What our number says of the claim."""
     if ours is None or not math.isfinite(ours.value):
         return "untested"
+    if claim.kind != "exact" and not (math.isfinite(ours.low) and math.isfinite(ours.high)):
+        return "untested"
     if claim.kind == "ordering":
         return _ordered(claim, ours)
     if claim.published is None:
@@ -101,8 +103,6 @@ def verdict(claim: Claim, ours: Score | None) -> Verdict:
     there, room = claim.published, claim.tolerance
     if claim.kind == "exact":
         return "holds" if abs(ours.value - there.value) <= room else "fails"
-    if not (math.isfinite(ours.low) and math.isfinite(ours.high)):
-        return "untested"
     overlap = ours.low <= there.high + room and there.low - room <= ours.high
     return "holds" if overlap else "fails"
 
