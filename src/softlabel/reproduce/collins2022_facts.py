@@ -88,10 +88,17 @@ PRINTED = (
         "figures 2, 3, 4, 8 and 9",
         here.shown,
         {
-            "figure 2: labels of one answer (image 405) as derived by hand": (10, None),
-            "figure 3: an automobile, near hard in 10H, that may be a truck in 10S": (1, None),
-            "figure 8: classes of the three largest distances that are dog, frog, bird": (3, None),
-            "figure 9: of truck, dog and airplane, classes with near-hard labels made soft": (
+            "figure 2: classes of one answer's label (image 405) as derived by hand": (10, None),
+            "figure 3: there is a near-hard automobile of 10H that is a quarter truck in 10S": (
+                1,
+                None,
+            ),
+            "figure 4: of frog and airplane, classes among the ten largest distances": (2, None),
+            "figure 8: of dog, frog, bird, classes of the three largest distances, in order": (
+                3,
+                None,
+            ),
+            "figure 9: of truck, dog, airplane, classes with near-hard labels made soft": (
                 3,
                 None,
             ),

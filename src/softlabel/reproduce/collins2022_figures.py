@@ -88,7 +88,7 @@ def _line(results: Results, cells: Mapping[float, str], name: str, called: str) 
 
 def _reliability(results: Results) -> Iterator[Figure]:
     for exam, where in printed.EXAMS.items():
-        series = {}
+        series: dict[str, tuple[list[float], list[float]]] = {}
         for cell in RELIABLE:
             sides = [
                 [mean(results, cell, f"{exam}/bin{i}-{side}") for i in range(10)]
@@ -96,7 +96,8 @@ def _reliability(results: Results) -> Iterator[Figure]:
             ]
             pairs = [(a.value, b.value) for a, b in zip(*sides, strict=True) if a and b]
             if pairs:
-                series[printed.LABELS[cell]] = tuple(map(list, zip(*pairs, strict=True)))
+                said, right = zip(*pairs, strict=True)
+                series[printed.LABELS[cell]] = list(said), list(right)
         if series:
             words = Words(
                 f"reliability-{exam}",

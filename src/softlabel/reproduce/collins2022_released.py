@@ -19,7 +19,7 @@ from softlabel.tables import Annotations, Bools, Floats, Ints, Statements
 
 Numbers = dict[str, float]
 HIGH, LOW = 0.25, 0.1  # nats of CIFAR-10H entropy: ambiguous from here, easy up to there
-SOFT = 0.5  # nats: no longer near hard
+NEAR_HARD, SOFT = 0.9, 0.5  # share of votes on one class; nats from which a label is soft
 
 
 class Released:
@@ -325,25 +325,29 @@ def possible(data: Released) -> Numbers:
 
 
 def shown(data: Released) -> Numbers:
-    """What figures 2, 3, 4, 8 and 9 show can be found in the release."""
+    """What figures 2, 3, 4, 8 and 9 show can be found in the release.
+
+    The paper does not say what is near hard; here it is nine of ten votes on one class."""
     classes = data.data.index.labels.tolist()
     order = np.argsort(-data.apart, kind="stable")
-    worst = [classes[code] for code in data.gold[order[:3]]]
-    near_hard = metrics.entropy(data.people) <= LOW
-    second = np.argsort(-data.label, axis=1)[:, 1]
+    worst = [classes[code] for code in data.gold[order[:10]]]
+    near_hard = data.people.max(axis=1) >= NEAR_HARD
     car, truck = classes.index("automobile"), classes.index("truck")
+    either = near_hard & (data.gold == car) & (data.label[:, truck] >= 0.25)
     softened = near_hard & (metrics.entropy(data.label) >= SOFT)
-    named = {classes[code] for code in data.gold[softened]}
     found = {
-        "figure 2: labels of one answer (image 405) as derived by hand": _by_hand(data),
-        "figure 3: an automobile, near hard in 10H, that may be a truck in 10S": float(
-            (near_hard & (data.gold == car) & (second == truck)).any()
+        "figure 2: classes of one answer's label (image 405) as derived by hand": _by_hand(data),
+        "figure 3: there is a near-hard automobile of 10H that is a quarter truck in 10S": (
+            float(either.any())
         ),
-        "figure 8: classes of the three largest distances that are dog, frog, bird": float(
-            sum(a == b for a, b in zip(worst, ("dog", "frog", "bird"), strict=True))
+        "figure 4: of frog and airplane, classes among the ten largest distances": float(
+            len({"frog", "airplane"} & set(worst))
         ),
-        "figure 9: of truck, dog and airplane, classes with near-hard labels made soft": float(
-            len(named & {"truck", "dog", "airplane"})
+        "figure 8: of dog, frog, bird, classes of the three largest distances, in order": float(
+            sum(a == b for a, b in zip(worst[:3], ("dog", "frog", "bird"), strict=True))
+        ),
+        "figure 9: of truck, dog, airplane, classes with near-hard labels made soft": (
+            float(len({"truck", "dog", "airplane"} & {classes[i] for i in data.gold[softened]}))
         ),
     }
     for place, row in enumerate(order[:4], start=1):

@@ -36,7 +36,7 @@ def tables(results: Results) -> list[Table]:
 
 
 def _table(results: Results, number: str) -> Table:
-    heads = ("labels", "tested on")
+    heads: tuple[str, ...] = ("labels", "tested on")
     for called in printed.MEASURES.values():
         heads += (f"{called}: paper", "ours")
     rows = list(_rows(results, number))
