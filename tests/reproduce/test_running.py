@@ -18,6 +18,7 @@ from softlabel.errors import FileError, SoftlabelError, UnknownName
 from softlabel.files import silent
 from softlabel.recipes import crew
 from softlabel.recipes.price import price
+from softlabel.recipes.worker import made
 from softlabel.reproduce import collecting, findings, papers, probing, running, stored
 from softlabel.reproduce.document import document
 from softlabel.reproduce.markdown import markdown
@@ -179,16 +180,19 @@ def test_a_delivery_must_go_with_the_objective(tmp_path, monkeypatch):
             task.begun()
 
 
-def test_a_run_that_diverges_is_reported(tmp_path, monkeypatch):
-    task = Task(FAKE, "features", "hard", 0, str(tmp_path))
-    wild = replace(task.what, settings={"lr": 1e30, "schedule": "constant", "epochs": 3})
-    monkeypatch.setitem(cells(FAKE, "features"), "hard", wild)
-    from softlabel.recipes.worker import made
+def test_a_probe_that_fails_is_reported_and_the_run_kept(tmp_path, monkeypatch):
+    def broken(run, cell):
+        raise SoftlabelError("no such picture")
 
-    told = made(task.completed)
-    assert told["state"] == "failed"
-    assert "diverged" in told["note"]
-    assert list(collecting.begun(tmp_path)) == []
+    task = Task(FAKE, "features", "hard", 0, str(tmp_path))
+    monkeypatch.setattr(papers.find(FAKE), "probes", broken)
+    assert made(task.completed) == {"state": "failed", "note": "no such picture"}
+    run = task.begun()
+    assert run.finished
+    assert not task.probed(run)
+    monkeypatch.undo()
+    assert made(task.completed)["state"] == "finished"
+    assert list(collecting.begun(tmp_path)) == []  # nobody stood here for all of the paper
 
 
 # ── stored ───────────────────────────────────────────────────────────────────────────────────
@@ -237,7 +241,7 @@ def test_the_page_says_what_the_stored_results_say(runs, tmp_path):
         ET.fromstring(picture)
         assert f"(pictures/results/{name})" in text
     accuracy = number(results.mean("hard", "accuracy").value)
-    assert f"Published 2.000 ± 0.100 sd (second-hand); ours {accuracy} [" in text
+    assert f"Published 2.000 ± 0.100 sd (second-hand); ours {accuracy}" in text
     assert "soft \\| labels are closer" in text
     assert "the paper does not say what was trained (frozen features; 1: Table 9)" in text
     whole = document([found])
