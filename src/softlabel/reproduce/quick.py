@@ -15,7 +15,7 @@ from softlabel.construct import Clamp, Hard
 from softlabel.deliver import Teaching
 from softlabel.elicit import Classic
 from softlabel.pictures import shapes
-from softlabel.tables import Annotations, Floats, Index, Ints, SoftLabels, names
+from softlabel.tables import Annotations, Floats, Index, Ints, SoftLabels, Statements, names
 
 if TYPE_CHECKING:
     from softlabel.recipes.lesson import Lesson
@@ -29,10 +29,12 @@ SEED = 2022
 @dataclass(frozen=True, eq=False)
 class Made:
     """All m pictures, the first ``LEARN`` of them to be learned from; what people saw in them, as
-    ``votes`` (hard) and as ``rich`` answers (soft: two classes, clamped); the ``truth`` (m, k)."""
+    ``said`` on the form, as ``votes`` (hard) and as ``rich`` answers (soft: two classes, clamped);
+    the ``truth`` (m, k)."""
 
     images: shapes.Pixels
     truth: Floats
+    said: Statements
     votes: Annotations
     rich: Annotations
 
@@ -67,7 +69,7 @@ def made() -> Made:
     mode = Classic()
     sent = simulate.answers(truth, persons, mode, list(shapes.LABELS), rng, showings=shown)
     said = simulate.statements(index, mode, sent)
-    return Made(images, truth, Hard()(said), Clamp()(said))
+    return Made(images, truth, said, Hard()(said), Clamp()(said))
 
 
 def lesson(rich: bool = False, features: bool = False) -> Lesson:

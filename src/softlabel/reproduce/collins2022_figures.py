@@ -1,0 +1,110 @@
+"""Figures 6 and 10 of Collins, Bhatt & Weller 2022, drawn from our runs: the three measures over
+the number of annotators and over their time; and reliability diagrams."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from softlabel.cost import Cost
+from softlabel.report.svg import Line
+from softlabel.reproduce import collins2022_printed as printed
+from softlabel.reproduce import figures as pictures
+from softlabel.reproduce.collins2022_claims import score
+from softlabel.reproduce.collins2022_gathering import by_run, mean
+from softlabel.reproduce.collins2022_names import PEOPLE, T2_EACH, m_cells
+from softlabel.reproduce.figures import Figure, Words
+from softlabel.reproduce.results import Results
+
+SERIES = {"10h": "CIFAR-10H votes", "t2-clamp": "CIFAR-10S, T2-clamp"}
+VARIETIES = ("t1-unif", "t1-clamp", "t2-unif")
+TICKS = (1, 2, 3, 4, 6, 8, 16, 32, 51)
+RELIABLE = ("hard", "10h/each", T2_EACH)
+
+
+def figures(results: Results) -> list[Figure]:
+    """Those of which there is something to draw."""
+    return [*_by_number(results), *_by_time(results), *_reliability(results)]
+
+
+def _by_number(results: Results) -> Iterator[Figure]:
+    named = {math.log2(m): str(m) for m in TICKS}
+    for exam, where in printed.EXAMS.items():
+        for measure, called in printed.MEASURES.items():
+            lines = []
+            for labels, name in SERIES.items():
+                cells = {math.log2(m): cell for m, cell in m_cells(labels).items()}
+                lines += _line(results, cells, score(exam, measure), name)
+            if lines:
+                words = Words(
+                    f"m-curve-{exam}-{measure}",
+                    f"{called.capitalize()} by number of annotators, {where}",
+                    "Figure 6 of the paper, which prints no numbers.  De-aggregated labels; bands "
+                    "are 95 % intervals over runs.",
+                    "annotators per image (doubling)",
+                    called,
+                )
+                yield pictures.curve(words, lines, named=named)
+
+
+def _by_time(results: Results) -> Iterator[Figure]:
+    cost = Cost()
+    votes = {cost.item("hard", m): cell for m, cell in m_cells("10h").items()}
+    rich = {cost.item("t2-clamp", m): cell for m, cell in m_cells("t2-clamp").items()}
+    varieties = {cost.item(name, PEOPLE): f"{name}/each" for name in VARIETIES}
+    varieties[cost.item("t2-clamp", PEOPLE)] = T2_EACH
+    for exam, where in printed.EXAMS.items():
+        for measure, called in printed.MEASURES.items():
+            lines = []
+            for cells, name in (
+                (votes, SERIES["10h"]),
+                (rich, SERIES["t2-clamp"]),
+                (varieties, f"shorter forms, {PEOPLE} annotators"),
+            ):
+                lines += _line(results, cells, score(exam, measure), name)
+            if lines:
+                words = Words(
+                    f"cost-curve-{exam}-{measure}",
+                    f"{called.capitalize()} by annotation time, {where}",
+                    "Figure 10 of the paper, which prints no numbers.  1.8 s a vote, 6.4 s an "
+                    "input of the rich form; bands are 95 % intervals over runs.",
+                    "seconds of all annotators per image",
+                    called,
+                )
+                yield pictures.curve(words, lines)
+
+
+def _line(results: Results, cells: Mapping[float, str], name: str, called: str) -> list[Line]:
+    """None where nothing was run; a point of one run has no band."""
+    points = []
+    for place, cell in cells.items():
+        values, many = list(by_run(results, cell, name).values()), mean(results, cell, name)
+        if many is not None:
+            points.append((place, many.value, many.low, many.high))
+        elif values:
+            points.append((place, values[0], math.nan, math.nan))
+    return [Line(called, *zip(*points, strict=True))] if points else []
+
+
+def _reliability(results: Results) -> Iterator[Figure]:
+    for exam, where in printed.EXAMS.items():
+        series: dict[str, tuple[list[float], list[float]]] = {}
+        for cell in RELIABLE:
+            sides = [
+                [mean(results, cell, f"{exam}/bin{i}-{side}") for i in range(10)]
+                for side in ("said", "right")
+            ]
+            pairs = [(a.value, b.value) for a, b in zip(*sides, strict=True) if a and b]
+            if pairs:
+                said, right = zip(*pairs, strict=True)
+                series[printed.LABELS[cell]] = list(said), list(right)
+        if series:
+            words = Words(
+                f"reliability-{exam}",
+                f"Confidence and accuracy, {where}",
+                "Ten bins of equally many images, means over runs; below the diagonal a network "
+                "is surer than it is right.",
+                "confidence",
+                "accuracy",
+            )
+            yield pictures.reliability(words, series)
