@@ -13,13 +13,14 @@ from inspect import signature
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from softlabel import aggregate, construct, elicit, metrics
+from softlabel import aggregate, construct, deliver, elicit, metrics
 from softlabel.errors import SoftlabelError, UnknownName
 
 FAMILIES: dict[str, dict[str, Any]] = {
     "mode": elicit.MODES,
     "construct": construct.CONSTRUCTIONS,
     "aggregate": aggregate.AGGREGATORS,
+    "deliver": deliver.DELIVERIES,
     "metric": metrics.METRICS,
 }
 

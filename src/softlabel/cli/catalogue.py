@@ -15,7 +15,9 @@ from softlabel.cli.shared import Load, app, load_strategies
 def list_strategies(
     family: Annotated[
         str | None,
-        typer.Argument(metavar="FAMILY", help="mode, construct, aggregate or metric; or all."),
+        typer.Argument(
+            metavar="FAMILY", help="mode, construct, aggregate, deliver or metric; or all."
+        ),
     ] = None,
     load: Load = None,
 ) -> None:

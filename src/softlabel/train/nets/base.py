@@ -1,0 +1,68 @@
+"""What every network is, how its weights start, and a batch norm that knows of other processes."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from softlabel.train import ranks
+
+
+class Net(nn.Module):
+    """A network whose last layer is ``head``: logits are ``head(features(x))``."""
+
+    head: nn.Module
+
+    def features(self, x: Tensor) -> Tensor:
+        """(b, d) what the last layer sees."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.features(x))
+
+    def look(self, x: Tensor) -> None:
+        """See some training inputs before the first step; most networks need not."""
+
+
+def begin(net: nn.Module, generator: torch.Generator) -> None:
+    """Weights and biases of convolutions and linear layers uniform in +-1/sqrt(fan-in), batch norm
+    1 and 0: what torch does by default, and so what the papers' code starts from."""
+    for layer in net.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            bound = 1 / math.sqrt(layer.weight[0].numel())
+            for each in filter(lambda p: p is not None, (layer.weight, layer.bias)):
+                nn.init.uniform_(each, -bound, bound, generator=generator)
+
+
+class BatchNorm(nn.BatchNorm2d):
+    """Batch norm over the whole batch, also when several processes hold a part of it each."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or ranks.size() == 1:
+            return super().forward(x)
+        dims, shape = (0, 2, 3), (1, -1, 1, 1)
+        own = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+        count = ranks.total(torch.tensor(own.numel() / own.shape[1], device=x.device))
+        mean = ranks.total(own.sum(dims)) / count
+        off = own - mean.view(shape)
+        var = ranks.total(off.square().sum(dims)) / count
+        with torch.no_grad():
+            assert self.running_mean is not None
+            assert self.running_var is not None
+            assert self.num_batches_tracked is not None
+            assert self.momentum is not None
+            self.num_batches_tracked += 1
+            self.running_mean.lerp_(mean.to(self.running_mean), self.momentum)
+            spread = (var * count / (count - 1)).to(self.running_var)
+            self.running_var.lerp_(spread, self.momentum)
+        scale = self.weight * torch.rsqrt(var + self.eps)
+        return (off * scale.view(shape) + self.bias.view(shape)).to(x.dtype)
+
+
+def conv(
+    inputs: int, outputs: int, size: int = 3, stride: int = 1, bias: bool = False
+) -> nn.Conv2d:
+    """A convolution that keeps the size of the picture, but for its stride."""
+    return nn.Conv2d(inputs, outputs, size, stride, padding=size // 2, bias=bias)

@@ -1,0 +1,100 @@
+"""How the learning rate goes down (or first up): a factor for every step of a run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from softlabel.errors import UnknownName
+
+
+class Schedule(Protocol):
+    """A frozen dataclass of its parameters."""
+
+    def factor(self, epoch: int, part: float, epochs: int) -> float:
+        """What the learning rate is multiplied by, ``part`` (0 to 1) through this epoch."""
+        ...
+
+    def resets(self, epoch: int, epochs: int) -> bool:
+        """True if momentum is forgotten when this epoch begins."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Continuous:
+    """Schedules that have a curve and no corners."""
+
+    def resets(self, epoch: int, epochs: int) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Constant(_Continuous):
+    """The same learning rate throughout."""
+
+    def factor(self, epoch: int, part: float, epochs: int) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Times ``by`` from each epoch of ``at`` on, in a run of ``of`` epochs; in runs of another
+    length at the same fractions.  ``fresh``: a new optimiser, without momentum, at each."""
+
+    at: tuple[int, ...] = (51, 56)
+    of: int = 65
+    by: float = 0.1
+    fresh: bool = False
+
+    def factor(self, epoch: int, part: float, epochs: int) -> float:
+        return self.by ** sum(epoch >= start for start in self.starts(epochs))
+
+    def resets(self, epoch: int, epochs: int) -> bool:
+        return self.fresh and epoch in self.starts(epochs)
+
+    def starts(self, epochs: int) -> tuple[int, ...]:
+        """The first epoch of every lower rate."""
+        return tuple(round(start * epochs / self.of) for start in self.at)
+
+
+@dataclass(frozen=True)
+class Cosine(_Continuous):
+    """Half a cosine, from 1 to 0 (Loshchilov & Hutter 2017), step by step."""
+
+    def factor(self, epoch: int, part: float, epochs: int) -> float:
+        return (1 + math.cos(math.pi * (epoch + part) / epochs)) / 2
+
+
+@dataclass(frozen=True)
+class Triangle(_Continuous):
+    """Up in a straight line for the first ``warm_up`` of the run, then down to 0 (one cycle, after
+    Smith 2018)."""
+
+    warm_up: float = 0.2
+
+    def factor(self, epoch: int, part: float, epochs: int) -> float:
+        done = (epoch + part) / epochs
+        return done / self.warm_up if done < self.warm_up else (1 - done) / (1 - self.warm_up)
+
+
+SCHEDULES: dict[str, Schedule] = {
+    "constant": Constant(),
+    "c22": Steps(),  # the code's: the rate changes after the epochs with index 50 and 55
+    "u20": Steps(at=(50, 55), fresh=True),  # 50 + 5 + 10 epochs, a new optimiser for each
+    "paper-literal": Steps(at=(50, 55), by=1e-4),  # as printed: hardly anything moves from 50 on
+    "cosine": Cosine(),
+    "one-cycle": Triangle(),
+    "linear": Triangle(warm_up=0.0),
+}
+
+
+def schedule(name: str) -> Schedule:
+    """The schedule of this name.
+
+    >>> [round(0.1 * schedule("c22").factor(epoch, 0, 65), 9) for epoch in (49, 50, 51, 55, 56)]
+    [0.1, 0.1, 0.01, 0.01, 0.001]
+    """
+    if name not in SCHEDULES:
+        raise UnknownName("schedule", name, SCHEDULES)
+    return SCHEDULES[name]
