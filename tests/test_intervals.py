@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from softlabel import DataError, intervals
 from softlabel.agree import alpha
@@ -94,7 +95,91 @@ def test_items_drawn_twice_are_two_items():
     assert score.low < alpha(votes) < score.high
 
 
+PAIRS = {
+    "continuous": (np.random.default_rng(0).normal(size=60), np.random.default_rng(1).random(60)),
+    "tied": tuple(np.random.default_rng(2).integers(0, 5, (2, 60)).astype(float)),
+    "far from zero": tuple(1e6 + np.random.default_rng(3).random((2, 60))),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("ranks", [False, True])
+def test_weighted_correlations_equal_scipy_on_copied_items(name, ranks):
+    """The value, and the limits of a plain bootstrap that copies items and asks scipy."""
+    first, second = PAIRS[name]
+    score = intervals.correlation(first, second, ranks=ranks, draws=200)
+    of = stats.spearmanr if ranks else stats.pearsonr
+    assert score.value == pytest.approx(of(first, second)[0], abs=1e-9)
+    rng = np.random.default_rng(0)
+    drawn = [of(first[rows], second[rows])[0] for rows in rng.integers(0, 60, (200, 60))]
+    low, high = np.quantile(drawn, [0.025, 0.975], method="nearest")
+    assert (score.low, score.high) == pytest.approx((low, high), abs=1e-9)
+
+
+def test_the_interval_of_a_correlation_covers_it():
+    rng, hit = np.random.default_rng(4), 0
+    for seed in range(200):
+        x = rng.normal(size=80)
+        y = 0.6 * x + 0.8 * rng.normal(size=80)
+        score = intervals.correlation(x, y, draws=300, seed=seed)
+        hit += score.low <= 0.6 <= score.high
+    assert 0.88 <= hit / 200 <= 0.99
+
+
+def test_correlation_with_a_constant_is_undefined():
+    for ranks in (False, True):
+        score = intervals.correlation([0.1] * 9, np.arange(9.0), ranks=ranks, draws=20)
+        assert np.isnan([score.value, score.low, score.high]).all()
+    # two items: a draw of one of them twice has no correlation and is left out
+    assert intervals.correlation([0, 1], [0, 1], draws=50).low == pytest.approx(1)
+
+
+def test_correlations_of_many_items_are_resampled_in_parts(monkeypatch):
+    first, second = PAIRS["continuous"]
+    whole = intervals.correlation(first, second, draws=100)
+    monkeypatch.setattr(intervals, "CHUNK", 130)
+    parts = intervals.correlation(first, second, draws=100)
+    assert (whole.low, whole.high) == pytest.approx((parts.low, parts.high))
+
+
+def test_five_seeds_prove_little():
+    """The smallest one-sided value is 1/32; over 12 comparisons nothing survives."""
+    a, b = np.arange(5.0), 1.1 * np.arange(5.0) + 0.1
+    assert intervals.paired_wilcoxon(a, b, "less") == 1 / 32
+    assert intervals.paired_wilcoxon(a, b) == 1 / 16
+    assert intervals.paired_wilcoxon(a, b, "greater") == 1
+    assert (intervals.holm([1 / 32] * 12) == 12 / 32).all()
+    assert intervals.paired_wilcoxon(a, a) == 1
+
+
+def test_wilcoxon_by_counting_signs():
+    """All 2**6 ways to turn differences around, counted."""
+    rng = np.random.default_rng(5)
+    difference = rng.normal(0.4, 1, 6)
+    rank = stats.rankdata(abs(difference))
+    signs = np.array(np.meshgrid(*[[0, 1]] * 6)).reshape(6, -1).T
+    expected = (signs @ rank >= rank[difference > 0].sum()).mean()
+    assert intervals.paired_wilcoxon(difference, np.zeros(6), "greater") == pytest.approx(expected)
+
+
+def test_holm_by_its_definition():
+    p = np.random.default_rng(6).random(7) ** 3
+    adjusted = intervals.holm(p)
+    for level in (0.01, 0.05, 0.2, 0.5):
+        rejected = set()
+        for step, where in enumerate(np.argsort(p)):
+            if p[where] > level / (len(p) - step):
+                break
+            rejected.add(int(where))
+        assert set(np.flatnonzero(adjusted <= level).tolist()) == rejected
+    assert len(intervals.holm([])) == 0
+
+
 REFUSED = [
+    (lambda: intervals.correlation([1.0], [1.0, 2.0]), "two values per item"),
+    (lambda: intervals.paired_wilcoxon([1.0], [1.0, 2.0]), "differ in number"),
+    (lambda: intervals.paired_wilcoxon([np.nan], [1.0]), "not a finite number"),
+    (lambda: intervals.holm([0.2, 1.2]), "in 0..1"),
     (lambda: intervals.mean(np.zeros(0)), "one value per unit"),
     (lambda: intervals.over_seeds([1.0]), "at least 2 runs, got 1"),
     (lambda: intervals.paired(np.zeros(3), np.zeros(4)), "differ in number"),

@@ -335,6 +335,9 @@ BROKEN_METRICS = {
     "better = None": lambda true, found: abs(true - found).sum(axis=1),
     "returns shape": lower(lambda true, found: abs(true - found)),
     "item order matters": lower(lambda true, found: abs(true - found).sum(axis=1).cumsum()),
+    "class order matters": lower(lambda true, found: abs(true - found)[:, 0]),
+    "are changed": lower(lambda true, found: np.multiply(found, 0, out=found).sum(axis=1)),
+    "computed in float32": lower(lambda true, found: (found * found).sum(axis=1) ** 3),
     "give NaN": lower(
         lambda true, found: np.where((true == 0).any(axis=1), np.nan, abs(true - found).sum(axis=1))
     ),

@@ -17,6 +17,8 @@ from softlabel.cli import (
     catalogue,
     data,
     demo,
+    evaluate,
+    grid,
     label,
     look,
     reproduce,
@@ -24,6 +26,7 @@ from softlabel.cli import (
     simulate,
     status,
     study,
+    train,
 )
 from softlabel.cli.shared import app
 from softlabel.errors import SoftlabelError
@@ -33,6 +36,9 @@ COMMANDS = (
     label,
     look,
     annotators,
+    train,
+    grid,
+    evaluate,
     catalogue,
     data,
     demo,

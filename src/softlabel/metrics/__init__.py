@@ -1,6 +1,18 @@
 """Measures of labels and predictions: plain functions of arrays on the simplex."""
 
-from softlabel.metrics.base import METRICS, metric
+from softlabel.metrics.accuracy import accuracy, mode, top2_accuracy, worst_class_accuracy
+from softlabel.metrics.base import METRICS, metric, one_hot
+from softlabel.metrics.calibration import (
+    Bins,
+    classwise_ece,
+    ece,
+    reliability,
+    rms_calibration,
+    soft_ece,
+    soft_rms_calibration,
+)
+from softlabel.metrics.ceiling import noise_ceiling
+from softlabel.metrics.detection import aupr, auroc, fpr95
 from softlabel.metrics.divergence import (
     js_distance,
     jsd,
@@ -17,23 +29,53 @@ from softlabel.metrics.entropy import (
     normalised_entropy,
     possible_labels,
 )
+from softlabel.metrics.ood import (
+    LOGIT_SCORES,
+    energy,
+    knn,
+    max_logit,
+    max_softmax,
+    negative_entropy,
+)
 from softlabel.metrics.proper import brier, cross_entropy
 
 __all__ = [
+    "LOGIT_SCORES",
     "METRICS",
+    "Bins",
+    "accuracy",
+    "aupr",
+    "auroc",
     "brier",
+    "classwise_ece",
     "correlation",
     "cross_entropy",
+    "ece",
+    "energy",
     "entropy",
     "entropy_pearson",
     "entropy_spearman",
+    "fpr95",
     "js_distance",
     "jsd",
     "kl",
+    "knn",
+    "max_logit",
+    "max_softmax",
     "metric",
+    "mode",
+    "negative_entropy",
+    "noise_ceiling",
     "normalised_entropy",
+    "one_hot",
     "possible_labels",
+    "reliability",
+    "rms_calibration",
+    "soft_ece",
+    "soft_rms_calibration",
+    "top2_accuracy",
     "total_variation",
     "w1_index",
     "w1_values",
+    "worst_class_accuracy",
 ]

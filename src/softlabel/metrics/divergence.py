@@ -69,7 +69,7 @@ def w1_values(true: Floats, predicted: Floats) -> Floats:
     return np.asarray(abs(np.sort(true, axis=1) - np.sort(predicted, axis=1)).mean(axis=1))
 
 
-@metric(better="lower", distance=True)
+@metric(better="lower", distance=True, ordinal=True)
 def w1_index(true: Floats, predicted: Floats) -> Floats:
     """Wasserstein distance with classes one step apart in the order of the index; it means
     something only where that order does (ratings, for instance).

@@ -29,7 +29,7 @@ def normalised_entropy(probs: Floats) -> Floats:
     return entropy(probs) / np.log(k) if k > 1 else np.zeros(len(probs))
 
 
-@metric(better="higher")
+@metric(better="higher", needs="soft")
 def entropy_pearson(true: Floats, predicted: Floats) -> float:
     """Pearson correlation over items of the two entropies; NaN where one of them is constant.
 
@@ -40,7 +40,7 @@ def entropy_pearson(true: Floats, predicted: Floats) -> float:
     return correlation(*(entropy(probs) for probs in pair(true, predicted)))
 
 
-@metric(better="higher")
+@metric(better="higher", needs="soft")
 def entropy_spearman(true: Floats, predicted: Floats) -> float:
     """Spearman rank correlation over items of the two entropies; NaN where one is constant."""
     first, second = (entropy(probs) for probs in pair(true, predicted))

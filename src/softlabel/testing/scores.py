@@ -34,6 +34,33 @@ def item_order_does_not_matter(metric: Callable[..., Any]) -> None:
     close(after, before if np.ndim(before) == 0 else before[order], "item order matters", 1e-9)
 
 
+def class_order_does_not_matter(metric: Callable[..., Any]) -> None:
+    """Unless the metric says that classes are steps on a scale."""
+    if getattr(metric, "ordinal", False):
+        return
+    true, predicted = _distributions()
+    true[0], predicted[1] = [0.4, 0.4, 0.1, 0.1], [0.3, 0.3, 0.3, 0.1]  # ties have no favourite
+    order = [2, 0, 3, 1]
+    before, after = metric(true, predicted), metric(true[:, order], predicted[:, order])
+    close(after, before, "class order matters", 1e-9)
+
+
+def inputs_stay_as_they_were(metric: Callable[..., Any]) -> None:
+    true, predicted = _distributions()
+    kept = true.copy(), predicted.copy()
+    metric(true, predicted)
+    same = np.array_equal(true, kept[0]) and np.array_equal(predicted, kept[1])
+    assert same, "the arrays it was given are changed"
+
+
+def single_precision_is_read_and_not_kept(metric: Callable[..., Any]) -> None:
+    """Predictions are saved in float32; sums of them are not made in it."""
+    true, predicted = _distributions()
+    narrow = predicted.astype(np.float32)
+    wide = metric(true, narrow.astype(np.float64))
+    close(metric(true, narrow), wide, "float32 predictions are computed in float32", 1e-12)
+
+
 def zeros_and_ones_give_no_nan(metric: Callable[..., Any]) -> None:
     true, predicted = np.eye(4)[[0, 1, 2, 0]], np.eye(4)[[0, 2, 3, 1]]
     true[3], predicted[2] = 0.25, 0.25
@@ -70,6 +97,9 @@ METRIC_CHECKS: tuple[Callable[[Callable[..., Any]], None], ...] = (
     direction_is_declared,
     one_value_per_item_or_one_number,
     item_order_does_not_matter,
+    class_order_does_not_matter,
+    inputs_stay_as_they_were,
+    single_precision_is_read_and_not_kept,
     zeros_and_ones_give_no_nan,
     truth_is_the_best_prediction,
     distances_are_zero_at_the_truth,

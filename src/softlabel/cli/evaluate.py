@@ -1,0 +1,165 @@
+"""``evaluate``: what came of runs, over their seeds and in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softlabel.cli.shared import Load, app, json_text, load_strategies, show_table
+from softlabel.errors import SoftlabelError, UnknownName
+
+if TYPE_CHECKING:
+    from softlabel.runs import Run
+    from softlabel.tables import Score, SoftLabels
+
+TITLES = {"scratch": "learned from scratch", "features": "learned on another network's features"}
+Groups = dict[str, list["Run"]]
+
+
+@app.command()
+def evaluate(
+    folder: Annotated[Path, typer.Argument(metavar="RUNS", help="A folder of run folders.")],
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.npz|NAME",
+            help="What people believe of the items: soft labels, or cifar10h or cifar10s for those "
+            "held out there. Without it: what each run was tested against.",
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:key=value,...]",
+            help="As often as needed; see 'softlabel list metric'.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY[,KEY]",
+            help="The settings that make a group (default: all in which the runs differ).",
+        ),
+    ] = None,
+    than: Annotated[
+        str | None,
+        typer.Option(metavar="GROUP", help="The group the others are compared with."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    load: Load = None,
+) -> None:
+    """Score the predictions of finished runs against people.
+
+    Two tables: each metric's mean over the seeds of a group with Student's 95 % interval; and the
+    difference between groups, run by run of the same seed, with an interval over items and seeds.
+    """
+    from softlabel import evaluate as evaluating
+    from softlabel import runs
+
+    load_strategies(load)
+    found = runs.find(folder)
+    if not found:
+        waiting = sum(1 for _ in runs.every(folder))
+        raise SoftlabelError(f"{folder}: has no finished run ({waiting} are not finished)")
+    names = metric or list(evaluating.DEFAULT)
+    answer: dict[str, Any] = {}
+    for kind, groups in _by_kind(found, None if by is None else by.split(",")).items():
+        people = _people(against, groups)
+        means = {name: evaluating.over_runs(of, people, names) for name, of in groups.items()}
+        base = _base(than, groups)
+        pairs = {
+            name: {one: evaluating.paired(of, groups[base], people, one) for one in names}
+            for name, of in groups.items()
+            if name != base
+        }
+        answer[kind] = {"runs": _plain(means), "than": base, "differences": _plain(pairs)}
+        if not as_json:
+            items = len(evaluating.matched(next(iter(groups.values()))[0].predictions, people).true)
+            _show(f"{TITLES.get(kind, kind)}, {items:,} items, mean over seeds", groups, means)
+            if pairs:
+                _show(
+                    f"difference from {base} at the same seed, over items and seeds", groups, pairs
+                )
+    if as_json:
+        typer.echo(json_text(answer))
+
+
+def show_runs(found: Sequence[Run]) -> None:
+    """The scores that runs wrote down when they finished, over seeds."""
+    import numpy as np
+
+    from softlabel import intervals
+
+    for kind, groups in _by_kind(found, None).items() if found else ():
+        means: dict[str, dict[str, Score]] = {}
+        for name, of in groups.items():
+            kept = [run.scores for run in of]
+            for key in kept[0]:
+                values = np.array([scores[key].value for scores in kept])
+                one = intervals.over_seeds(values) if len(values) > 1 else kept[0][key]
+                means.setdefault(name, {})[key] = one
+        over = "mean over seeds" if len(found) > len(groups) else "interval over items"
+        _show(f"{TITLES.get(kind, kind)}, {over}", groups, means)
+
+
+def _by_kind(found: Sequence[Run], by: Sequence[str] | None) -> dict[str, Groups]:
+    """Groups of runs, those on features apart from those from scratch."""
+    from softlabel import runs
+
+    def kind(run: Run) -> str:
+        return str(run.value("kind"))
+
+    tables = {}
+    for name, some in groupby(sorted(found, key=kind, reverse=True), key=kind):
+        of = list(some)
+        tables[name] = runs.group(of, by or runs.differing(of) or ["deliver"])
+    return tables
+
+
+def _people(against: str | None, groups: Groups) -> SoftLabels:
+    from softlabel.tables import SoftLabels
+
+    if against is None:
+        return next(iter(groups.values()))[0].people
+    if against.endswith(".npz"):
+        return SoftLabels.load(against)
+    from softlabel.recipes import published
+
+    if against not in published.SETS:
+        raise UnknownName("file or set of people's labels", against, [*published.SETS, "FILE.npz"])
+    return published.people(against)
+
+
+def _base(than: str | None, groups: Groups) -> str:
+    """Hard labels if there are any: what everybody compares with."""
+    if than is not None and than not in groups:
+        raise UnknownName("group of runs", than, groups)
+    hard = [name for name in groups if name.split(":")[0] == "hard"]
+    return than or (hard or list(groups))[0]
+
+
+def _show(title: str, groups: Groups, rows: Mapping[str, Mapping[str, Score]]) -> None:
+    shown = []
+    for name, scores in rows.items():
+        cells = {metric: _cell(score) for metric, score in scores.items()}
+        shown.append({"group": name, "runs": str(len(groups[name])), **cells})
+    show_table(title, shown, len(shown))
+
+
+def _cell(score: Score) -> str:
+    interval = "" if score.low != score.low else f" [{score.low:.4f}, {score.high:.4f}]"
+    return f"{score.value:.4f}{interval}"
+
+
+def _plain(rows: Mapping[str, Mapping[str, Score]]) -> dict[str, Any]:
+    return {
+        name: {
+            metric: {"value": score.value, "low": score.low, "high": score.high, "runs": score.n}
+            for metric, score in scores.items()
+        }
+        for name, scores in rows.items()
+    }

@@ -1,0 +1,45 @@
+"""One line that says what many runs will cost, before they start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from softlabel.recipes.crew import Standing
+from softlabel.train import cost
+from softlabel.train.costing import spoken
+
+
+def price(standings: Sequence[Standing], at_once: int) -> str:
+    """How many runs, how many are there already, and how long the rest will take.
+
+    Each kind of network is tried for a moment; of runs that are on a cluster only this machine's
+    time is known.
+    """
+    todo = [one for one in standings if one.state != "finished"]
+    known: dict[str, float] = {}
+    total = 0.0
+    for one in todo:
+        config, lesson = one.job.config, one.job.lesson()
+        shape = lesson.inputs.shape[1:]
+        key = f"{config.net} {config.epochs} {config.batch} {lesson.inputs.shape}"
+        if key not in known:
+            classes = lesson.teaching.pooled.shape[1]
+            known[key] = cost(config, len(lesson.inputs), classes, shape).seconds
+        total += known[key] * (1 - one.epoch / one.epochs)
+    there = len(standings) - len(todo)
+    text = f"{_count(len(standings), 'run')}"
+    if there:
+        text += f", {there} finished already"
+    if not todo:
+        return f"{text}: nothing to do"
+    each = sorted(set(known.values()))
+    span = spoken(each[0]) if len(each) == 1 else f"{spoken(each[0])} to {spoken(each[-1])}"
+    lanes = min(at_once, len(todo))
+    return (
+        f"{text}; {len(todo)} to do, about {span} each, {lanes} at a time: "
+        f"about {spoken(total / lanes)}"
+    )
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
