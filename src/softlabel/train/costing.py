@@ -11,8 +11,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from softlabel.train import nets
 from softlabel.train.config import Config
-from softlabel.train.losses import soft_cross_entropy
 from softlabel.train.loop import device_of
+from softlabel.train.losses import soft_cross_entropy
 
 WORK = 4e9  # floating-point operations of the trial step: a fraction of a second on a laptop's core
 
