@@ -17,7 +17,12 @@ from softlabel import datasets, errors, registry
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-FOLDERS = {"mode": "modes", "construct": "constructions", "aggregate": "pools"}
+FOLDERS = {
+    "mode": "modes",
+    "construct": "constructions",
+    "aggregate": "pools",
+    "deliver": "deliver",
+}
 NEEDS_DATA = "<!-- needs: SOFTLABEL_DATA -->"
 BLOCK = re.compile(r"^```(\w+)( [^\n]*)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]+)(#[^)]*)?\)")

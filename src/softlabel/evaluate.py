@@ -31,10 +31,12 @@ class Ran(Protocol):
 
 
 class Matched(NamedTuple):
-    """The same h items twice: what people believe and what was predicted, both (h, k)."""
+    """The same h items twice: what people believe and what was predicted, both (h, k); ``rows``
+    (h,) are theirs in the table of people."""
 
     true: Floats
     predicted: Floats
+    rows: Ints
 
 
 def matched(predictions: Predictions, people: SoftLabels) -> Matched:
@@ -59,7 +61,8 @@ def matched(predictions: Predictions, people: SoftLabels) -> Matched:
             f"({_some(predictions.index.items)}); items are matched by name"
         )
     columns = [ours.index(label) for label in theirs]
-    return Matched(people.probs[both], predictions.probs[asked[both]][:, columns])
+    probs = predictions.probs[asked[both]][:, columns]
+    return Matched(people.probs[both], probs, np.flatnonzero(both))
 
 
 def scores(
@@ -71,7 +74,7 @@ def scores(
     seed: int = 0,
 ) -> dict[str, Score]:
     """Each metric (``ece:bins=10`` too) with its 95 % bootstrap interval over items."""
-    true, predicted = matched(predictions, people)
+    true, predicted, _ = matched(predictions, people)
     found = {}
     for name in names:
         metric = registry.parse("metric", name)
@@ -96,7 +99,7 @@ def over_runs(
     found = {}
     for name in names:
         metric = registry.parse("metric", name)
-        values = np.array([_value(metric, *pair) for pair in pairs])
+        values = np.array([_of(metric, pair) for pair in pairs])
         if len(values) > 1:
             found[name] = intervals.over_seeds(values)
         else:
@@ -131,11 +134,9 @@ def paired(
     seeds = sorted(ours)
     a = [matched(ours[seed].predictions, people) for seed in seeds]
     b = [matched(theirs[seed].predictions, people) for seed in seeds]
-    if len({len(pair.true) for pair in (*a, *b)}) > 1:
+    if any(not np.array_equal(pair.rows, a[0].rows) for pair in (*a, *b)):
         raise DataError("these runs were tested on different items; compare like with like")
-    by_seed = np.array(
-        [_value(measure, *x) - _value(measure, *y) for x, y in zip(a, b, strict=True)]
-    )
+    by_seed = np.array([_of(measure, x) - _of(measure, y) for x, y in zip(a, b, strict=True)])
     items = _item_variance(measure, a, b, draws)
     n, m = len(seeds), len(a[0].true)
     between = float(by_seed.var(ddof=1) / n) if n > 1 else 0.0
@@ -168,8 +169,10 @@ def _item_variance(
     m = len(a[0].true)
     if m < 2:
         raise DataError("an interval over items needs at least 2 items, got 1")
-    if np.ndim(metric(*a[0])):
-        each = np.mean([metric(*x) - metric(*y) for x, y in zip(a, b, strict=True)], axis=0)
+    if np.ndim(metric(a[0].true, a[0].predicted)):
+        each = np.mean(
+            [_each(metric, x) - _each(metric, y) for x, y in zip(a, b, strict=True)], axis=0
+        )
         return float(each.var(ddof=1) / m)
 
     def difference(rows: Ints) -> float:
@@ -179,6 +182,14 @@ def _item_variance(
     rng = np.random.default_rng(0)
     drawn = np.array([difference(rng.integers(0, m, m)) for _ in range(draws)])
     return float(np.nanvar(drawn, ddof=1))
+
+
+def _of(metric: Callable[..., Any], pair: Matched) -> float:
+    return _value(metric, pair.true, pair.predicted)
+
+
+def _each(metric: Callable[..., Any], pair: Matched) -> Floats:
+    return np.asarray(metric(pair.true, pair.predicted))
 
 
 def _at(metric: Callable[..., Any], pair: Matched, rows: Ints) -> float:

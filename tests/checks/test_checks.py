@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from softlabel import registry, testing
+from softlabel import DataError, registry, testing
 from softlabel.aggregate import DawidSkene, Dirichlet, Majority, Mean, Softmax
 from softlabel.aggregate.belief import Belief
 from softlabel.construct import Clamp, Select, Uniform
+from softlabel.deliver import SLS, Control, Hard, Smoothing, StaleSLS, Subsample
 from softlabel.tables import Annotations, SoftLabels
 
 MEMBERS = [
@@ -41,6 +44,15 @@ def test_constructions_pass_with_other_parameters(construct):
 )
 def test_aggregators_pass_with_other_parameters(aggregate):
     testing.check_aggregate(aggregate)
+
+
+@pytest.mark.parametrize(
+    "deliver",
+    [Smoothing(0), StaleSLS(1), StaleSLS(50), Control("sorted"), Subsample(1, "per-annotator")],
+    ids=str,
+)
+def test_deliveries_pass_with_other_parameters(deliver):
+    testing.check_deliver(deliver)
 
 
 def test_a_family_without_checks_is_no_pass():
@@ -320,6 +332,105 @@ def test_a_pool_for_two_classes_is_asked_about_two():
 
     testing.check_aggregate(Two())
     assert seen == {2}
+
+
+@dataclass(frozen=True)
+class BrokenDelivery:
+    """Drawn classes, spoilt: ``spoil(labels, epoch, indices, known, asked)``, ``asked`` times."""
+
+    spoil: Any
+    foretell: Any = lambda mean: mean
+    name: ClassVar[str] = "broken"
+    paper: ClassVar[str] = "none"
+
+    def __call__(self, known, rng):
+        return SpoiltLabels(self, known, SLS()(known, rng))
+
+
+class SpoiltLabels:
+    def __init__(self, broken, known, sound):
+        self.broken, self.known, self.sound, self.asked = broken, known, sound, 0
+
+    def labels_for(self, epoch, indices, rng):
+        self.asked += 1
+        made = self.sound.labels_for(epoch, indices, rng)
+        return self.broken.spoil(made, epoch, indices, self.known, self.asked)
+
+    def expected(self):
+        return self.broken.foretell(self.sound.expected())
+
+
+def by_neighbour(labels, *_):
+    return np.roll(labels, 1, axis=0)
+
+
+def by_row_order(labels, epoch, indices, known, asked):
+    return labels if known.each is None or known.each.item[0] < 2 else labels[:, ::-1]
+
+
+def by_global_numbers(labels, *_):
+    np.random.random()  # noqa: NPY002
+    return labels
+
+
+def by_pythons_numbers(labels, *_):
+    random.random()
+    return labels
+
+
+INSIDES: dict[Any, Any] = {}
+
+
+def lent(labels, epoch, indices, known, asked):
+    return INSIDES.setdefault((id(known), epoch, tuple(indices)), labels)
+
+
+BROKEN_DELIVERIES = {
+    "sum to 1": BrokenDelivery(lambda labels, *_: labels * 1.1),
+    "labels of shape": BrokenDelivery(lambda labels, *_: labels[:, :-1]),
+    "not float64": BrokenDelivery(lambda labels, *_: labels.astype(np.float32)),
+    "no items give labels of shape": BrokenDelivery(
+        lambda labels, *_: labels if len(labels) else np.zeros((0, 9))
+    ),
+    "batches of 1 differ": BrokenDelivery(by_neighbour),
+    "another one after a resume": BrokenDelivery(
+        lambda labels, epoch, indices, known, asked: labels if asked < 4 else labels[:, ::-1]
+    ),
+    "order of the annotations' rows": BrokenDelivery(by_row_order),
+    "numpy's global": BrokenDelivery(by_global_numbers),
+    "Python's global": BrokenDelivery(by_pythons_numbers),
+    "two runs differ": BrokenDelivery(
+        lambda labels, *_: np.random.default_rng().permutation(labels)
+    ),
+    "writing into labels": BrokenDelivery(lent),
+    "not the expected one ": BrokenDelivery(
+        lambda labels, *_: labels, lambda mean: tilt(mean, np.array([1, 1, 2]))
+    ),
+    "never change are not the expected": BrokenDelivery(
+        lambda labels, *_: np.full(labels.shape, 1 / labels.shape[1])
+    ),
+}
+
+
+@pytest.mark.parametrize("complaint", BROKEN_DELIVERIES)
+def test_delivery_checks_can_fail(complaint):
+    failed = []
+    for check in testing.DELIVER_CHECKS:
+        try:
+            check(BROKEN_DELIVERIES[complaint])
+        except (AssertionError, DataError, ValueError) as error:
+            failed.append(str(error))
+    assert any(complaint in text for text in failed), failed
+
+
+def test_a_delivery_that_foretells_nothing_fails():
+    @dataclass(frozen=True)
+    class Silent(Hard):
+        def __call__(self, known, rng):
+            return SimpleNamespace(labels_for=super().__call__(known, rng).labels_for)
+
+    with pytest.raises(AssertionError, match="does not foretell its mean"):
+        testing.check_deliver(Silent())
 
 
 def lower(function, proper=False, distance=False):

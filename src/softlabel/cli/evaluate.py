@@ -81,9 +81,7 @@ def evaluate(
             items = len(evaluating.matched(next(iter(groups.values()))[0].predictions, people).true)
             _show(f"{TITLES.get(kind, kind)}, {items:,} items, mean over seeds", groups, means)
             if pairs:
-                _show(
-                    f"difference from {base} at the same seed, over items and seeds", groups, pairs
-                )
+                _show(f"difference from {base}, seed by seed, over items and seeds", groups, pairs)
     if as_json:
         typer.echo(json_text(answer))
 
@@ -144,8 +142,9 @@ def _base(than: str | None, groups: Groups) -> str:
 
 def _show(title: str, groups: Groups, rows: Mapping[str, Mapping[str, Score]]) -> None:
     shown = []
+    columns = list(next(iter(rows.values())))
     for name, scores in rows.items():
-        cells = {metric: _cell(score) for metric, score in scores.items()}
+        cells = {metric: _cell(scores[metric]) for metric in columns}
         shown.append({"group": name, "runs": str(len(groups[name])), **cells})
     show_table(title, shown, len(shown))
 

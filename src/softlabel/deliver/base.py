@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
@@ -121,8 +122,13 @@ class Draws:
 
     def uniform(self, *keys: npt.ArrayLike) -> Floats:
         """Numbers in [0, 1), one for each combination of the (broadcast) keys."""
-        numbers = (randomness.name_keys(names([k]))[0] if isinstance(k, str) else k for k in keys)
+        numbers = (_number(key) if isinstance(key, str) else key for key in keys)
         return randomness.uniform(self.seed, *numbers)
+
+
+@cache
+def _number(text: str) -> np.uint64:
+    return np.uint64(randomness.name_keys(names([text]))[0])
 
 
 class Delivery(Protocol):

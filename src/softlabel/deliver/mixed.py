@@ -24,7 +24,7 @@ class Mixed:
     then: str = "aggregate"
 
     name: ClassVar[str] = "mixed"
-    paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, section 4"
+    paper: ClassVar[str] = "Collins, Bhatt & Weller 2022 (900 of 6,900 images)"
 
     def __call__(self, known: Teaching, rng: Draws) -> Mixture:
         relabelled = known.relabelled

@@ -31,12 +31,13 @@ def rank(item: Ints, *keys: npt.NDArray[np.generic]) -> Ints:
 def places(each: Annotations) -> Ints:
     """(n,) a number for each answer to an item, the same in whatever order the rows stand.
 
-    Answers that say the same may change places, which nobody can see.  Votes are sorted by class.
+    Votes are sorted by class, then by annotator.  Where one person says the same twice, the two
+    may change places, which nobody can see.
     """
     if each.label is not None:
-        return rank(each.item, each.label)
-    said = each.soft() + 0.0  # there are two zeros, which say the same
-    return rank(each.item, randomness.uniform(0, *np.ascontiguousarray(said.T).view(np.uint64)))
+        return rank(each.item, each.annotator, each.label)
+    said = np.ascontiguousarray(each.soft().T) + 0.0  # there are two zeros, which say the same
+    return rank(each.item, each.annotator, randomness.uniform(0, *said.view(np.uint64)))
 
 
 def answers(known: Teaching, policy: str) -> Annotations:

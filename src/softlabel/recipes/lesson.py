@@ -110,6 +110,7 @@ def read(images: str, labels: str | None = None, against: str | None = None) -> 
             teaching = _relabelled(known, _answers(labels), labels)
         people = known.people if against is None else _people(against)
         held = known.held if against is None else people.index.items
+        classes = known.people.index.labels
     else:
         if not images.endswith(".npz"):
             kinds = [*published.SETS, "an .npz file"]
@@ -123,13 +124,18 @@ def read(images: str, labels: str | None = None, against: str | None = None) -> 
         wanted = pooled.answered & ~np.isin(pooled.index.items, held)
         learn = pooled.index.items[wanted]
         teaching = Teaching.of(_rows(pooled, learn), _cut(each, learn))
+        classes = pooled.index.labels
     inside = np.isin(learn, held)
     if inside.any():
         raise DataError(
             f"item {learn[inside][0]!r} is to be learned from and tested on "
             f"({int(inside.sum())} of {len(held)}); leave it out of --labels or of --against"
         )
-    classes = people.index.labels
+    if sorted(classes.tolist()) != sorted(people.index.labels.tolist()):
+        raise DataError(
+            f"the classes learned, {', '.join(classes.tolist())}, are not those tested on, "
+            f"{', '.join(people.index.labels.tolist())}"
+        )
     where = _places(items, images)
     return Lesson(
         rows[where(learn)],

@@ -183,7 +183,7 @@ class Run:
         with whole(self.path / PREDICTIONS) as part, part.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
         table = {key: _plain(score) for key, score in scores.items()}
-        text = as_json({"scores": table, **(facts or {})})
+        text = json.dumps({"scores": table, **(facts or {})}, allow_nan=False, indent=1)
         with whole(self.path / SCORES) as part:
             part.write_text(text, "utf-8")
         for left in (CHECKPOINT, RUNNING):

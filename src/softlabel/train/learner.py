@@ -83,7 +83,7 @@ class Learner:
 
 def _optimiser(config: Config, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
     """Fused: one pass over the weights, on CPUs too."""
-    common = {"lr": config.lr, "weight_decay": config.weight_decay, "fused": True}
+    common: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay, "fused": True}
     if config.optimiser == "sgd":
         nesterov = config.nesterov and config.momentum > 0
         return torch.optim.SGD(groups, momentum=config.momentum, nesterov=nesterov, **common)

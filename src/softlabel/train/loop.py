@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from softlabel.deliver import Delivery, Draws, Teaching
-from softlabel.errors import DataError, SoftlabelError
+from softlabel.errors import DataError
 from softlabel.files.telling import Tell, silent
 from softlabel.randomness import name_keys
 from softlabel.tables import names
@@ -200,8 +200,6 @@ def _check_sizes(config: Config, count: int) -> None:
     if count == 0:
         raise DataError("there are no items to train on")
     ranks.mine(count % config.batch or min(config.batch, count))  # of the last batch, too
-    if count % config.batch == 1 and ranks.size() > 1:
-        raise SoftlabelError(f"the last of {count} items would be a batch of its own")
 
 
 @contextmanager

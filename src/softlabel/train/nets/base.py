@@ -32,7 +32,7 @@ def begin(net: nn.Module, generator: torch.Generator) -> None:
     for layer in net.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
             bound = 1 / math.sqrt(layer.weight[0].numel())
-            for each in filter(lambda p: p is not None, (layer.weight, layer.bias)):
+            for each in layer.parameters(recurse=False):
                 nn.init.uniform_(each, -bound, bound, generator=generator)
 
 

@@ -1,0 +1,212 @@
+"""``train``, ``grid`` and ``evaluate`` as they are typed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softlabel import Annotations, Index, SoftLabels, runs
+from softlabel.files import write_said
+
+EPOCHS = 30
+GRID = f"""
+recipe = "small"
+images = "toy.npz"
+labels = "votes.csv"
+deliver = ["aggregate", "hard"]
+seeds = 2
+[set]
+epochs = {EPOCHS}
+batch = 24
+checkpoint_seconds = 0
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """Fifty small pictures, dark or light, and three people's votes."""
+    rng = np.random.default_rng(5)
+    light = rng.integers(0, 2, 50)
+    images = np.clip(rng.normal(80 + 90 * light[:, None, None, None], 25, (50, 8, 8, 3)), 0, 255)
+    items = [f"p{i}" for i in range(50)]
+    np.savez(tmp_path / "toy.npz", images=images.astype(np.uint8), items=np.array(items))
+    vote = np.where(rng.random((50, 3)) < 0.2, 1 - light[:, None], light[:, None])
+    index = Index(items, ["ann", "bob", "cleo"], ["dark", "light"])
+    who = np.tile(np.arange(3), 50)
+    said = Annotations(index, np.repeat(np.arange(50), 3), who, label=vote.ravel())
+    write_said(said, tmp_path / "votes.csv")
+    (tmp_path / "grid.toml").write_text(GRID)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+QUICK = ("--images", "toy.npz", "--labels", "votes.csv", "--set", "epochs=2", "--set", "batch=24")
+
+
+def test_one_run_from_first_to_last(run, folder):
+    words = ("train", "small", *QUICK, "--deliver", "hard", "--seeds", 1)
+    done = run(*words)
+    assert (done.code, done.err) == (0, "")
+    cost, *rest = done.out.splitlines()
+    assert re.fullmatch(r"1 run; 1 to do, about \S+ s each, 1 at a time: about \S+ s", cost)
+    assert "learned from scratch, interval over items:" in rest
+    assert any(re.match(r"  hard +1 +[01]\.\d{4} \[", line) for line in rest)
+    (made,) = runs.find("runs")
+    before = {path: path.stat().st_mtime_ns for path in made.path.iterdir()}
+    again = run(*words)
+    assert again.out.splitlines() == ["1 run, 1 finished already: nothing to do", *rest]
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["smol", *QUICK], r"no recipe called 'smol' \(did you mean 'small'\?\)"),
+        (["small", *QUICK, "--set", "epoch=3"], r"no setting called 'epoch' \(did you mean 'epo"),
+        (["small", *QUICK, "--set", "lr"], "--set 'lr' is not of the form key=value"),
+        (["small", *QUICK, "--deliver", "sl"], r"no deliver called 'sl'"),
+        (["small", "--images", "toy.npz"], "toy.npz has no labels of its own; say --labels FILE"),
+        (["small", "--images", "cifar10"], r"'cifar10' \(did you mean 'cifar10"),
+        (["small", *QUICK, "--against", "none.npz"], "none.npz"),
+    ],
+)
+def test_mistakes_are_one_line(run, folder, words, message):
+    done = run("train", *words)
+    assert (done.code, done.out) == (1, "")
+    assert re.search(message, done.err)
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["train", "grid", "evaluate"])
+def test_no_command_has_more_than_seven_options(run, command):
+    lines = run(command, "--help").out.splitlines()
+    options = {line.split()[0] for line in lines if line.startswith("  --")}
+    assert len(options - {"--help", "--load"}) <= 7
+
+
+def epochs_done() -> int:
+    return sum(len(run.log) for run in runs.every("runs")) if Path("runs").exists() else 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_an_interrupted_grid_goes_on(run, folder):
+    """Ctrl-C in the midst: nobody is left behind, nothing is lost, and nothing is done twice."""
+    # a shell starts background jobs with SIGINT ignored, so the handler is set by hand
+    start = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from softlabel.cli import main; sys.exit(main(['grid', 'grid.toml', '--processes', '1']))"
+    )
+    with subprocess.Popen([sys.executable, "-c", start], stderr=subprocess.PIPE) as grid:
+        until = time.monotonic() + 120
+        while epochs_done() < EPOCHS + 4 and time.monotonic() < until:
+            time.sleep(0.005)
+        holder = next(iter(folder.glob("runs/*/running"))).read_text()
+        grid.send_signal(signal.SIGINT)
+        _, err = grid.communicate(timeout=60)
+    assert (grid.returncode, err) == (130, b"")
+    worker = int(re.match(r"process (\d+)", holder)[1])
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
+    states = [one.state for one in runs.every("runs")]
+    assert 1 <= states.count("finished") < 4
+    assert "running" not in states
+    files = [path for one in runs.find("runs") for path in one.path.iterdir()]
+    kept = {path: path.stat().st_mtime_ns for path in files}
+
+    done = run("grid", "grid.toml", "--processes", 1)
+    assert (done.code, done.err) == (0, "")
+    assert re.match(r"4 runs, [123] finished already; [123] to do, about .* 1 at a time", done.out)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    made = runs.find("runs")
+    assert [len(one.log) for one in made] == [EPOCHS] * 4
+    begun = sorted((one.path / "environment.txt").read_text().count("begun ") for one in made)
+    assert begun == [1, 1, 1, 2]  # one was interrupted, and went on
+
+    compared(run)
+
+
+def compared(run) -> None:
+    """The same four runs, evaluated."""
+    done = run("evaluate", "runs", "--metric", "kl:floor=1e-9", "--metric", "accuracy")
+    assert (done.code, done.err) == (0, "")
+    assert re.search(r"learned from scratch, \d+ items, mean over seeds:", done.out)
+    assert re.search(r"difference from hard, seed by seed, over items and seeds:", done.out)
+    assert re.search(r"^  aggregate +2 +-?\d\.\d{4} \[-?\d", done.out, re.MULTILINE)
+    told = json.loads(run("evaluate", "runs", "--metric", "accuracy", "--json").out)["scratch"]
+    by_hand = [
+        [one.scores["accuracy"].value for one in runs.find("runs", deliver=name)]
+        for name in ("aggregate", "hard")
+    ]
+    assert told["runs"]["aggregate"]["accuracy"]["value"] == pytest.approx(np.mean(by_hand[0]))
+    difference = told["differences"]["aggregate"]["accuracy"]
+    assert difference["value"] == pytest.approx(np.mean(by_hand[0]) - np.mean(by_hand[1]))
+    turned = run("evaluate", "runs", "--metric", "kl", "--than", "aggregate").out
+    assert "difference from aggregate" in turned
+    assert run("evaluate", "runs", "--than", "sls").code == 1
+    everybody = SoftLabels(
+        Index([f"p{i}" for i in range(50)], [], ["light", "dark"]),
+        np.full((50, 2), 0.5),
+        np.full(50, 3),
+    )
+    everybody.save("flat.npz")  # of more items than were predicted, classes the other way round
+    flat = run("evaluate", "runs", "--against", "flat.npz", "--metric", "total-variation")
+    assert flat.code == 0
+    probs = np.stack([one.predictions.probs for one in runs.find("runs", deliver="hard")])
+    shown = float(re.search(r"^  hard +2 +(\d\.\d{4})", flat.out, re.MULTILINE)[1])
+    assert shown == pytest.approx(abs(probs - 0.5).sum(axis=2).mean() / 2, abs=1e-4)
+
+
+def test_a_grid_says_what_it_would_cost(run, folder):
+    done = run("grid", "grid.toml", "--dry")
+    assert re.fullmatch(r"4 runs; 4 to do, about \S+ s each, \d at a time: about .*\n", done.out)
+    assert all(one.state == "waiting" for one in runs.every("runs"))
+    (folder / "grid.toml").write_text(GRID.replace("seeds", "seedz"))
+    done = run("grid", "grid.toml")
+    assert (done.code, "no key called 'seedz' (did you mean 'seeds'?)" in done.err) == (1, True)
+
+
+def test_runs_that_do_not_finish_are_an_error(run, folder):
+    (folder / "grid.toml").write_text(
+        GRID.replace("[set]", "[set]\nlr = 1e30").replace("hard", "sls")
+    )
+    done = run("grid", "grid.toml", "--processes", 1)
+    assert done.code == 1
+    assert "training diverged" in done.err.splitlines()[0]
+    assert re.search(r"error: 4 of 4 runs did not finish; the first, runs/\w+, failed", done.err)
+
+
+def test_evaluate_of_nothing(run, folder):
+    assert "no such folder of runs" in run("evaluate", "runs").err
+    (folder / "runs").mkdir()
+    assert "has no finished run" in run("evaluate", "runs").err
+
+
+def test_the_table_shows_every_run(folder):
+    from rich.console import Console
+
+    from softlabel.cli.grid import table
+    from softlabel.recipes.crew import Standing
+    from softlabel.recipes.jobs import read_grid
+
+    standings = [Standing(job, job.begun()) for job in read_grid(Path("grid.toml"))]
+    standings[2].state, standings[2].epoch, standings[2].loss = "running", 7, 0.512
+    standings[2].left = 66.0
+    standings[3].state = "died"
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(table(standings, 20))
+    lines = console.export_text().splitlines()
+    assert lines[0].strip() == "1 running, 1 died, 2 waiting"
+    assert lines[1].split() == ["run", "deliver", "seed", "state", "epoch", "loss", "left"]
+    name = standings[2].run.name
+    assert lines[2].split() == [name, "hard", "0", "running", "7/30", "0.512", "66", "s"]
+    assert len(lines) == 6
