@@ -104,7 +104,7 @@ def test_the_small_network_whitens_what_it_sees():
 def test_what_is_wrong_is_named():
     with pytest.raises(UnknownName, match=r"'resnet34'.*did you mean 'resnet34a'"):
         nets.make("resnet34", 10, 0)
-    with pytest.raises(UnknownName, match="'hiden'"):
-        nets.make("mlp:hiden=3", 10, 0)
+    with pytest.raises(UnknownName, match="'hiddn'"):
+        nets.make("mlp:hiddn=3", 10, 0)
     with pytest.raises(SoftlabelError, match="'many' is not a number"):
         nets.make("mlp:hidden=many", 10, 0)

@@ -1,0 +1,1 @@
+"""What the training benchmark measures against, and in which processes."""
