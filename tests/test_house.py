@@ -76,7 +76,7 @@ HOMES = {  # packages that may be imported in these rooms only
     "markdown_it": {"serve"},
     "playwright": {"crowd"},
     "torch": {"train", "recipes", "bridges"},
-    "sklearn": {"bridges"},
+    "sklearn": {"bridges", "datasets"},
     "pandas": set(),
 }
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -137,7 +137,7 @@ def test_correlation_with_a_constant_is_undefined():
 def test_correlations_of_many_items_are_resampled_in_parts(monkeypatch):
     first, second = PAIRS["continuous"]
     whole = intervals.correlation(first, second, draws=100)
-    monkeypatch.setattr(intervals, "CHUNK", 130)
+    monkeypatch.setattr(intervals, "BLOCK", 130)
     parts = intervals.correlation(first, second, draws=100)
     assert (whole.low, whole.high) == pytest.approx((parts.low, parts.high))
 

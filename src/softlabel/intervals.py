@@ -15,6 +15,7 @@ from softlabel.tables import Annotations, Floats, Index, Ints, Score, names
 Unit = Literal["items", "annotators"]
 Alternative = Literal["two-sided", "less", "greater"]
 CHUNK = 4_000_000  # resampled values held in memory at once
+BLOCK = 250_000  # and at once for correlations, which go over them many times: in the cache
 
 
 def mean(
@@ -108,8 +109,8 @@ def correlation(
     value = float(of(np.ones((1, n)), groups)[0])
     rng = np.random.default_rng(seed)
     found = []
-    for start in range(0, draws, max(1, CHUNK // n)):
-        rows = min(max(1, CHUNK // n), draws - start)
+    for start in range(0, draws, max(1, BLOCK // n)):
+        rows = min(max(1, BLOCK // n), draws - start)
         cell = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
         times = np.bincount(cell.ravel(), minlength=rows * n).reshape(rows, n)
         found.append(of(times.astype(np.float64), groups))
@@ -139,11 +140,11 @@ def _rank_correlation(weight: Floats, groups: Groups) -> Floats:
     for distinct, code in groups:
         order = np.argsort(code, kind="stable")
         start = np.searchsorted(code[order], np.arange(len(distinct)))
-        size = np.add.reduceat(weight[:, order], start, axis=1)
+        size = np.add.reduceat(weight.take(order, axis=1), start, axis=1)
         middle = size.cumsum(axis=1) - size / 2
-        ranks.append(middle[:, code] / total - 0.5)  # their weighted mean is 0
+        ranks.append(middle.take(code, axis=1) - total / 2)  # their weighted mean is 0
     x, y = ranks
-    xx, yy, xy = ((weight * a * b).sum(axis=1) / total[:, 0] for a, b in ((x, x), (y, y), (x, y)))
+    xx, yy, xy = (np.einsum("ij,ij,ij->i", weight, a, b) for a, b in ((x, x), (y, y), (x, y)))
     return _ratio(xy, xx, yy, xx, yy)
 
 

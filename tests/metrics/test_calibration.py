@@ -70,6 +70,10 @@ def test_ties_keep_the_order_of_the_items():
     bins = Bins.of(confidence, right, size_bins(confidence, 2))
     assert bins.right.tolist() == [1, 0]
     assert bins.rms() == pytest.approx(rms_by_loop(confidence, right, 2, False))
+    rng = np.random.default_rng(3)
+    confidence, right = rng.integers(5, 10, 1000) / 10, rng.integers(0, 2, 1000)
+    bins = Bins.of(confidence, right, size_bins(confidence, 7))
+    assert bins.rms() == pytest.approx(rms_by_loop(confidence, right, 7, False), abs=1e-12)
 
 
 def test_fewer_items_than_a_bin_are_one_bin():

@@ -17,12 +17,15 @@ from softlabel.datasets import (
     cifar10h,
     cifar10n,
     cifar10s,
+    cifar100,
     crowd,
     labelme,
     popquorn,
     pos,
     rte,
     sentiment,
+    shifted,
+    svhn,
 )
 from softlabel.datasets._fetch import FetchError, MissingData, Report
 from softlabel.datasets.base import Dataset, File, Info
@@ -51,6 +54,8 @@ _ALL: tuple[Source, ...] = (
     pos,
     rte,
     crowd,
+    cifar100,
+    svhn,
 )
 DATASETS: dict[str, Source] = {source.INFO.name: source for source in _ALL}
 
@@ -99,6 +104,7 @@ __all__ = [
     "fetch",
     "infos",
     "load",
+    "shifted",
     "verify",
     "where",
 ]

@@ -19,7 +19,7 @@ the truth, and unanimous items would be free of noise.)
 whose entropies correlate by r.  If entropies of shares are a true score plus noise of variance
 proportional to 1/n, the reliability of all n votes is 2r / (1 + r) (Spearman 1910, Brown 1910) and
 the ceiling its square root.  The true score here is the *expected* entropy of n-vote shares, which
-lies below H(p); with few votes the noise does not shrink like 1/n (5 votes: up to .1 too low); and
+lies below H(p); with few votes the noise does not shrink like 1/n (5 votes: about .1 too low); and
 items on which both halves are unanimous tie, which ranks take for reliability (up to .1 too high).
 
 On simulated items with 50 votes both come within .02 of what the truth reaches (ranks by halves
@@ -114,9 +114,11 @@ def _split(votes: Ints, kind: Kind, rng: Rng) -> float:
     drawn = votes[rng.integers(0, len(votes), len(votes))]
     first = halved(drawn, rng)
     second = drawn - first
-    shares = (part / part.sum(axis=1, keepdims=True) for part in (first, second))
-    r = _correlation(*shares, kind)
-    return float(np.sqrt(2 * r / (1 + r))) if r > 0 else 0.0 if r <= 0 else r
+    one, two = (part / part.sum(axis=1, keepdims=True) for part in (first, second))
+    r = _correlation(one, two, kind)
+    if np.isnan(r):
+        return r
+    return float(np.sqrt(2 * r / (1 + r))) if r > 0 else 0.0  # halves without anything in common
 
 
 def halved(votes: Ints, rng: Rng) -> Ints:

@@ -1,0 +1,172 @@
+"""How a network holds against pictures changed on purpose, by no more than ``eps`` per point.
+
+Attacks are made in pixel space, points in [0, 1], with the normalisation as part of the attacked
+model: "4" in the papers is 4/255 here.  Targets are soft labels (m, k) or classes (m,); which of
+them a table was scored against must be said, because the numbers differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from softlabel.errors import DataError
+from softlabel.metrics import accuracy
+from softlabel.tables import Floats, Ints
+from softlabel.train.pixels import (
+    CIFAR,
+    Array,
+    Model,
+    as_images,
+    as_pixels,
+    as_targets,
+    evaluating,
+    first_parameter,
+    losses,
+)
+
+BATCH = 250
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """What an attack did to m items.
+
+    ``clean`` (m,) soft cross-entropy before, ``loss`` (m,) after; ``correct`` (m,) whether the
+    class is still right (its mean is the robust accuracy); ``images`` as attacked, in [0, 1].
+    """
+
+    clean: Floats
+    loss: Floats
+    correct: Floats
+    images: Array
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How projected gradient ascent goes: steps of this size, this many, from random starts."""
+
+    step: float = 2 / 255
+    steps: int = 10
+    restarts: int = 1
+    seed: int = 0
+
+
+def chosen(m: int, most: int = 1000, seed: int = 0) -> Ints:
+    """At most ``most`` of m items, drawn without replacement, in rising order; the papers attack
+    1,000.
+
+    >>> chosen(3), len(chosen(5000))
+    (array([0, 1, 2]), 1000)
+    """
+    if m <= most:
+        return np.arange(m)
+    return np.sort(np.random.default_rng(seed).choice(m, most, replace=False))
+
+
+def fgsm(
+    net: Model,
+    images: Array,
+    target: Array,
+    eps: float = 4 / 255,
+    *,
+    normalise: Model | None = CIFAR,
+) -> Attack:
+    """One step along the sign of the gradient (Goodfellow et al. 2015).
+
+    ``images`` (m, h, w, c), bytes or numbers in [0, 1]; with ``normalise=None`` the net takes
+    them as they are.
+    """
+
+    def step(x: Tensor, gradient: Model) -> Tensor:
+        return (x + eps * gradient(x).sign()).clamp(0, 1)
+
+    return _attacked(net, images, target, normalise, [step])
+
+
+def pgd(
+    net: Model,
+    images: Array,
+    target: Array,
+    eps: float = 4 / 255,
+    *,
+    walk: Walk | None = None,
+    normalise: Model | None = CIFAR,
+) -> Attack:
+    """Projected gradient ascent from a random start (Madry et al. 2018); reported is the final
+    point, not the points passed.
+
+    With several restarts the loss is the largest of the final ones, and an item counts as correct
+    if it is so at all of them.
+    """
+    how = walk or Walk()
+    if how.steps < 0 or how.restarts < 1:
+        raise DataError(f"{how}: steps are at least 0 and restarts at least 1")
+    rng = np.random.default_rng(how.seed)
+
+    def go(x: Tensor, gradient: Model) -> Tensor:
+        low, high = (x - eps).clamp(0, 1), (x + eps).clamp(0, 1)
+        start = torch.from_numpy(rng.uniform(-eps, eps, tuple(x.shape))).to(x.device, x.dtype)
+        at = torch.clamp(x + start, low, high)
+        for _ in range(how.steps):
+            at = torch.clamp(at + how.step * gradient(at).sign(), low, high)
+        return at
+
+    return _attacked(net, images, target, normalise, [go] * how.restarts)
+
+
+Move = Callable[[Tensor, Model], Tensor]  # from points and their gradient to other points
+
+
+def _attacked(
+    net: Model, images: Array, target: Array, normalise: Model | None, moves: list[Move]
+) -> Attack:
+    """The worst that any of the moves does to each item."""
+    like = first_parameter(net)
+    pixels = as_pixels(images, like)
+    if len(pixels) and not (float(pixels.min()) >= 0 and float(pixels.max()) <= 1):
+        low, high = float(pixels.min()), float(pixels.max())
+        raise DataError(f"points are from {low:.3g} to {high:.3g}; attacks need them in [0, 1]")
+
+    def logits(x: Tensor) -> Tensor:
+        return net(x if normalise is None else normalise(x))
+
+    with evaluating(net):
+        clean = _logits(logits, pixels)
+        soft = as_targets(target, len(pixels), clean.shape[1])
+        goal = torch.from_numpy(soft).to(like.device, like.dtype)
+        before = losses(clean, goal)
+        worst, right, kept = None, np.ones(len(pixels)), pixels.clone()
+        for move in moves:
+            batches = zip(torch.split(pixels, BATCH), torch.split(goal, BATCH), strict=True)
+            found = torch.cat([move(x, partial(_gradient, logits, goal=p)) for x, p in batches])
+            scores = _logits(logits, found)
+            loss = losses(scores, goal)
+            harder = torch.ones_like(loss, dtype=torch.bool) if worst is None else loss > worst
+            kept[harder] = found[harder]
+            worst = loss if worst is None else torch.maximum(worst, loss)
+            right = np.minimum(right, accuracy(soft, scores.double().cpu().numpy()))
+    assert worst is not None, "an attack has at least one move"
+    return Attack(_numbers(before), _numbers(worst), right, as_images(kept))
+
+
+def _gradient(logits: Model, x: Tensor, *, goal: Tensor) -> Tensor:
+    """Of each item's loss in its own points; parameters are not touched."""
+    at = x.detach().requires_grad_(True)
+    with torch.enable_grad():
+        return torch.autograd.grad(losses(logits(at), goal).sum(), at)[0]
+
+
+def _logits(logits: Model, x: Tensor) -> Tensor:
+    with torch.no_grad():
+        return torch.cat([logits(part) for part in torch.split(x, BATCH)])
+
+
+def _numbers(values: Tensor) -> Floats:
+    array: Floats = values.detach().double().cpu().numpy()
+    return array
