@@ -32,8 +32,8 @@ ONCE = {(epoch, item): 1 for epoch in range(EPOCHS) for item in range(M)}
 
 @pytest.mark.filterwarnings("default")  # of theirs
 def test_in_a_trainer_of_hugging_face(tmp_path):
-    transformers = pytest.importorskip("transformers", reason="transformers is large")
     pytest.importorskip("accelerate", reason="transformers cannot train without accelerate")
+    transformers = pytest.importorskip("transformers", reason="transformers is large")
     data = Recorded([{"x": [float(i)]} for i in range(M)])
 
     class Net(torch.nn.Module):

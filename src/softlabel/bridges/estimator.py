@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, check_array, check_consistent_length, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -161,7 +160,7 @@ def same_classes(estimator: Any, y: Any) -> Floats:
 
 
 def _indexable(X: Any) -> Any:
-    if issparse(X):
+    if hasattr(X, "tocsr"):
         return X.tocsr()  # not every kind of sparse matrix has rows
     return X if hasattr(X, "__getitem__") else np.asarray(X)
 

@@ -19,11 +19,14 @@ from softlabel.construct import Clamp, Hard
 from softlabel.demo.asking import collect
 from softlabel.demo.findings import RICH, Findings, find
 from softlabel.demo.learning import Learning, measure
+from softlabel.demo.lessons import INSTALL
 from softlabel.demo.page import render
 from softlabel.demo.study import Study
 from softlabel.demo.teaching import ARMS, EPOCHS, Lessons, possible, teach
 from softlabel.errors import SoftlabelError
 from softlabel.tables import SoftLabels
+
+__all__ = ["INSTALL", "STEPS", "DemoResult", "run"]
 
 Progress = Callable[[str, int, int], None]
 TRUTH, FOLDER, BELIEFS = "truth.npz", "study", "beliefs.npz"

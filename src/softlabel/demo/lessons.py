@@ -75,8 +75,9 @@ def section(learning: Learning, seed: int) -> Section:
             captioned(
                 el("div", *(calibration(learning, one) for one in learning.arms), class_="panels"),
                 f"""The chance a network gives to its first choice, against the chance that choice
-                truly has; all {SEEDS} runs together. The larger a mark, the more pictures are in
-                its bin. Below the dashed line networks are too sure, above it they doubt too much.""",
+                truly has; all {SEEDS} runs together. The larger a mark, the more pictures it
+                stands for. Below the dashed line networks are too sure, above it they doubt too
+                much.""",
             ),
             el("h3", "Does it doubt where there is doubt?", class_="part"),
             captioned(

@@ -102,17 +102,17 @@ def teach(
     )
 
 
-def unseen(seed: int) -> tuple[list[shapes.Pixels], SoftLabels]:
+def unseen(seed: int, count: int = UNSEEN) -> tuple[list[shapes.Pixels], SoftLabels]:
     """Pictures of the same kind that are not part of the study, and their true distributions."""
     rng = np.random.default_rng([seed, 2])  # its own stream: drawing the study does not move it
-    blend = shapes.weights(UNSEEN, rng)
+    blend = shapes.weights(count, rng)
     index = Index(
-        names([f"unseen-{i:03d}" for i in range(1, UNSEEN + 1)]),
+        names([f"unseen-{i:03d}" for i in range(1, count + 1)]),
         names([]),
         names(shapes.LABELS),
     )
     pictures = [shapes.draw(row, rng) for row in blend]
-    one = np.ones(UNSEEN, dtype=np.int64)
+    one = np.ones(count, dtype=np.int64)
     return pictures, SoftLabels(index, shapes.truth(blend), one, made_by="known by construction")
 
 
