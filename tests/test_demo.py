@@ -16,7 +16,8 @@ import pytest
 
 from softlabel import crowd, demo
 from softlabel.cli import main
-from softlabel.demo import asking, findings, lessons
+from softlabel.deliver import SLS, Teaching
+from softlabel.demo import asking, findings, lessons, teaching
 from softlabel.demo import page as words
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
 from softlabel.metrics import entropy
@@ -253,6 +254,28 @@ def test_pictures_and_people_lie_beside_the_page(made):
         people = list(csv.DictReader(file))
     assert len(people) == PEOPLE
     assert sum(float(person["carelessness"]) >= 0.5 for person in people) == CARELESS
+
+
+def test_the_beliefs_of_every_network_lie_beside_the_page(made):
+    """Twelve runs, each as it would have been alone."""
+    out, result, _ = made
+    with np.load(out / "beliefs.npz") as file:
+        beliefs = {name: file[name] for name in file}
+    assert beliefs["delivered"].tolist() == [arm.name for arm in teaching.ARMS]
+    assert beliefs["probs"].shape == (4, teaching.SEEDS, teaching.UNSEEN, len(shapes.LABELS))
+    pictures, people = teaching.unseen(0)
+    np.testing.assert_array_equal(beliefs["truth"], people.probs)
+    known = Teaching.of(SoftLabels.load(out / "labels.npz"))
+    images, held = (teaching.negatives(some) for some in (asking.draw(0).pictures, pictures))
+    place = 3
+    assert beliefs["delivered"][place] == "SLS"
+    alone = teaching._learn(images, SLS(), known, held, SHORT, 2)
+    np.testing.assert_allclose(beliefs["probs"][place, 2], alone, atol=1e-5)
+    scores = {row["delivered"]: row for row in result.learned}
+    off = [abs(probs - people.probs).sum(axis=1).mean() / 2 for probs in beliefs["probs"][place]]
+    assert scores["SLS"]["total-variation"].value == pytest.approx(np.mean(off))
+    order = [row["kl"].value for row in result.learned]
+    assert order == sorted(order)
 
 
 # ── the parts ────────────────────────────────────────────────────────────────────────────────
