@@ -1,7 +1,7 @@
 """Training: ours against the plain recipe, and what the small network reaches in what time.
 
     python bench/train.py [--only step,data,processes,small] [--nets resnet34a,vgg11,resnet50]
-                          [--rounds 3] [--steps 6] [--seeds 3] [--write]
+                          [--rounds 3] [--steps 6] [--seeds 3] [--epochs 20] [--write]
 
 Everything is measured in one run, in turns, on as many threads as torch takes; the figure is the
 least wall time of all rounds, the spread is how much more the middle one took.  ``small`` reads
@@ -177,7 +177,7 @@ def small(options: argparse.Namespace) -> str:
     train, test = np.sort(split["train_indices"]), np.sort(split["test_indices"])
     pictures, gold = images.arrays["images"], images.gold
     people = counts / counts.sum(axis=1, keepdims=True)
-    config, told = Config(), {"hard": np.eye(10)[gold], "soft": people}
+    config, told = Config(epochs=options.epochs), {"hard": np.eye(10)[gold], "soft": people}
     print(cost(config, len(train)), flush=True)
     found: dict[str, list[tuple[float, ...]]] = {"hard": [], "soft": []}
     for seed in range(options.seeds):
@@ -216,6 +216,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=Config().epochs, help="of the small network")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     options.nets = options.nets.split(",")

@@ -56,6 +56,6 @@ def teaching(soft):
     """Five annotators; each item has the votes of two or three of them."""
     rng = np.random.default_rng(6)
     item, annotator = (rng.random((60, 5)) < 0.5).nonzero()
-    label = np.where(rng.random(len(item)) < 0.8, item % CLASSES, (item + 1) % CLASSES)
+    label = np.where(rng.random(len(item)) < 0.95, item % CLASSES, (item + 1) % CLASSES)
     index = Index([str(i) for i in range(60)], list("abcde"), list("rgb"))
     return Teaching(np.arange(60) % CLASSES, soft, Annotations(index, item, annotator, label=label))

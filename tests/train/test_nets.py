@@ -86,6 +86,36 @@ def test_the_shortcut_of_option_a_appends_zeros():
     assert (padded(x)[:, 2:] == 0).all()
 
 
+@pytest.mark.parametrize("size", [(1, 1), (2, 2), (1, 2)])
+def test_a_convolution_on_a_tiny_picture_is_a_convolution(size):
+    ours = nets.base.conv(5, 4, bias=True).double()
+    theirs = torch.nn.Conv2d(5, 4, 3, padding=1).double()
+    theirs.load_state_dict(ours.state_dict())
+    rng = torch.Generator().manual_seed(0)
+    x = torch.randn(3, 5, *size, generator=rng, dtype=torch.float64, requires_grad=True)
+    results = []
+    for layer in (ours, theirs):
+        x.grad = None
+        y = layer(x)
+        y.square().sum().backward()
+        results.append([y, x.grad, layer.weight.grad, layer.bias.grad])
+    for got, wanted in zip(*results, strict=True):
+        assert torch.allclose(got, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["vgg11", "resnet34a", "small"])
+def test_the_layout_changes_nothing_but_the_speed(name):
+    x = torch.randn(4, 3, 32, 32, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    plain, fast = (nets.make(name, 10, seed=0).double() for _ in range(2))
+    fast = fast.arranged()
+    y = fast(x.contiguous(memory_format=torch.channels_last))
+    assert torch.allclose(plain(x), y, atol=1e-9)
+    y.sum().backward()
+    plain(x).sum().backward()
+    pairs = zip(plain.parameters(), fast.parameters(), strict=True)
+    assert all(torch.allclose(a.grad, b.grad, atol=1e-8) for a, b in pairs if a.requires_grad)
+
+
 def test_the_small_network_whitens_what_it_sees():
     rng = np.random.default_rng(0)
     smooth = rng.normal(size=(64, 3, 4, 4)).repeat(4, axis=2).repeat(4, axis=3)

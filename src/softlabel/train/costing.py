@@ -49,7 +49,7 @@ def cost(
     batch = int(min(config.batch, max(2, WORK / max(3 * flops, 1))))
     x = torch.zeros(batch, *one, device=device)
     if len(shape) == 3 and config.channels_last:
-        net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        net = net.arranged()
         x = x.contiguous(memory_format=torch.channels_last)
     trial = min(_seconds(net.train(), x, classes) for _ in range(3))
     seconds = trial / batch * items * config.epochs

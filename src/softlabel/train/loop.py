@@ -192,7 +192,7 @@ def _begin(config: Config, pictures: Pictures, classes: int, seed: int) -> nets.
     net = nets.make(config.net, classes, seed, inputs.shape[-1]).to(inputs.device, dtype)
     net.look(ready(inputs[:SEEN], dtype))
     if config.channels_last and inputs.ndim == 4:
-        net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        net = net.arranged()
     return net
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from softlabel.train import ranks
 
@@ -24,6 +26,10 @@ class Net(nn.Module):
 
     def look(self, x: Tensor) -> None:
         """See some training inputs before the first step; most networks need not."""
+
+    def arranged(self) -> Self:
+        """The weights in the layout in which the network is fastest on its device."""
+        return self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
 def begin(net: nn.Module, generator: torch.Generator) -> None:
@@ -61,8 +67,25 @@ class BatchNorm(nn.BatchNorm2d):
         return (off * scale.view(shape) + self.bias.view(shape)).to(x.dtype)
 
 
+class Conv(nn.Conv2d):
+    """A convolution; on a CPU, one of 3 x 3 on a picture of at most 2 x 2 is a matrix product of
+    patches and weights, which takes half the time there: most of the window is padding."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        height, width = x.shape[2:]
+        if x.is_cuda or max(height, width) > 2 or self.kernel_size != (3, 3) or self.stride[0] > 1:
+            return super().forward(x)
+        padded = F.pad(x.permute(0, 2, 3, 1), (0, 0, 1, 1, 1, 1))  # (b, h + 2, w + 2, c)
+        windows = [padded[:, i : i + height, j : j + width] for i in range(3) for j in range(3)]
+        patches = torch.cat(windows, dim=3).flatten(0, 2)  # (b h w, 9 c)
+        product = patches @ self.weight.permute(2, 3, 1, 0).flatten(0, 2)
+        if self.bias is not None:
+            product = product + self.bias
+        return product.view(len(x), height, width, -1).permute(0, 3, 1, 2)
+
+
 def conv(
     inputs: int, outputs: int, size: int = 3, stride: int = 1, bias: bool = False
 ) -> nn.Conv2d:
     """A convolution that keeps the size of the picture, but for its stride."""
-    return nn.Conv2d(inputs, outputs, size, stride, padding=size // 2, bias=bias)
+    return Conv(inputs, outputs, size, stride, padding=size // 2, bias=bias)
