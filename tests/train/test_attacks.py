@@ -11,7 +11,11 @@ from torch import nn
 from softlabel import DataError, metrics
 from softlabel.train import attacks
 from softlabel.train.attacks import Walk, chosen, fgsm, pgd
+from softlabel.train.nets import make
+from softlabel.train.odin import odin
 from softlabel.train.pixels import CIFAR, Normalise
+from softlabel.train.predicting import probs
+from softlabel.train.surface import surface
 
 torch.set_num_threads(1)
 
@@ -235,3 +239,19 @@ def test_refused(call, words):
 def test_normalise():
     made = Normalise((0.5, 0.1), (0.25, 0.5))(torch.ones(1, 2, 1, 1))
     assert made.flatten().tolist() == pytest.approx([2, 1.8])
+
+
+def test_what_is_attacked_is_what_predicts():
+    """Before the attack, the loss is that of the predictions that evaluation saves."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (8, 32, 32, 3), dtype=np.uint8)
+    target = rng.dirichlet([1.0] * 10, 8)
+    net = make("small", 10, 0)
+    saved = metrics.cross_entropy(target, probs(net, images))
+    done = fgsm(net, images, target)
+    np.testing.assert_allclose(done.clean, saved, rtol=1e-5)
+    assert done.loss.mean() > done.clean.mean()
+    assert surface(net, images, target).loss() == pytest.approx(saved.mean(), rel=1e-5)
+    np.testing.assert_allclose(
+        odin(net, images, 1.0, 0.0), probs(net, images).max(axis=1), rtol=1e-5
+    )

@@ -18,6 +18,7 @@ from torch import Tensor
 from softlabel.errors import DataError
 from softlabel.metrics import accuracy
 from softlabel.tables import Floats, Ints
+from softlabel.train.losses import soft_cross_entropy
 from softlabel.train.pixels import (
     CIFAR,
     Array,
@@ -27,7 +28,6 @@ from softlabel.train.pixels import (
     as_targets,
     evaluating,
     first_parameter,
-    losses,
 )
 
 BATCH = 250
@@ -140,13 +140,13 @@ def _attacked(
         clean = _logits(logits, pixels)
         soft = as_targets(target, len(pixels), clean.shape[1])
         goal = torch.from_numpy(soft).to(like.device, like.dtype)
-        before = losses(clean, goal)
+        before = soft_cross_entropy(clean, goal, "none")
         worst, right, kept = None, np.ones(len(pixels)), pixels.clone()
         for move in moves:
             batches = zip(torch.split(pixels, BATCH), torch.split(goal, BATCH), strict=True)
             found = torch.cat([move(x, partial(_gradient, logits, goal=p)) for x, p in batches])
             scores = _logits(logits, found)
-            loss = losses(scores, goal)
+            loss = soft_cross_entropy(scores, goal, "none")
             harder = torch.ones_like(loss, dtype=torch.bool) if worst is None else loss > worst
             kept[harder] = found[harder]
             worst = loss if worst is None else torch.maximum(worst, loss)
@@ -159,7 +159,7 @@ def _gradient(logits: Model, x: Tensor, *, goal: Tensor) -> Tensor:
     """Of each item's loss in its own points; parameters are not touched."""
     at = x.detach().requires_grad_(True)
     with torch.enable_grad():
-        return torch.autograd.grad(losses(logits(at), goal).sum(), at)[0]
+        return torch.autograd.grad(soft_cross_entropy(logits(at), goal, "sum"), at)[0]
 
 
 def _logits(logits: Model, x: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from softlabel.errors import DataError
 from softlabel.metrics import one_hot
 from softlabel.tables import Floats
+from softlabel.train.data import MEAN, STD
 
 Array = npt.NDArray[Any]
 Model = Callable[[Tensor], Tensor]  # from what a network takes to logits
@@ -41,7 +42,7 @@ class Normalise:
         return (pixels - mean) / std
 
 
-CIFAR = Normalise((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
+CIFAR = Normalise(MEAN, STD)
 
 
 def as_pixels(images: Array, like: Tensor) -> Tensor:
@@ -73,11 +74,6 @@ def as_targets(target: Array, m: int, k: int) -> Floats:
     if soft.shape != (m, k):
         raise DataError(f"targets have shape {soft.shape}; {m} items of {k} classes were scored")
     return soft
-
-
-def losses(logits: Tensor, target: Tensor) -> Tensor:
-    """(b,) soft cross-entropy of each item."""
-    return -(target * torch.log_softmax(logits, dim=1)).sum(dim=1)
 
 
 def first_parameter(net: Model) -> Tensor:

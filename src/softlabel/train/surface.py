@@ -15,6 +15,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from softlabel.train.losses import soft_cross_entropy
 from softlabel.train.pixels import (
     CIFAR,
     Array,
@@ -23,7 +24,6 @@ from softlabel.train.pixels import (
     as_targets,
     evaluating,
     first_parameter,
-    losses,
 )
 
 BATCH = 250
@@ -102,7 +102,7 @@ def surface(
 def _share(net: nn.Module, x: Tensor, goal: Tensor, items: int) -> Tensor:
     """What one batch adds to the mean over all items."""
     with evaluating(net):
-        return losses(net(x), goal).sum() / items
+        return soft_cross_entropy(net(x), goal, "sum") / items
 
 
 def flat(tensors: Sequence[Tensor]) -> Tensor:
