@@ -17,7 +17,8 @@ from softlabel.errors import DataError
 from softlabel.tables import Floats, Ints, Predictions, Score, SoftLabels
 
 DEFAULT = ("accuracy", "cross-entropy", "kl", "entropy-pearson", "ece")
-DRAWS = 1000  # of the bootstrap over items
+DRAWS = 1000  # of the bootstrap over items, for limits
+FEW = 200  # for a variance, of which these give a twentieth more or less
 
 
 class Ran(Protocol):
@@ -107,46 +108,79 @@ def over_runs(
     return found
 
 
+class Measured(NamedTuple):
+    """One metric of runs that differ in their seed alone: its value for each seed, and what varies
+    with the items, averaged over seeds: (m,) its values, or (draws,) resampled ones if it is no
+    mean over items.  ``rows`` are the items among those that people answered."""
+
+    seeds: tuple[int, ...]
+    by_seed: Floats
+    by_item: Floats
+    is_mean: bool
+    rows: Ints
+
+
+def measured(runs: Sequence[Ran], people: SoftLabels, metric: str, draws: int = FEW) -> Measured:
+    """All that comparing these runs with others needs; the same items are drawn for all."""
+    measure = registry.parse("metric", metric)
+    by_seed = dict(sorted(_one_per_seed(runs).items()))
+    pairs = [matched(run.predictions, people) for run in by_seed.values()]
+    m = len(pairs[0].true)
+    if m < 2:
+        raise DataError("an interval over items needs at least 2 items, got 1")
+    _check_items(*(pair.rows for pair in pairs))
+    first = measure(pairs[0].true, pairs[0].predicted)
+    rng = np.random.default_rng(0)
+    drawn = [] if np.ndim(first) else [rng.integers(0, m, m) for _ in range(draws)]
+    each = [
+        [_value(measure, pair.true[rows], pair.predicted[rows]) for rows in drawn]
+        if drawn
+        else measure(pair.true, pair.predicted)
+        for pair in pairs
+    ]
+    values = np.array([_of(measure, pair) for pair in pairs])
+    return Measured(tuple(by_seed), values, np.mean(each, axis=0), not drawn, pairs[0].rows)
+
+
+def difference(first: Measured, second: Measured, level: float = 0.95) -> Score:
+    """Mean of ``first - second`` over runs matched by seed, with its interval over items and seeds.
+
+    Both are samples: other items would have been asked, other seeds drawn.  The variance of the
+    mean is that of its item part (the mean over seeds, as items vary) plus that of its seed part
+    (of the seeds' own means); the interval is Student's t with Satterthwaite's degrees of freedom.
+    With one seed only the items are counted.  ``by_item`` holds the differences by seed.
+    """
+    if odd := sorted(set(first.seeds) ^ set(second.seeds)):
+        where = "first" if odd[0] in first.seeds else "second"
+        raise DataError(
+            f"seed {odd[0]} is among the {where} runs only ({len(odd)} seeds without a partner); "
+            "runs are compared seed by seed"
+        )
+    _check_items(first.rows, second.rows)
+    apart = first.by_item - second.by_item
+    n, m = len(first.seeds), len(first.rows)
+    items = float(apart.var(ddof=1) / m if first.is_mean else np.nanvar(apart, ddof=1))
+    by_seed = first.by_seed - second.by_seed
+    between = float(by_seed.var(ddof=1) / n) if n > 1 else 0.0
+    total = items + between
+    spread = items**2 / (m - 1) + (between**2 / (n - 1) if n > 1 else 0)
+    freedom = total**2 / spread if spread else 1
+    half = float(stdtrit(freedom, (1 + level) / 2) * np.sqrt(total))
+    centre = float(by_seed.mean())
+    return Score(centre, centre - half, centre + half, n, by_seed)
+
+
 def paired(
     first: Sequence[Ran],
     second: Sequence[Ran],
     people: SoftLabels,
     metric: str = "cross-entropy",
-    *,
-    level: float = 0.95,
-    draws: int = DRAWS,
+    draws: int = FEW,
 ) -> Score:
-    """Mean of ``first - second`` over runs matched by seed, with its interval over items and seeds.
-
-    Both are samples: other items would have been asked, other seeds drawn.  The variance of the
-    mean is that of its item part (bootstrap over items of the mean over seeds) plus that of its
-    seed part (of the seeds' own means), the interval Student's t with Satterthwaite's degrees of
-    freedom.  With one seed only the items are counted.  ``by_item`` holds the differences by seed.
-    """
-    ours, theirs = _one_per_seed(first), _one_per_seed(second)
-    if odd := sorted(set(ours) ^ set(theirs)):
-        where = "first" if odd[0] in ours else "second"
-        raise DataError(
-            f"seed {odd[0]} is among the {where} runs only ({len(odd)} seeds without a partner); "
-            "runs are compared seed by seed"
-        )
-    measure = registry.parse("metric", metric)
-    seeds = sorted(ours)
-    a = [matched(ours[seed].predictions, people) for seed in seeds]
-    b = [matched(theirs[seed].predictions, people) for seed in seeds]
-    if any(not np.array_equal(pair.rows, a[0].rows) for pair in (*a, *b)):
-        raise DataError("these runs were tested on different items; compare like with like")
-    by_seed = np.array([_of(measure, x) - _of(measure, y) for x, y in zip(a, b, strict=True)])
-    items = _item_variance(measure, a, b, draws)
-    n, m = len(seeds), len(a[0].true)
-    between = float(by_seed.var(ddof=1) / n) if n > 1 else 0.0
-    total = items + between
-    freedom = (
-        total**2 / (items**2 / (m - 1) + (between**2 / (n - 1) if n > 1 else 0)) if total else 1
+    """``difference`` of two groups of runs."""
+    return difference(
+        measured(first, people, metric, draws), measured(second, people, metric, draws)
     )
-    half = float(stdtrit(freedom, (1 + level) / 2) * np.sqrt(total))
-    centre = float(by_seed.mean())
-    return Score(centre, centre - half, centre + half, n, by_seed)
 
 
 # ── underneath ───────────────────────────────────────────────────────────────────────────────
@@ -162,38 +196,13 @@ def _resampled(
     return lambda rows: _value(metric, true[rows], predicted[rows])
 
 
-def _item_variance(
-    metric: Callable[..., Any], a: Sequence[Matched], b: Sequence[Matched], draws: int
-) -> float:
-    """Variance, as other items are drawn, of the mean over seeds of the difference."""
-    m = len(a[0].true)
-    if m < 2:
-        raise DataError("an interval over items needs at least 2 items, got 1")
-    if np.ndim(metric(a[0].true, a[0].predicted)):
-        each = np.mean(
-            [_each(metric, x) - _each(metric, y) for x, y in zip(a, b, strict=True)], axis=0
-        )
-        return float(each.var(ddof=1) / m)
-
-    def difference(rows: Ints) -> float:
-        pairs = zip(a, b, strict=True)
-        return float(np.mean([_at(metric, x, rows) - _at(metric, y, rows) for x, y in pairs]))
-
-    rng = np.random.default_rng(0)
-    drawn = np.array([difference(rng.integers(0, m, m)) for _ in range(draws)])
-    return float(np.nanvar(drawn, ddof=1))
-
-
 def _of(metric: Callable[..., Any], pair: Matched) -> float:
     return _value(metric, pair.true, pair.predicted)
 
 
-def _each(metric: Callable[..., Any], pair: Matched) -> Floats:
-    return np.asarray(metric(pair.true, pair.predicted))
-
-
-def _at(metric: Callable[..., Any], pair: Matched, rows: Ints) -> float:
-    return _value(metric, pair.true[rows], pair.predicted[rows])
+def _check_items(*rows: Ints) -> None:
+    if any(not np.array_equal(one, rows[0]) for one in rows):
+        raise DataError("these runs were tested on different items; compare like with like")
 
 
 def _one_per_seed(runs: Sequence[Ran]) -> dict[int, Ran]:

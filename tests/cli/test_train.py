@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -90,8 +91,12 @@ def test_mistakes_are_one_line(run, folder, words, message):
 @pytest.mark.parametrize("command", ["train", "grid", "evaluate"])
 def test_no_command_has_more_than_seven_options(run, command):
     lines = run(command, "--help").out.splitlines()
-    options = {line.split()[0] for line in lines if line.startswith("  --")}
-    assert len(options - {"--help", "--load"}) <= 7
+    options = [line for line in lines if line.startswith("  --")]
+    assert len({line.split()[0] for line in options} - {"--help", "--load"}) <= 7
+    for line, below in pairwise([*lines, ""]):
+        if line not in options:
+            continue
+        assert line.strip().partition("  ")[2] or below.startswith("     "), f"{line} has no help"
 
 
 def epochs_done() -> int:

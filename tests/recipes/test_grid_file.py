@@ -55,7 +55,7 @@ def test_five_seeds_unless_told(write):
             r"no key called 'recipes' \(did you mean 'recipe'\?\); the keys of a",
         ),
         ('recipe = "small"', "", "has no recipe; the keys of a grid are"),
-        ('"small"', '"smal"', r"no recipe called 'smal' \(did you mean 'small'\?\)"),
+        ('"small"', '"smalll"', r"no recipe called 'smalll' \(did you mean 'small'\?\)"),
         ("epochs", "epoch", r"no setting called 'epoch' \(did you mean 'epochs'\?\)"),
         ("epochs = 4", "epochs = 4.5", "epochs = 4.5 is of the wrong type"),
         ("epochs = 4", "epochs = 0", "epochs = 0 must be at least 1"),

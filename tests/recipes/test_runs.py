@@ -14,6 +14,7 @@ from softlabel.errors import DataError, MissingExtra, SoftlabelError
 from softlabel.recipes import encoders, features, images, lite0
 from softlabel.recipes.jobs import Job
 from softlabel.recipes.lesson import read
+from softlabel.runs import Run
 from softlabel.train import DivergedError
 
 QUICK = replace(images.CONFIG, epochs=2, batch=24, checkpoint_seconds=0.0)
@@ -56,6 +57,24 @@ def test_labels_delivery_and_settings_make_other_runs(toy):
     often = Job(**toy.words(settings={"checkpoint_seconds": 9.0}))  # decides nothing
     assert often.begun().name == jobs[0].begun().name
     assert Job.of(jobs[4].text()) == jobs[4]
+
+
+def test_a_job_for_somebody_elsewhere_has_whole_paths(toy, monkeypatch):
+    monkeypatch.chdir(toy.folder)
+    job = Job("small", "toy.npz", "votes.csv", settings=toy.words()["settings"])
+    sent = job.anywhere()
+    assert (sent.images, sent.out) == (toy.pictures, str(toy.folder / "runs"))
+    assert replace(job, images="cifar10h").anywhere().images == "cifar10h"
+    assert sent.begun() == Run(toy.folder / "runs" / job.begun().name)  # the same run
+
+
+def test_files_that_change_are_read_again(toy):
+    job = Job(**toy.words())
+    before = job.begun().name
+    assert job.lesson() is job.lesson()
+    lines = (toy.folder / "votes.csv").read_text().splitlines()
+    (toy.folder / "votes.csv").write_text("\n".join(lines[:-5]) + "\n")
+    assert job.begun().name != before
 
 
 class Stop(Exception):

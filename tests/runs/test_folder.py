@@ -85,6 +85,7 @@ def test_a_run_begins_with_what_decides_it(tmp_path):
 def test_finished_once_and_for_all(tmp_path):
     run = start(tmp_path)
     (run.path / "checkpoint.pt").write_bytes(b"weights")
+    (run.path / ".checkpoint.pt.0123.part").touch()  # of an attempt that was killed
     people = SoftLabels(Index(["b", "a"], [], ["x", "y"]), [[0.5, 0.5], [0, 1]], [4, 2])
     logits = np.zeros((2, 2), np.float32)
     run.finish(PREDICTIONS, SCORES, people, {"logits": logits}, {"seconds": 1.5})
@@ -97,7 +98,7 @@ def test_finished_once_and_for_all(tmp_path):
     np.testing.assert_array_equal(again.people.probs, people.probs)
     assert again.people.count.tolist() == [4, 2]
     np.testing.assert_array_equal(again.arrays("logits")["logits"], logits)
-    assert not (run.path / "checkpoint.pt").exists()
+    assert not list(run.path.glob("*checkpoint*"))
     with pytest.raises(SoftlabelError, match="is finished already"):
         again.finish(PREDICTIONS, SCORES)
     with pytest.raises(FileError, match="no array called 'logit'; it has item, labels, probs"):

@@ -71,11 +71,11 @@ def evaluate(
         people = _people(against, groups)
         means = {name: evaluating.over_runs(of, people, names) for name, of in groups.items()}
         base = _base(than, groups)
-        pairs = {
-            name: {one: evaluating.paired(of, groups[base], people, one) for one in names}
-            for name, of in groups.items()
-            if name != base
-        }
+        pairs: dict[str, dict[str, Score]] = {name: {} for name in groups if name != base}
+        for one in names if pairs else ():
+            known = {name: evaluating.measured(of, people, one) for name, of in groups.items()}
+            for name, table in pairs.items():
+                table[one] = evaluating.difference(known[name], known[base])
         answer[kind] = {"runs": _plain(means), "than": base, "differences": _plain(pairs)}
         if not as_json:
             items = len(evaluating.matched(next(iter(groups.values()))[0].predictions, people).true)
@@ -136,7 +136,7 @@ def _base(than: str | None, groups: Groups) -> str:
     """Hard labels if there are any: what everybody compares with."""
     if than is not None and than not in groups:
         raise UnknownName("group of runs", than, groups)
-    hard = [name for name in groups if name.split(":")[0] == "hard"]
+    hard = [name for name in groups if "hard" in name.replace(":", ", ").split(", ")]
     return than or (hard or list(groups))[0]
 
 

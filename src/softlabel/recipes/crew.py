@@ -15,8 +15,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -45,7 +45,6 @@ class Standing:
     epoch: int = 0
     loss: float = float("nan")
     left: float = float("nan")
-    before: bool = field(default=False)  # it was finished before we began
 
     @property
     def epochs(self) -> int:
@@ -59,6 +58,13 @@ class Standing:
             self.epoch, self.loss = lines[-1]["epoch"] + 1, lines[-1]["loss"]
             self.left = lines[-1].get("seconds", float("nan")) * (self.epochs - self.epoch)
 
+    def hear(self, told: Mapping[str, Any]) -> None:
+        """How it ended, as its worker says."""
+        self.state, self.note = told["state"], told["note"] or self.note
+        if told.get("name", self.run.name) != self.run.name:
+            self.state, self.note = "failed", "its images or labels changed meanwhile; start again"
+        self.look()
+
 
 Hear = Callable[[Sequence[Standing]], None]
 
@@ -69,9 +75,8 @@ def stand(jobs: Sequence[Job], tell: Any) -> list[Standing]:
     for number, job in enumerate(jobs):
         tell("looking for finished runs", number, len(jobs))
         run = job.begun(tell)
-        found.append(Standing(job, run))
-        if run.finished:
-            found[-1].state, found[-1].before, found[-1].epoch = "finished", True, 0
+        found.append(Standing(job, run, "finished" if run.finished else "waiting"))
+        found[-1].look()
     return found
 
 
@@ -171,9 +176,7 @@ class _Cores:
             if not answer:
                 self._bury(process, one, errors)
                 return
-            told = json.loads(answer)
-            one.state, one.note = told["state"], told["note"] or one.note
-            one.look()
+            one.hear(json.loads(answer))
 
     def _bury(self, process: subprocess.Popen[str], one: Standing, errors: Any) -> None:
         """Its worker is dead: say so, and let another go on with the run."""
@@ -213,7 +216,8 @@ class _Cluster:
         self.opened = connected(where)
         self.client = self.opened.__enter__()
         self.futures = [
-            (one, self.client.submit(worker.done, one.job.text(), pure=False)) for one in waiting
+            (one, self.client.submit(worker.done, one.job.anywhere().text(), pure=False))
+            for one in waiting
         ]
 
     def busy(self) -> bool:
@@ -221,9 +225,7 @@ class _Cluster:
             if one.state in ENDED:
                 continue
             if future.status == "finished":
-                told: dict[str, Any] = future.result()
-                one.state, one.note = told["state"], told["note"]
-                one.look()
+                one.hear(future.result())
             elif future.status in ("error", "lost", "cancelled"):
                 why = future.exception() if future.status == "error" else future.status
                 one.state, one.note = "died", f"its worker was lost or failed ({why})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from functools import cache, lru_cache
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,17 @@ class Job:
         """What ``text`` wrote."""
         return cls(**json.loads(text))
 
+    def anywhere(self) -> Job:
+        """The same with whole paths, for a process that may be in another folder."""
+        return replace(
+            self,
+            images=_whole(self.images) or self.images,
+            labels=_whole(self.labels),
+            against=_whole(self.against),
+            out=str(Path(self.out).resolve()),
+            load=_whole(self.load),
+        )
+
     # ── what the words stand for ─────────────────────────────────────────────────────────────
 
     @property
@@ -83,7 +94,7 @@ class Job:
 
     def lesson(self, tell: Tell = silent) -> Lesson:
         """What there is to learn; read once, although many jobs may share it."""
-        return _lesson(self.made_by.kind, self.images, self.labels, self.against, _Quiet(tell))
+        return _remembered(self, tell)
 
     def _all(self, tell: Tell) -> tuple[Recipe, Config, Lesson, Any]:
         if self.load is not None:
@@ -99,25 +110,34 @@ class Job:
         return completed(*self._all(tell), seed=self.seed, out=self.out, tell=tell)
 
 
-class _Quiet:
-    """Whoever is told is no part of what is remembered."""
-
-    def __init__(self, tell: Tell) -> None:
-        self.tell = tell
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Quiet)
-
-    def __hash__(self) -> int:
-        return 0
+def _whole(text: str | None) -> str | None:
+    """The whole path, if it is a file; else as it is."""
+    return str(Path(text).resolve()) if text is not None and Path(text).is_file() else text
 
 
-@lru_cache(maxsize=2)
-def _lesson(
-    kind: str, images: str, labels: str | None, against: str | None, quiet: _Quiet
-) -> Lesson:
-    lesson = read(images, labels, against)
-    return features.featured(lesson, tell=quiet.tell) if kind == "features" else lesson
+LESSONS: dict[tuple[object, ...], Lesson] = {}  # the last few that were read
+MOST = 4
+
+
+def _remembered(job: Job, tell: Tell) -> Lesson:
+    """Read once, for as long as the files are the same."""
+    kind = job.made_by.kind
+    words = (job.images, job.labels, job.against)
+    key = (kind, *(_which(text) for text in words))
+    if key not in LESSONS:
+        lesson = read(*words)
+        while len(LESSONS) >= MOST:
+            del LESSONS[next(iter(LESSONS))]
+        LESSONS[key] = features.featured(lesson, tell=tell) if kind == "features" else lesson
+    return LESSONS[key]
+
+
+def _which(text: str | None) -> object:
+    """A file by its place, size and time; anything else by its name."""
+    if text is None or not Path(text).is_file():
+        return text
+    state = Path(text).stat()
+    return _whole(text), state.st_size, state.st_mtime_ns
 
 
 @cache

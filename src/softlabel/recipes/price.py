@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
 
 from softlabel.recipes.crew import Standing
 from softlabel.train import cost
@@ -24,7 +27,8 @@ def price(standings: Sequence[Standing], at_once: int) -> str:
         key = f"{config.net} {config.epochs} {config.batch} {lesson.inputs.shape}"
         if key not in known:
             classes = lesson.teaching.pooled.shape[1]
-            known[key] = cost(config, len(lesson.inputs), classes, shape).seconds
+            with _threads(1 if at_once > 1 else torch.get_num_threads()):
+                known[key] = cost(config, len(lesson.inputs), classes, shape).seconds
         total += known[key] * (1 - one.epoch / one.epochs)
     there = len(standings) - len(todo)
     text = f"{_count(len(standings), 'run')}"
@@ -39,6 +43,17 @@ def price(standings: Sequence[Standing], at_once: int) -> str:
         f"{text}; {len(todo)} to do, about {span} each, {lanes} at a time: "
         f"about {spoken(total / lanes)}"
     )
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """As many as the runs will have."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _count(number: int, word: str) -> str:

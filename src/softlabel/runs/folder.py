@@ -186,7 +186,7 @@ class Run:
         text = json.dumps({"scores": table, **(facts or {})}, allow_nan=False, indent=1)
         with whole(self.path / SCORES) as part:
             part.write_text(text, "utf-8")
-        for left in (CHECKPOINT, RUNNING):
+        for left in (CHECKPOINT, RUNNING, *(part.name for part in self.path.glob(".*.part"))):
             (self.path / left).unlink(missing_ok=True)
 
     def fail(self, reason: str) -> None:
