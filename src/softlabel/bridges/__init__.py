@@ -31,6 +31,6 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(f"softlabel.bridges.{file}"), name)
     except ModuleNotFoundError as error:
-        if error.name != package:
+        if (error.name or "").partition(".")[0] != package:
             raise
         raise MissingExtra(name, extra) from None
