@@ -30,12 +30,11 @@ def demo(
         result = study.run(folder, seed=seed, progress=lambda step, done, of: tell(step))
     rows = [{key: _shown(value) for key, value in row.items()} for row in result.rows]
     show_table("how far each label is from the known truth (95 % intervals over items)", rows, 99)
-    typer.echo()
     if result.learned:
         learned = [{key: _shown(row[key]) for key in LEARNED} for row in result.learned]
         show_table("how far trained networks are from it (95 % intervals over runs)", learned, 99)
     else:
-        typer.echo(f"nothing was trained: {study.INSTALL}, then run the demo again")
+        typer.echo(f"\nnothing was trained: {study.INSTALL}, then run the demo again")
     typer.echo(f"\nwrote {result.path}")
 
 
