@@ -5,6 +5,7 @@ without torch and torch without scikit-learn.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from softlabel.errors import MissingExtra
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelledDataset", "SoftLabelClassifier", "neg_cross_entropy", "to_huggingface"]
 
-HOMES = {  # name: (file, package that must be there, extra or package to install)
+HOMES = {  # name: (file, package that must be there, extra that brings it)
     "LabelledDataset": ("labelled", "torch", "train"),
     "SoftLabelClassifier": ("estimator", "sklearn", "sklearn"),
     "neg_cross_entropy": ("estimator", "sklearn", "sklearn"),
@@ -28,9 +29,6 @@ def __getattr__(name: str) -> Any:
     if name not in HOMES:
         raise AttributeError(f"module 'softlabel.bridges' has no attribute {name!r}")
     file, package, extra = HOMES[name]
-    try:
-        return getattr(import_module(f"softlabel.bridges.{file}"), name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != package:
-            raise
-        raise MissingExtra(name, extra) from None
+    if find_spec(package) is None:
+        raise MissingExtra(name, extra)
+    return getattr(import_module(f"softlabel.bridges.{file}"), name)

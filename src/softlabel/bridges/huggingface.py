@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from datasets import Dataset, Features, List, Value
 from softlabel.deliver import Deliver, Draws, Teaching
 from softlabel.errors import DataError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 
 def to_huggingface(
@@ -26,6 +28,8 @@ def to_huggingface(
     It can be saved, shared and read without softlabel.  It holds one epoch: of a delivery that
     draws in each, train on ``LabelledDataset`` over the same rows instead.
     """
+    from datasets import Dataset, List, Value  # takes seconds, and is seldom installed
+
     rows = columns if isinstance(columns, Dataset) else Dataset.from_dict(dict(columns))
     if len(rows) != len(teaching):
         raise DataError(f"{len(rows)} rows and labels of {len(teaching)} items")
@@ -33,5 +37,5 @@ def to_huggingface(
         raise DataError(f"there is a column {column!r} already: remove it, or name another")
     draws = Draws(seed)
     targets = deliver(teaching, draws).labels_for(epoch, np.arange(len(rows)), draws)
-    kind = Features({column: List(Value("float32"), length=targets.shape[1])})[column]
+    kind = List(Value("float32"), length=targets.shape[1])
     return rows.add_column(column, targets.astype(np.float32).tolist(), feature=kind)
