@@ -32,7 +32,7 @@ def untrained() -> Section:
         HEADING,
         [
             """No network was trained: this part needs torch, which is not installed. With it the
-            demo takes about half a minute longer.""",
+            demo takes longer, but less than a minute.""",
             command(INSTALL),
         ],
     )
