@@ -18,13 +18,19 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PIP) install -c constraints.txt -e '.[serve]'
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.core tools/chromium
+# The release of torch is the one in constraints.txt, whatever else is installed with it.
+$(VENV)/.train: $(VENV)/.core
+	@echo "adding torch (once; it is large)"
+	@$(PIP) install -c constraints.txt -e '.[serve,train]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.train tools/chromium
 	@$(PIP) install 'pip>=25.1'
 	@$(PIP) install -c constraints.txt --group dev
 	@tools/chromium
 	@touch $@
 
-demo: $(VENV)/.core  ## make pictures, simulated people, soft labels and a report to look at
+demo: $(VENV)/.train  ## make pictures, simulated people, soft labels, train on them, and a report
 	@$(BIN)/softlabel demo demo-report
 
 test: $(VENV)/.dev lint types  ## everything that must hold; real-data tests need SOFTLABEL_DATA

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
-from inferring import METHODS, OURS, PACKAGES, RARE, STOPPED
+from inferring import METHODS, OURS, PACKAGES, RARE, STOPPED, UNSMOOTHED
 from outcomes import Measuring, Outcome
 from results import circumstances, table, write_section
 
@@ -35,6 +35,7 @@ WRONG = {
     "appearance, so that its answer depends on names; where people and classes are renamed so that "
     "both orders agree (next column) it finds what ours finds. Its restarts are all the same",
 }
+DECIDES = "decides ties for one class, where ours agrees with the tied classes in equal parts"
 # (method, library): what it does otherwise, and our column that does the same
 OTHERWISE = {
     ("majority", "cleanlab"): (
@@ -42,6 +43,9 @@ OTHERWISE = {
         RARE,
     ),
     ("majority", "peerannot"): ("gives ties away by lot; the seed is 0 here", None),
+    ("wawa", "crowd-kit"): (DECIDES, None),
+    ("zero-based-skill", "crowd-kit"): (f"{DECIDES}, and a decided tie confirms itself", None),
+    ("dawid-skene", "peerannot"): ("has no prior", UNSMOOTHED),
     ("dawid-skene", "crowd-kit"): (
         "stops early on some sets, because it watches a sum with the log prior once per vote",
         STOPPED,

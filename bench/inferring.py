@@ -190,6 +190,7 @@ def cleanlab_crowdlab(data: Dataset) -> Scores:
 OURS, CROWDKIT, PEERANNOT, CLEANLAB = "softlabel", "crowd-kit", "peerannot", "cleanlab"
 STOPPED = f"{OURS}, stopped as {CROWDKIT}"
 RARE = f"{OURS}, with ties=rare"
+UNSMOOTHED = f"{OURS}, smoothing=0"
 PACKAGES = {CROWDKIT: "crowdkit", PEERANNOT: "peerannot", CLEANLAB: "cleanlab"}
 
 METHODS: dict[str, dict[str, Infer]] = {
@@ -205,7 +206,7 @@ METHODS: dict[str, dict[str, Infer]] = {
     "zero-based-skill": {OURS: ours("zero-based-skill"), CROWDKIT: crowdkit("ZeroBasedSkill")},
     "dawid-skene": {
         OURS: ours("dawid-skene"),
-        f"{OURS}, smoothing=0": ours("dawid-skene:smoothing=0"),
+        UNSMOOTHED: ours("dawid-skene:smoothing=0"),
         STOPPED: stopped_as_crowdkit("DawidSkene", "dawid-skene:smoothing=0"),
         CROWDKIT: crowdkit("DawidSkene"),
         PEERANNOT: peerannot("DawidSkene"),

@@ -8,6 +8,7 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -15,19 +16,22 @@ import pytest
 
 from softlabel import crowd, demo
 from softlabel.cli import main
-from softlabel.demo import asking, findings
+from softlabel.deliver import SLS, Teaching
+from softlabel.demo import asking, findings, lessons, teaching
 from softlabel.demo import page as words
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
 from softlabel.metrics import entropy
 from softlabel.pictures import shapes
 from softlabel.tables import Score, SoftLabels
 
+SHORT = 2  # epochs of training, where what is learned does not matter
+
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
     """One run of the demo, its folder and what it told about its progress."""
     out, told = tmp_path_factory.mktemp("demo") / "deep" / "report", []
-    result = demo.run(out, progress=lambda *step: told.append(step))
+    result = demo.run(out, progress=lambda *step: told.append(step), epochs=SHORT)
     return out, result, told
 
 
@@ -61,12 +65,12 @@ def test_links_inside_the_page_lead_somewhere(document):
 
 def test_the_page_can_be_read_without_seeing_it(document):
     root = ET.fromstring(document.partition("\n")[2])
-    headings = [e.tag for e in root.iter() if e.tag in ("h1", "h2", "h3")]
+    headings = [e.tag for e in root.iter() if e.tag in ("h1", "h2", "h3", "h4")]
     assert headings.count("h1") == 1
     assert headings[0] == "h1"
     assert all(image.get("alt") is not None for image in root.iter("img"))
     described = [image for image in root.iter("img") if image.get("alt")]
-    assert len(described) == words.EXAMPLES
+    assert len(described) == words.EXAMPLES + lessons.EXAMPLES
     for chart in root.iter("{http://www.w3.org/2000/svg}svg"):
         assert chart.find("{http://www.w3.org/2000/svg}title").text
     for table in root.iter("table"):
@@ -80,7 +84,7 @@ def test_the_page_mentions_every_recipe_and_person_and_shows_all_pictures(docume
         assert recipe.words in document
     for person in range(1, PEOPLE + 1):
         assert f"person-{person:02d}" in document
-    assert document.count("<img ") == words.EXAMPLES + words.STRIP
+    assert document.count("<img ") == words.EXAMPLES + words.STRIP + lessons.EXAMPLES
 
 
 def test_the_page_says_its_main_numbers(document, made):
@@ -99,8 +103,8 @@ def lasting(out: Path) -> list[Path]:
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(made, tmp_path):
     out = made[0]
-    demo.run(tmp_path / "again")
-    assert len(lasting(out)) == 6 + 2 + ITEMS
+    demo.run(tmp_path / "again", epochs=SHORT)
+    assert len(lasting(out)) == 7 + 2 + ITEMS
     assert lasting(tmp_path / "again") == lasting(out)
     for name in lasting(out):
         assert (tmp_path / "again" / name).read_bytes() == (out / name).read_bytes(), name
@@ -110,7 +114,9 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(made, tmp_pa
 
 def test_progress_is_told_step_by_step(made):
     told = made[2]
-    assert [number for _, number, _ in told] == list(range(len(demo.STEPS) + 1))
+    assert [number for number, _ in groupby(told, key=lambda one: one[1])] == list(
+        range(len(demo.STEPS) + 1)
+    )
     assert {of for _, _, of in told} == {len(demo.STEPS)}
     assert all(isinstance(name, str) and name for name, _, _ in told)
 
@@ -248,6 +254,28 @@ def test_pictures_and_people_lie_beside_the_page(made):
         people = list(csv.DictReader(file))
     assert len(people) == PEOPLE
     assert sum(float(person["carelessness"]) >= 0.5 for person in people) == CARELESS
+
+
+def test_the_beliefs_of_every_network_lie_beside_the_page(made):
+    """Twelve runs, each as it would have been alone."""
+    out, result, _ = made
+    with np.load(out / "beliefs.npz") as file:
+        beliefs = {name: file[name] for name in file}
+    assert beliefs["delivered"].tolist() == [arm.name for arm in teaching.ARMS]
+    assert beliefs["probs"].shape == (4, teaching.SEEDS, teaching.UNSEEN, len(shapes.LABELS))
+    pictures, people = teaching.unseen(0)
+    np.testing.assert_array_equal(beliefs["truth"], people.probs)
+    known = Teaching.of(SoftLabels.load(out / "labels.npz"))
+    images, held = (teaching.negatives(some) for some in (asking.draw(0).pictures, pictures))
+    place = 3
+    assert beliefs["delivered"][place] == "SLS"
+    alone = teaching._learn(images, SLS(), known, held, SHORT, 2)
+    np.testing.assert_allclose(beliefs["probs"][place, 2], alone, atol=1e-5)
+    scores = {row["delivered"]: row for row in result.learned}
+    off = [abs(probs - people.probs).sum(axis=1).mean() / 2 for probs in beliefs["probs"][place]]
+    assert scores["SLS"]["total-variation"].value == pytest.approx(np.mean(off))
+    order = [row["kl"].value for row in result.learned]
+    assert order == sorted(order)
 
 
 # ── the parts ────────────────────────────────────────────────────────────────────────────────

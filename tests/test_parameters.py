@@ -21,7 +21,10 @@ REFUSED = [
     (Smooth(beta=-0.1), "Smooth: beta = -0.1"),
     (Softmax(tau=-1.0), "Softmax: tau = -1.0"),
     (LogPool(floor=0), "LogPool: floor = 0"),
-    (Majority(ties="last"), "no ties of Majority called 'last'; there are: first, random, split"),
+    (
+        Majority(ties="last"),
+        "no ties of Majority called 'last'; there are: first, random, rare, split, trusted",
+    ),
 ]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softlabel import Index, Predictions, Score, SoftLabels, runs
+from softlabel import Index, Predictions, Score, SoftLabels, evaluate, runs
 from softlabel.errors import DataError, FileError, SoftlabelError, UnknownName
 from softlabel.runs import Busy, Run
 from softlabel.runs.folder import whole
@@ -103,6 +103,14 @@ def test_finished_once_and_for_all(tmp_path):
         again.finish(PREDICTIONS, SCORES)
     with pytest.raises(FileError, match="no array called 'logit'; it has item, labels, probs"):
         again.arrays("logit")
+
+
+def test_people_keep_their_own_order_of_classes(tmp_path):
+    run = start(tmp_path)
+    people = SoftLabels(Index(["a", "b"], [], ["y", "x"]), [[0.75, 0.25], [0, 1]], [4, 4])
+    run.finish(PREDICTIONS, SCORES, people)
+    assert run.people.index.labels.tolist() == ["y", "x"]
+    assert evaluate.scores(run.predictions, run.people, ["kl"])["kl"].value == 0
 
 
 def test_scores_that_json_has_no_numbers_for(tmp_path):

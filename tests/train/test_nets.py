@@ -138,3 +138,24 @@ def test_what_is_wrong_is_named():
         nets.make("mlp:hiddn=3", 10, 0)
     with pytest.raises(SoftlabelError, match="'many' is not a number"):
         nets.make("mlp:hidden=many", 10, 0)
+
+
+def test_pooling_before_the_relu_is_pooling_after_it():
+    net = nets.make("vgg11", 10, seed=0).double().train()
+    x = torch.randn(4, 3, 32, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    found = net(x)
+    found.square().sum().backward()
+    slopes = [each.grad.clone() for each in net.parameters()]
+    net.zero_grad()
+    y, layers = x, list(net.layers)
+    while layers:  # as the paper has it: convolution, norm, ReLU, pool
+        y = torch.relu(layers[1](layers[0](y)))
+        layers = layers[2:]
+        if isinstance(layers[0], torch.nn.MaxPool2d):
+            y = layers.pop(0)(y)
+        assert isinstance(layers.pop(0), torch.nn.ReLU)
+    expected = net.head(y.mean(dim=(2, 3)))
+    torch.testing.assert_close(found, expected)
+    expected.square().sum().backward()
+    for slope, each in zip(slopes, net.parameters(), strict=True):
+        torch.testing.assert_close(slope, each.grad)

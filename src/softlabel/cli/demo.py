@@ -10,6 +10,8 @@ import typer
 from softlabel.cli.progress import progress
 from softlabel.cli.shared import app, show_table
 
+LEARNED = ("delivered", "kl", "total-variation", "entropy-pearson")
+
 
 @app.command()
 def demo(
@@ -18,13 +20,21 @@ def demo(
     ] = Path("softlabel-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Another seed is another study.")] = 0,
 ) -> None:
-    """Make a study with simulated people, label it, and write a page about it."""
+    """Make a study with simulated people, label it, train on it, and write a page about it.
+
+    Training needs torch; without it the page has all the rest.
+    """
     from softlabel import demo as study
 
     with progress() as tell:
         result = study.run(folder, seed=seed, progress=lambda step, done, of: tell(step))
     rows = [{key: _shown(value) for key, value in row.items()} for row in result.rows]
     show_table("how far each label is from the known truth (95 % intervals over items)", rows, 99)
+    if result.learned:
+        learned = [{key: _shown(row[key]) for key in LEARNED} for row in result.learned]
+        show_table("how far trained networks are from it (95 % intervals over runs)", learned, 99)
+    else:
+        typer.echo(f"\nnothing was trained: {study.INSTALL}, then run the demo again")
     typer.echo(f"\nwrote {result.path}")
 
 

@@ -32,14 +32,22 @@ def icon(label: int) -> Html:
 
 
 def example(found: Findings, item: int) -> Html:
-    """A picture with three labels; shapes in order of their true share, so that bars line up."""
+    """A picture with three labels, and how far two of them are off."""
     truth = found.study.truth[item]
     rows = {
         "truth": truth,
         "rich": found.pooled[RICH].labels.probs[item],
         "votes": found.pooled[VOTES].labels.probs[item],
     }
-    name, order = str(found.study.index.items[item]), np.argsort(-truth, kind="stable")
+    off = {who: abs(rows[who] - truth).sum() / 2 for who in ("rich", "votes")}
+    note = "off by: " + ", ".join(f"{who} {100 * share:.0f} %" for who, share in off.items())
+    return card(str(found.study.index.items[item]), found.study.pictures[item], rows, note)
+
+
+def card(name: str, pixels: shapes.Pixels, rows: dict[str, Floats], note: str = "") -> Html:
+    """A picture beside distributions, one bar each; shapes in order of their share in the first
+    row, which is the truth, so that bars line up."""
+    order = np.argsort(-rows["truth"], kind="stable")
     said = "; ".join(f"{who}: {_shares(row)}" for who, row in rows.items())
 
     def labels(width: float) -> Html:
@@ -49,11 +57,10 @@ def example(found: Findings, item: int) -> Html:
         return svg.stacked(cut, parts, frame, [svg.FILLS[i] for i in order])
 
     alt = f"{name}, drawn mostly as {shapes.LABELS[int(order[0])]}"
-    image = picture(png.data_uri(found.study.pictures[item]), alt, 96)
-    off = {who: abs(rows[who] - truth).sum() / 2 for who in ("rich", "votes")}
-    note = "off by: " + ", ".join(f"{who} {100 * share:.0f} %" for who, share in off.items())
+    image = picture(png.data_uri(pixels), alt, 96)
     bars = [el("div", labels(348), class_="desk"), el("div", labels(236), class_="phone")]
-    return el("div", image, el("div", *bars, el("p", note)), class_="card")
+    under = [el("p", note)] if note else []
+    return el("div", image, el("div", *bars, *under), class_="card")
 
 
 def _shares(row: Floats) -> str:

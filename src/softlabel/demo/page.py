@@ -9,8 +9,9 @@ import numpy as np
 
 from softlabel import __version__
 from softlabel.cost import Cost
-from softlabel.demo import charts
+from softlabel.demo import charts, lessons
 from softlabel.demo.findings import KL_FLOOR, REDRAWS, RICH, VOTES, Findings
+from softlabel.demo.learning import Learning
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
 from softlabel.metrics import entropy, total_variation
 from softlabel.pictures import shapes
@@ -29,8 +30,9 @@ COMMANDS = (
 )
 
 
-def render(found: Findings) -> str:
-    """The whole document."""
+def render(found: Findings, learning: Learning | None = None) -> str:
+    """The whole document; without what was learned, it says how to train."""
+    trained = lessons.section(learning, found.seed) if learning else lessons.untrained()
     sections = [
         examples(found),
         doubt(found),
@@ -38,8 +40,9 @@ def render(found: Findings) -> str:
         how_many(found),
         agreement(found),
         careless(found),
+        trained,
         limits(found),
-        making(found),
+        making(found, learning),
     ]
     foot = f"Made by softlabel {__version__}, seed {found.seed}."
     return page(TITLE, lead(found), sections, foot)
@@ -345,7 +348,7 @@ def limits(found: Findings) -> Section:
     )
 
 
-def making(found: Findings) -> Section:
+def making(found: Findings, learning: Learning | None) -> Section:
     rich, votes = len(found.study.rich), len(found.study.votes)
     files = {
         "study/": "the study as it was served, with its pictures, and the answers as exported",
@@ -355,6 +358,10 @@ def making(found: Findings) -> Section:
         "truth.npz": "the true distributions",
         "people.csv": "what was put into each person",
     }
+    training = []
+    if learning is not None:
+        files["beliefs.npz"] = "what every network believes of the new pictures, and their truth"
+        training = [lessons.making(learning)]
     return Section(
         "How it was made",
         [
@@ -366,7 +373,9 @@ def making(found: Findings) -> Section:
             was made: every simulated person went through consent, instructions and quiz, was given
             pictures, sent their answers over HTTP, had each acknowledged once it was on the disk,
             and finished. Then the server was stopped and its database exported. The votes took no
-            server: the same people, asked for one click on every picture. Beside this page lie:""",
+            server: the same people, asked for one click on every picture.""",
+            *training,
+            "Beside this page lie:",
             listing(*(join(el("code", name), ": ", words) for name, words in files.items())),
             "The same steps on these files, and on data of your own:",
             command(*COMMANDS),

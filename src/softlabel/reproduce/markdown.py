@@ -22,7 +22,7 @@ HEAD = """\
 
 Four papers, claim by claim, beside our own runs. This page is made by `python tools/results.py` \
 from the [stored results](../src/softlabel/reproduce/results/README.md) and nothing else; \
-[how to run it yourself](tutorials/4-reproduce.md).
+[how to run it yourself](tutorials/reproduce.md).
 
 Every training claim is judged three times, and never across: by a **small network** trained from \
 scratch (`cpu`), by a head on **frozen features** of a network that has seen other pictures \

@@ -124,10 +124,9 @@ class Run:
     @property
     def people(self) -> SoftLabels:
         """What was known of these items when they were scored."""
-        held = self.arrays("people", "people_item", "people_count", "labels")
-        index = Index(
-            names(held["people_item"].tolist()), names([]), names(held["labels"].tolist())
-        )
+        held = self.arrays("people", "people_item", "people_labels", "people_count")
+        items, labels = (names(held[key].tolist()) for key in ("people_item", "people_labels"))
+        index = Index(items, names([]), labels)
         return SoftLabels(index, held["people"], held["people_count"])
 
     def arrays(self, *wanted: str) -> dict[str, npt.NDArray[Any]]:
@@ -180,6 +179,8 @@ class Run:
         if people is not None:
             arrays["people"], arrays["people_count"] = people.probs, people.count
             arrays["people_item"] = np.array(people.index.items.tolist(), dtype=np.str_)
+            # their own order of classes, which need not be that of the predictions
+            arrays["people_labels"] = np.array(people.index.labels.tolist(), dtype=np.str_)
         with whole(self.path / PREDICTIONS) as part, part.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
         table = {key: _plain(score) for key, score in scores.items()}

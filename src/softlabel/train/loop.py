@@ -107,12 +107,12 @@ def _epoch(
     record: _Record,
 ) -> tuple[float, float]:
     """Every item once; the mean loss and the last learning rate."""
-    config = learner.config
+    config, dtype = learner.config, getattr(torch, learner.config.dtype)
     items = order(pictures.draws, epoch, len(pictures.inputs))
     starts = range(0, len(items), config.batch)
     aim.turn(epoch, items)
     table = pictures.epoch(epoch, items)
-    losses = torch.zeros(len(starts), dtype=torch.float64, device=learner.device)
+    losses = torch.zeros(len(starts), dtype=dtype, device=learner.device)
     before = f", loss {record.log[-1]['loss']:.3f}" if record.log else ""
     doing = f"training: epoch {epoch + 1} of {config.epochs}{before}"
     plan, lrs = schedule(config.schedule), []
@@ -122,7 +122,7 @@ def _epoch(
             whole = slice(start, min(start + config.batch, len(items)))
             part = ranks.mine(whole.stop - start)
             rows = slice(start + part.start, start + part.stop)
-            scores = learner.scores(ready(table[rows], getattr(torch, config.dtype)))
+            scores = learner.scores(ready(table[rows], dtype))
             loss = aim.loss(scores, rows)  # of this process's rows
             losses[number] = loss.detach()
             factor = plan.factor(epoch, (number + 0.5) / len(starts), config.epochs)
@@ -132,9 +132,9 @@ def _epoch(
             if learner.device.type == "cpu" and ranks.size() == 1:  # looking costs nothing here
                 _look(losses[number:], epoch, number, lrs, record)
             tell(doing, epoch * len(starts) + number + 1, config.epochs * len(starts))
-    losses = ranks.total(losses)
+    losses = ranks.total(losses).cpu()  # the one time in an epoch that a GPU is waited for
     _look(losses, epoch, 0, lrs, record)
-    return float(losses.sum()) / aim.weight(slice(0, len(items))), lrs[-1]
+    return float(losses.double().sum()) / aim.weight(slice(0, len(items))), lrs[-1]
 
 
 def _look(losses: Tensor, epoch: int, first: int, lrs: list[float], record: _Record) -> None:

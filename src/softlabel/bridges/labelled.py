@@ -1,0 +1,77 @@
+"""A data set of torch whose labels are those of a delivery, epoch by epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+
+from softlabel.deliver import Deliver, Draws, Teaching
+from softlabel.errors import DataError
+
+
+class LabelledDataset(Dataset[Any]):
+    """``inputs`` (m rows of anything) with the targets that ``deliver`` makes of ``teaching``.
+
+    A row is a pair of input and target (k,) float32; a row that is a mapping (as of a Hugging Face
+    data set) stays one, with the target under ``labels``.  Call ``set_epoch`` before each epoch,
+    as for a ``DistributedSampler``: deliveries that draw, draw anew.  A draw belongs to seed,
+    epoch and item, so workers, batches, shuffling and a resumed run change nothing; the epoch is
+    kept in shared memory, so persistent workers hear of it too.
+    """
+
+    def __init__(
+        self,
+        inputs: Any,
+        teaching: Teaching,
+        deliver: Deliver,
+        seed: int = 0,
+        transform: Callable[[Any], Any] | None = None,
+    ) -> None:
+        if len(inputs) != len(teaching):
+            raise DataError(f"{len(inputs)} inputs and labels of {len(teaching)} items")
+        self.inputs, self.transform = inputs, transform
+        self._draws = Draws(seed)
+        self._delivery = deliver(teaching, self._draws)
+        self._epoch = torch.zeros(1, dtype=torch.int64).share_memory_()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch whose labels are handed out."""
+        return int(self._epoch.item())
+
+    def set_epoch(self, epoch: int) -> None:
+        """From the next row on, in all workers."""
+        if epoch < 0:
+            raise DataError(f"epoch {epoch}: epochs are counted from 0")
+        self._epoch[0] = epoch
+
+    def targets(self, indices: Sequence[int]) -> torch.Tensor:
+        """(b, k) float32 the targets of these items in this epoch."""
+        rows = self._delivery.labels_for(self.epoch, np.asarray(indices, np.int64), self._draws)
+        return torch.from_numpy(np.array(rows, dtype=np.float32))
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.__getitems__([index])[0]
+
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        """What a ``DataLoader`` asks for: a whole batch, whose labels are made in one go."""
+        m = len(self)
+        places = [int(i) + m if i < 0 else int(i) for i in indices]
+        outside = [i for i in places if not 0 <= i < m]
+        if outside:  # a plain loop over the data set ends with this, as over a list
+            raise IndexError(f"item {outside[0]} of {m}")
+        targets = self.targets(places)
+        return [self._row(i, target) for i, target in zip(places, targets, strict=True)]
+
+    def _row(self, index: int, target: torch.Tensor) -> Any:
+        row = self.inputs[index]
+        if self.transform is not None:
+            row = self.transform(row)
+        return {**row, "labels": target} if isinstance(row, Mapping) else (row, target)
