@@ -17,15 +17,17 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import ModuleType
+from typing import Any, Literal, Protocol, Self
 
 import torch
 
 from softlabel.aggregate.machine import cores
 from softlabel.engine.jobs import connected
+from softlabel.files import Tell
 from softlabel.recipes import worker
-from softlabel.recipes.jobs import Job
 from softlabel.runs import Run
+from softlabel.train import Config
 
 State = Literal["waiting", "running", "finished", "failed", "died"]
 ENDED = ("finished", "failed", "died")
@@ -33,11 +35,37 @@ ATTEMPTS = 2  # at a run whose worker dies; it may be the run that kills them
 PAUSE = 0.25  # seconds between two looks
 
 
+class Work(Protocol):
+    """One run to be made; ``softlabel.recipes.jobs.Job`` is one."""
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def takes(self) -> float | None:
+        """Seconds, where they are known without a trial."""
+        ...
+
+    def size(self) -> tuple[tuple[int, ...], int]:
+        """The shape of all inputs, and the number of classes."""
+        ...
+
+    def begun(self, tell: Tell) -> Run: ...
+
+    def completed(self, tell: Tell) -> Run: ...
+
+    def text(self) -> str:
+        """What a worker is sent."""
+        ...
+
+    def anywhere(self) -> Self: ...
+
+
 @dataclass
 class Standing:
     """How far one job is.  ``note`` says what went wrong; ``left`` is in seconds."""
 
-    job: Job
+    job: Work
     run: Run
     state: State = "waiting"
     note: str = ""
@@ -69,7 +97,7 @@ class Standing:
 Hear = Callable[[Sequence[Standing]], None]
 
 
-def stand(jobs: Sequence[Job], tell: Any) -> list[Standing]:
+def stand(jobs: Sequence[Work], tell: Tell) -> list[Standing]:
     """Where each job stands before anything is done; its folder is made if there was none."""
     found = []
     for number, job in enumerate(jobs):
@@ -86,14 +114,22 @@ def places() -> int:
 
 
 def work(
-    standings: Sequence[Standing], hear: Hear, *, processes: int = 2, engine: str | None = None
+    standings: Sequence[Standing],
+    hear: Hear,
+    *,
+    processes: int = 2,
+    engine: str | None = None,
+    by: ModuleType = worker,
 ) -> None:
-    """Make every run that is not finished; ``hear`` is called a few times a second."""
+    """Make every run that is not finished; ``hear`` is called a few times a second.
+
+    ``by`` is the module that understands these jobs: run as a process, or its ``done``.
+    """
     waiting = [one for one in standings if one.state not in ENDED]
     if not waiting:
         return
     crew: _Cores | _Cluster = (
-        _Cores(waiting, processes) if engine is None else _Cluster(waiting, engine)
+        _Cores(waiting, processes, by) if engine is None else _Cluster(waiting, engine, by)
     )
     try:
         while crew.busy():
@@ -113,7 +149,8 @@ def work(
 class _Cores:
     """A few processes, each with one thread, that take one job after the other."""
 
-    def __init__(self, waiting: Sequence[Standing], processes: int) -> None:
+    def __init__(self, waiting: Sequence[Standing], processes: int, by: ModuleType) -> None:
+        self.by = by.__name__
         self.jobs: queue.SimpleQueue[Standing] = queue.SimpleQueue()
         for one in waiting:
             self.jobs.put(one)
@@ -142,7 +179,7 @@ class _Cores:
         while not self.over.is_set() and not self.jobs.empty():
             with tempfile.TemporaryFile("w+") as errors:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", worker.__name__],
+                    [sys.executable, "-m", self.by],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=errors,
@@ -212,11 +249,11 @@ def _ended(code: int) -> str:
 class _Cluster:
     """Dask workers; a lost one's run goes on elsewhere, if they see the same folder."""
 
-    def __init__(self, waiting: Sequence[Standing], where: str) -> None:
+    def __init__(self, waiting: Sequence[Standing], where: str, by: ModuleType) -> None:
         self.opened = connected(where)
         self.client = self.opened.__enter__()
         self.futures = [
-            (one, self.client.submit(worker.done, one.job.anywhere().text(), pure=False))
+            (one, self.client.submit(by.done, one.job.anywhere().text(), pure=False))
             for one in waiting
         ]
 

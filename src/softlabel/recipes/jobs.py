@@ -92,6 +92,16 @@ class Job:
             )
         return None
 
+    @property
+    def takes(self) -> float | None:
+        """Only a trial can say how long."""
+        return None
+
+    def size(self) -> tuple[tuple[int, ...], int]:
+        """The shape of all inputs, and the number of classes."""
+        lesson = self.lesson()
+        return lesson.inputs.shape, lesson.teaching.pooled.shape[1]
+
     def lesson(self, tell: Tell = silent) -> Lesson:
         """What there is to learn; read once, although many jobs may share it."""
         return _remembered(self, tell)

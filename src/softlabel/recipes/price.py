@@ -22,13 +22,15 @@ def price(standings: Sequence[Standing], at_once: int) -> str:
     known: dict[str, float] = {}
     total = 0.0
     for one in todo:
-        config, lesson = one.job.config, one.job.lesson()
-        shape = lesson.inputs.shape[1:]
-        key = f"{config.net} {config.epochs} {config.batch} {lesson.inputs.shape}"
-        if key not in known:
-            classes = lesson.teaching.pooled.shape[1]
-            with _threads(1 if at_once > 1 else torch.get_num_threads()):
-                known[key] = cost(config, len(lesson.inputs), classes, shape).seconds
+        if one.job.takes is not None:
+            key = f"{one.job.takes} s"
+            known[key] = one.job.takes
+        else:
+            config, (shape, classes) = one.job.config, one.job.size()
+            key = f"{config.net} {config.epochs} {config.batch} {shape}"
+            if key not in known:
+                with _threads(1 if at_once > 1 else torch.get_num_threads()):
+                    known[key] = cost(config, shape[0], classes, shape[1:]).seconds
         total += known[key] * (1 - one.epoch / one.epochs)
     there = len(standings) - len(todo)
     text = f"{_count(len(standings), 'run')}"

@@ -12,11 +12,13 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import torch
 
 from softlabel.errors import SoftlabelError
 from softlabel.recipes.jobs import Job
+from softlabel.runs import Run
 
 ONE_THREAD = {
     name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -24,16 +26,21 @@ ONE_THREAD = {
 
 
 def done(text: str) -> dict[str, str]:
-    """Make the run of this job; the user's mistakes and divergence are answers, ours are not."""
+    """Make the run of this job."""
+    return made(Job.of(text).completed)
+
+
+def made(completed: Callable[[], Run]) -> dict[str, str]:
+    """How a run ended; the user's mistakes and divergence are answers, ours are not."""
     torch.set_num_threads(1)
     try:
-        run = Job.of(text).completed()
+        run = completed()
     except SoftlabelError as error:
         return {"state": "failed", "note": str(error)}
     return {"state": "finished", "note": "", "name": run.name}
 
 
-def main() -> None:
+def main(done: Callable[[str], dict[str, str]] = done) -> None:
     """Work through what comes on stdin."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us
     answers = os.fdopen(os.dup(1), "w")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from softlabel.report.markup import Html, el, join, text
@@ -92,15 +92,26 @@ def drawing(frame: Frame, height: float, *marks: object) -> Html:
     )
 
 
-def axes(frame: Frame, x: Scale, y: Scale, x_ticks: list[float], y_ticks: list[float]) -> Html:
-    """Grid lines, numbers and names; the y name stands above the axis, where it can be read."""
+def axes(
+    frame: Frame,
+    x: Scale,
+    y: Scale,
+    x_ticks: Sequence[float],
+    y_ticks: Sequence[float],
+    named: Mapping[float, str] | None = None,
+) -> Html:
+    """Grid lines, numbers and names; the y name stands above the axis, where it can be read.
+
+    ``named`` says what stands at a tick of x in place of its number.
+    """
     parts = []
     for value in y_ticks:
         parts.append(rule(x.start, y(value), x.end, y(value)))
         parts.append(words(x.start - 7, y(value) + 4, label(value), "end"))
     for value in x_ticks:
         parts.append(rule(x(value), y.start, x(value), y.start + 4, QUIET))
-        parts.append(words(x(value), y.start + 17, label(value), "middle"))
+        shown = label(value) if named is None else named[value]
+        parts.append(words(x(value), y.start + 17, shown, "middle"))
     parts.append(rule(x.start, y.start, x.end, y.start, QUIET))
     parts.append(words(x.end, y.start + 36, frame.x, "end", fill=INK))
     parts.append(words(0.0, y.end - 14, frame.y, fill=INK))

@@ -17,6 +17,9 @@ STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 WIDE, NARROW = 660, 320  # px at which a chart is drawn for a desk and for a phone
 
 
+COLOURS = STYLE[: STYLE.index("* {")].replace(":root", "svg")  # light and dark
+
+
 @dataclass(frozen=True)
 class Section:
     """A heading and what stands under it."""
@@ -88,3 +91,10 @@ def command(*lines: str) -> Html:
 def listing(*points: str) -> Html:
     """A bulleted list."""
     return el("ul", *(el("li", point) for point in points))
+
+
+def alone(chart: Html) -> str:
+    """A chart as a file of its own, with the colours and the paper of the page."""
+    style = el("style", Html(COLOURS + "svg { background: var(--paper); }"))
+    start, rest = chart.split(">", 1)
+    return f"{start}>{style}{rest}\n"

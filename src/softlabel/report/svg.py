@@ -95,13 +95,27 @@ def mark(series: int, x: float, y: float, hover: str, size: float = 4.5, **style
     return el("rect", el("title", hover), **place, transform=turn, **style)
 
 
-def legend(names: Sequence[str], x: float, y: float) -> Html:
-    """One row of marks with their names."""
+def legend(names: Sequence[str], x: float, y: float, first: int = 0) -> Html:
+    """One row of marks with their names; ``first`` is the number of the first one's series."""
     parts = []
-    for series, name in enumerate(names):
+    for series, name in enumerate(names, first):
         parts += [mark(series, x + 5, y - 4, name), words(x + 14, y, name, fill=INK)]
         x += 14 + LETTER * len(name) + 16
     return join(*parts)
+
+
+def _legend_rows(names: Sequence[str], width: float) -> list[list[str]]:
+    """As many names in a row as there is room for."""
+    rows: list[list[str]] = [[]]
+    left = width
+    for name in names:
+        need = 30 + LETTER * len(name)
+        if need > left and rows[-1]:
+            rows.append([])
+            left = width
+        rows[-1].append(name)
+        left -= need
+    return rows
 
 
 def bars(values: Mapping[str, float], frame: Frame, row: float = 24) -> Html:
@@ -222,16 +236,35 @@ def scatter(
     return drawing(frame, frame.height, *marks)
 
 
-def lines(series: Sequence[Line], frame: Frame, guides: Sequence[Guide] = ()) -> Html:
-    """Curves with bands, on an axis that shows 0; a gap where a value is not finite."""
+def lines(
+    series: Sequence[Line],
+    frame: Frame,
+    guides: Sequence[Guide] = (),
+    *,
+    zero: bool = True,
+    named: Mapping[float, str] | None = None,
+) -> Html:
+    """Curves with bands; a gap where a value is not finite.
+
+    The y axis shows 0 unless ``zero`` is False; ``named`` are the only places on the x axis that
+    have a tick, and what it says.
+    """
     if not any(math.isfinite(v) for line in series for v in line.y):
         return nothing(frame, frame.height)
-    x = Scale(*span(v for line in series for v in line.x), 44, frame.width - 14)
-    ends = span((v for line in series for part in (line.y, line.low, line.high) for v in part), [0])
-    y = Scale(*ends, frame.height - 44, 56)
+    x = Scale(
+        *span((v for line in series for v in line.x), list(named or ())), 44, frame.width - 14
+    )
+    parts = (v for line in series for part in (line.y, line.low, line.high) for v in part)
+    ends = span(parts, [0] if zero else [])
+    rows, x0 = _legend_rows([line.name for line in series], frame.width - 44), 44
+    y = Scale(*ends, frame.height - 44, 38 + 18 * len(rows))
     x_ticks = ticks(x.low, x.high, 8 if frame.width > 480 else 5)
-    marks = [axes(frame, x, y, sorted({x.low, *x_ticks}), ticks(*ends))]
-    marks.append(legend([line.name for line in series], 44, 14))
+    places = sorted({x.low, *x_ticks} if named is None else named)
+    marks = [axes(frame, x, y, places, ticks(*ends), named)]
+    first = 0
+    for row, names in enumerate(rows):
+        marks.append(legend(names, 44, 14 + 18 * row, first))
+        first += len(names)
     marks += [_line(s, line, x, y) for s, line in enumerate(series)]
     for guide in guides:
         level = {"stroke_dasharray": "1 3", "stroke_width": 1.5}

@@ -14,7 +14,11 @@ from softlabel.tables import Floats, Score
 
 @dataclass(frozen=True)
 class Result:
-    """One finished run of one cell: its scores by name (``10h/cross-entropy``), and whence."""
+    """One finished run of one cell: its scores by name (``10h/cross-entropy``), and whence.
+
+    ``about`` holds its ``seconds``, the sha256 of its ``labels``, its ``config`` and its
+    ``environment``.
+    """
 
     cell: str
     seed: int
@@ -28,6 +32,13 @@ class Results:
     """All runs of a paper under one recipe."""
 
     all: Sequence[Result]
+    paper: str = ""
+    recipe: str = ""
+
+    @property
+    def cells(self) -> list[str]:
+        """Those that have a run, in the order of first appearance."""
+        return list(dict.fromkeys(one.cell for one in self.all))
 
     def by_seed(self, cell: str, score: str) -> dict[int, float]:
         """The score of every seed that was run."""
@@ -54,3 +65,8 @@ class Results:
         if len(seeds) < 2:
             return None
         return intervals.over_seeds(np.array([a[seed] - b[seed] for seed in seeds]))
+
+    def names(self, cell: str, prefix: str = "") -> list[str]:
+        """The scores that begin so and that any run of the cell has, in their order."""
+        found = (name for one in self.all if one.cell == cell for name in one.scores)
+        return list(dict.fromkeys(name for name in found if name.startswith(prefix)))

@@ -1,0 +1,140 @@
+"""Pictures of results: curves over cells or along a score, reliability, scatters, slices.
+
+A paper makes its figures of these; the page draws each at the width of a desk and of a phone, and
+writes it as a file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from softlabel import intervals
+from softlabel.report import svg
+from softlabel.report.axes import Frame
+from softlabel.report.markup import Html
+from softlabel.report.svg import Line
+from softlabel.reproduce.results import Results
+from softlabel.tables import Floats
+
+NAN = float("nan")
+HEIGHT = 340  # px
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """``name`` is its file's: small letters, digits and hyphens; ``draw`` takes a width in px."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[float], Html]
+
+
+# ── lines of results ─────────────────────────────────────────────────────────────────────────
+
+
+def over(results: Results, cells: Mapping[float, str], score: str, name: str) -> Line:
+    """A cell for every x: the mean over seeds and its interval (from two runs on)."""
+    return _line(name, {x: results.values(cell, score) for x, cell in cells.items()})
+
+
+def along(results: Results, cell: str, prefix: str, name: str) -> Line:
+    """A score for every x: those that are called ``<prefix><x>``, as in ``slice/-0.5``."""
+    found = {
+        float(score.removeprefix(prefix)): results.values(cell, score)
+        for score in results.names(cell, prefix)
+    }
+    return _line(name, dict(sorted(found.items())))
+
+
+def _line(name: str, values: Mapping[float, Floats]) -> Line:
+    x, y, low, high = [], [], [], []
+    for place, some in values.items():
+        many = len(some) > 1 and bool(np.isfinite(some).all())
+        one = intervals.over_seeds(some) if many else None
+        x.append(place)
+        y.append(float(some.mean()) if len(some) else NAN)
+        low.append(NAN if one is None else one.low)
+        high.append(NAN if one is None else one.high)
+    return Line(name, x, y, low, high)
+
+
+def evenly(places: Sequence[object]) -> dict[float, str]:
+    """Places at equal distances with their names, for ``named``: 1, 2, 5, 10, 25, all."""
+    return {float(i): str(place) for i, place in enumerate(places)}
+
+
+# ── figures ──────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a figure is called and what its axes are."""
+
+    name: str
+    title: str
+    caption: str
+    x: str
+    y: str
+
+
+def curve(
+    words: Words,
+    lines: Sequence[Line],
+    *,
+    zero: bool = False,
+    named: Mapping[float, str] | None = None,
+) -> Figure:
+    """Lines with their intervals: over M, over cost, over K."""
+
+    def draw(width: float) -> Html:
+        return svg.lines(lines, _frame(words, width, _said(lines)), zero=zero, named=named)
+
+    return Figure(words.name, words.title, words.caption, draw)
+
+
+def slices(words: Words, lines: Sequence[Line]) -> Figure:
+    """Loss along a direction from where training ended."""
+    return curve(words, lines, zero=False)
+
+
+def scatter(
+    words: Words,
+    series: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    *,
+    diagonal: bool = False,
+    limits: tuple[float, float, float, float] | None = None,
+) -> Figure:
+    """Points: bins of items, cells, classes; never single items of a data set."""
+    said = "; ".join(f"{name}: {len(xs)} points" for name, (xs, _) in series.items())
+
+    def draw(width: float) -> Html:
+        return svg.scatter(series, _frame(words, width, said), diagonal=diagonal, limits=limits)
+
+    return Figure(words.name, words.title, words.caption, draw)
+
+
+def reliability(
+    words: Words, series: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+) -> Figure:
+    """Confidence against how often it was right, bin by bin; on the diagonal both are equal."""
+    return scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
+
+
+def _frame(words: Words, width: float, said: str) -> Frame:
+    return Frame(words.title, said, words.x, words.y, width, HEIGHT)
+
+
+def _said(lines: Sequence[Line]) -> str:
+    """What a screen reader says: where each line begins and ends."""
+    parts = []
+    for line in lines:
+        known = [(x, y) for x, y in zip(line.x, line.y, strict=True) if math.isfinite(y)]
+        if known:
+            (a, first), (b, last) = known[0], known[-1]
+            parts.append(f"{line.name}: {first:.3g} at {a:g}, {last:.3g} at {b:g}")
+    return "; ".join(parts)

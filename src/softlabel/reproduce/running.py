@@ -1,0 +1,112 @@
+"""All runs of a paper: which there are, which are left, and what came of those that are finished.
+
+Everything stands in folders: whatever stops this leaves runs that go on from their checkpoints, a
+finished one is never repeated, and results are read of those that are finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from softlabel.errors import SoftlabelError
+from softlabel.files import Tell, silent
+from softlabel.recipes import crew
+from softlabel.recipes.crew import Hear, Standing
+from softlabel.reproduce import papers, worker
+from softlabel.reproduce.claims import Recipe
+from softlabel.reproduce.collecting import collect, keep_map
+from softlabel.reproduce.results import Results
+from softlabel.reproduce.tasks import Task, cells, in_order
+from softlabel.runs import Run
+
+QUICK_SEEDS = 2  # the fewest that have an interval
+PROCESSES = 2
+
+
+def run(
+    paper: str,
+    recipe: Recipe = "cpu",
+    seeds: int | None = None,
+    out: str | Path = "runs",
+    quick: bool = False,
+    tell: Tell = silent,
+) -> Results:
+    """Make all that is left to make of a paper, two at a time, and return what was scored."""
+    standings = stand(paper, recipe, seeds, out, quick, tell)
+    work(standings, lambda standings: tell("training", *_done(standings)))
+    wrong = [one for one in standings if one.state in ("failed", "died")]
+    if wrong:
+        raise SoftlabelError(unfinished(standings))
+    return collect(out, papers.find(paper).NAME, recipe, quick)
+
+
+def stand(
+    paper: str,
+    recipe: Recipe,
+    seeds: int | None,
+    out: str | Path,
+    quick: bool = False,
+    tell: Tell = silent,
+) -> list[Standing]:
+    """Where every run of a paper stands, in the order in which they will be made."""
+    found = papers.find(paper)
+    number = seeds or (QUICK_SEEDS if quick else papers.seeds(found, recipe))
+    names = cells(paper, recipe, quick)
+    if not names:
+        raise SoftlabelError(f"{found.NAME}: nothing is trained with recipe {recipe!r}")
+    tasks = [
+        Task(paper, recipe, cell, seed, str(out), quick).anywhere()
+        for cell in names
+        for seed in range(number)
+    ]
+    standings = crew.stand(tasks, tell)
+    for one, task in zip(standings, tasks, strict=True):
+        if one.state == "finished" and not task.probed(one.run):
+            one.state = "waiting"
+    runs: dict[str, dict[int, Run]] = {}
+    for one, task in zip(standings, tasks, strict=True):
+        runs.setdefault(task.cell, {})[task.seed] = one.run
+    keep_map(out, found.NAME, recipe, quick, runs)
+    order = in_order(recipe)
+    pairs = sorted(zip(tasks, standings, strict=True), key=lambda pair: order(pair[0]))
+    return [one for _, one in pairs]
+
+
+def work(
+    standings: Sequence[Standing],
+    hear: Hear,
+    *,
+    processes: int = PROCESSES,
+    engine: str | None = None,
+) -> None:
+    """Make every run that is not finished and probed.
+
+    Two cells may come to one run (the same labels, delivered the same way): it is made for the
+    first of them, and only probed for the others.
+    """
+    first: dict[str, Standing] = {}
+    for one in standings:
+        first.setdefault(one.run.name, one)
+    again = [one for one in standings if first[one.run.name] is not one]
+    crew.work(list(first.values()), hear, processes=processes, engine=engine, by=worker)
+    ready = [one for one in again if one.run.finished]
+    for one in ready:
+        one.look()
+    crew.work(ready, hear, processes=processes, engine=engine, by=worker)
+    for one in again:
+        if one not in ready:
+            one.state, one.note = first[one.run.name].state, first[one.run.name].note
+
+
+def unfinished(standings: Sequence[Standing]) -> str:
+    """What to say of runs that did not finish."""
+    wrong = [one for one in standings if one.state in ("failed", "died")]
+    return (
+        f"{len(wrong)} of {len(standings)} runs did not finish; the first, {wrong[0].run.path}, "
+        f"{wrong[0].state}: {wrong[0].note}"
+    )
+
+
+def _done(standings: Sequence[Standing]) -> tuple[int, int]:
+    return sum(one.state == "finished" for one in standings), len(standings)

@@ -1,0 +1,177 @@
+"""One run of one cell of a paper, in a few words that can be sent to another process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from softlabel import registry
+from softlabel.deliver import Deliver
+from softlabel.errors import SoftlabelError, UnknownName
+from softlabel.files import Tell, silent
+from softlabel.recipes import RECIPES, features
+from softlabel.recipes import Recipe as Base
+from softlabel.recipes.base import begun, completed
+from softlabel.recipes.lesson import Lesson
+from softlabel.recipes.settings import changed
+from softlabel.reproduce import probing
+from softlabel.reproduce.claims import Recipe
+from softlabel.reproduce.papers import Cell, Paper, find
+from softlabel.runs import Run
+from softlabel.train import Config
+
+BASES: dict[Recipe, str] = {"cpu": "small", "features": "features"}
+MOST = 2  # lessons in memory at once: tasks of one cell follow each other
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to train.  ``paper`` is a name or a Python file."""
+
+    paper: str
+    recipe: Recipe
+    cell: str
+    seed: int
+    out: str
+    quick: bool = False
+
+    def text(self) -> str:
+        """As one line of JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, text: str) -> Task:
+        """What ``text`` wrote."""
+        return cls(**json.loads(text))
+
+    def anywhere(self) -> Task:
+        """The same with whole paths."""
+        paper = str(Path(self.paper).resolve()) if self.paper.endswith(".py") else self.paper
+        return replace(self, paper=paper, out=str(Path(self.out).resolve()))
+
+    # ── what the words stand for ─────────────────────────────────────────────────────────────
+
+    @property
+    def of_paper(self) -> Paper:
+        return find(self.paper)
+
+    @property
+    def what(self) -> Cell:
+        """The cell of this name."""
+        known = cells(self.paper, self.recipe, self.quick)
+        if self.cell not in known:
+            raise UnknownName(f"cell of {self.paper} ({self.recipe})", self.cell, known)
+        return known[self.cell]
+
+    @property
+    def base(self) -> Base:
+        """The recipe that trains it."""
+        name = self.what.base or BASES.get(self.recipe)
+        if name is None:
+            raise SoftlabelError(
+                f"{self.paper}, cell {self.cell!r}: recipe {self.recipe!r} stands for none of "
+                f"ours, so the cell must name its base; there are {', '.join(RECIPES)}"
+            )
+        if name not in RECIPES:
+            raise UnknownName("recipe", name, RECIPES)
+        return RECIPES[name]
+
+    @property
+    def config(self) -> Config:
+        """The recipe's configuration with the cell's changes."""
+        return changed(self.base.config, self.what.settings, f"cell {self.cell!r},")
+
+    @property
+    def policy(self) -> Deliver | None:
+        """How labels are delivered; None where the objective takes the votes themselves."""
+        deliver, objective = self.what.deliver, self.config.objective
+        if (deliver is None) == (objective == "labels"):
+            raise SoftlabelError(
+                f"{self.paper}, cell {self.cell!r}: deliver {deliver!r} does not go with objective "
+                f"{objective!r}; labels need a delivery, and a crowd layer takes none"
+            )
+        if deliver is None:
+            return None
+        policy: Deliver = registry.parse("deliver", deliver)
+        return policy
+
+    @property
+    def takes(self) -> float | None:
+        """Seconds, as a trainer of its own says; else a trial must tell."""
+        return None if self.what.trainer is None else self.what.trainer.seconds
+
+    @property
+    def _key(self) -> tuple[str, Recipe, str, bool]:
+        return self.paper, self.recipe, self.cell, self.quick
+
+    def lesson(self, tell: Tell = silent) -> Lesson:
+        """What there is to learn; made once per cell."""
+        if self._key not in LESSONS:
+            lesson = self.what.lesson()
+            if self.base.kind == "features":
+                lesson = features.featured(lesson, tell=tell)
+            while len(LESSONS) >= MOST:
+                del LESSONS[next(iter(LESSONS))]
+            LESSONS[self._key] = lesson
+            SIZES[self._key] = lesson.inputs.shape, lesson.teaching.pooled.shape[1]
+        return LESSONS[self._key]
+
+    def size(self) -> tuple[tuple[int, ...], int]:
+        """The shape of all inputs, and the number of classes."""
+        if self._key not in SIZES:
+            self.lesson()
+        return SIZES[self._key]
+
+    # ── the run ──────────────────────────────────────────────────────────────────────────────
+
+    def begun(self, tell: Tell = silent) -> Run:
+        """Its folder; everything that can be wrong with the words is found here."""
+        trainer = self.what.trainer
+        if trainer is not None:
+            return trainer.begun(self.seed, self.out)
+        words = self.base, self.config, self.lesson(tell), self.policy
+        return begun(*words, seed=self.seed, out=self.out)
+
+    def completed(self, tell: Tell = silent) -> Run:
+        """The run, finished and probed."""
+        run = self._trained(tell)
+        if not self.probed(run):
+            tell("probing")
+            found = self.of_paper.probes(run, self.what)
+            probing.keep(run, self.of_paper.NAME, self.cell, found)
+        return run
+
+    def _trained(self, tell: Tell) -> Run:
+        trainer = self.what.trainer
+        if trainer is not None:
+            return trainer.completed(self.seed, self.out, tell)
+        words = self.base, self.config, self.lesson(tell), self.policy
+        return completed(*words, seed=self.seed, out=self.out, tell=tell)
+
+    def probed(self, run: Run) -> bool:
+        """Whether all that the paper asks of this run is known."""
+        return probing.known(run, self.of_paper.NAME, self.cell) is not None
+
+
+LESSONS: dict[tuple[str, Recipe, str, bool], Lesson] = {}
+SIZES: dict[tuple[str, Recipe, str, bool], tuple[tuple[int, ...], int]] = {}
+
+
+@cache
+def cells(paper: str, recipe: Recipe, quick: bool = False) -> dict[str, Cell]:
+    """By name, most valuable first."""
+    found: dict[str, Cell] = {}
+    for cell in find(paper).cells(recipe, quick):
+        if cell.name in found:
+            raise SoftlabelError(f"{paper} ({recipe}) has two cells called {cell.name!r}")
+        found[cell.name] = cell
+    return found
+
+
+def in_order(recipe: Recipe) -> Callable[[Task], int]:
+    """Runs of the papers' own networks take long: a first seed of every cell, then a second, so
+    that what there is at any time is even.  Others follow cell by cell."""
+    return (lambda task: task.seed) if recipe == "paper" else (lambda task: 0)
