@@ -10,9 +10,6 @@ after 64 epochs every image (47 to 63 votes) has had its round.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from softlabel.recipes.lesson import Lesson
 from softlabel.reproduce import gheibi2026_data as data
 from softlabel.reproduce.claims import Recipe
 from softlabel.reproduce.papers import Cell
@@ -70,7 +67,7 @@ class _Maker:
         self.recipe, self.quick = recipe, quick
 
     def __call__(self, group: str, policy: str, epochs: int | None = None) -> Cell:
-        lesson: Callable[[], Lesson] = data.quick if self.quick else data.cifar10h
+        lesson = data.quick if self.quick else data.cifar10h
         settings = {"epochs": 3} if self.quick else {} if epochs is None else {"epochs": epochs}
         base = BASES["cpu" if self.quick else self.recipe]
         return Cell(f"{group}/{policy}", lesson, delivery(group, policy), settings, base)

@@ -7,6 +7,7 @@ whatever votes a cell keeps (of equally many, the first class).
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,38 +15,44 @@ import numpy.typing as npt
 from softlabel import datasets
 from softlabel.aggregate import Mean
 from softlabel.deliver import NO_CLASS, Teaching
-from softlabel.pictures import shapes
 from softlabel.randomness import name_keys
-from softlabel.recipes.lesson import Lesson
-from softlabel.sampling import votes_from_counts
+from softlabel.reproduce import quick as generated
 from softlabel.tables import Annotations, Bools, Index, Ints, Names, SoftLabels, names
 
+if TYPE_CHECKING:  # what the votes say can be known without torch
+    from softlabel.recipes.lesson import Lesson
+
 ONE_IN = 5  # the reading notes say "80/20, stratified"; which images, nobody knows
-QUICK_ITEMS, QUICK_VOTES = 200, 20
 
 
 @cache
 def cifar10h() -> Lesson:
     """8,000 images to learn from, 2,000 to be tested on; 200 of each class."""
-    images = datasets.cifar10.load("test")
-    votes = datasets.cifar10h.load("counts").annotations  # the same votes on every machine
-    assert images.gold is not None, "CIFAR-10 has its classes"
-    assert votes is not None, "CIFAR-10H is votes"
-    held = held_out(images.index.items, images.gold)
-    return of_votes(images.arrays["images"], votes, held, "cifar10h, 80/20")
+    votes, held = _votes()
+    images = datasets.cifar10.load("test").arrays["images"]
+    return of_votes(images, votes, held, "cifar10h, 80/20")
+
+
+@cache
+def known() -> Teaching:
+    """The votes for the 8,000."""
+    return taught(*_votes())
 
 
 @cache
 def quick() -> Lesson:
-    """Generated shapes and what simulated people see in them."""
-    rng = np.random.default_rng(26)
-    blends = shapes.weights(QUICK_ITEMS, rng)
-    truth = shapes.truth(blends)
-    pictures = np.stack([shapes.draw(blend, rng, size=32) for blend in blends])
-    items = names([f"shape-{number}" for number in range(QUICK_ITEMS)])
-    index = Index(items, names([]), names(list(shapes.LABELS)))
-    votes = votes_from_counts(index, rng.multinomial(QUICK_VOTES, truth))
-    return of_votes(pictures, votes, held_out(items, truth.argmax(axis=1)), "generated shapes")
+    """Drawn shapes, and the votes of simulated people."""
+    made = generated.made()
+    held = held_out(made.votes.index.items, made.gold)
+    return of_votes(made.images, made.votes, held, "drawn shapes")
+
+
+@cache
+def _votes() -> tuple[Annotations, Bools]:
+    found = datasets.cifar10h.load("counts")  # the same votes on every machine
+    assert found.annotations is not None, "CIFAR-10H is votes"
+    assert found.gold is not None, "CIFAR-10 has its classes"
+    return found.annotations, held_out(found.index.items, found.gold)
 
 
 def held_out(items: Names, classes: Ints) -> Bools:
@@ -60,15 +67,20 @@ def held_out(items: Names, classes: Ints) -> Bools:
     return held
 
 
+def taught(votes: Annotations, held: Bools) -> Teaching:
+    """What is known of the items that are not held out: their votes."""
+    nothing = np.full(len(held), NO_CLASS)
+    return Teaching.of(Mean()(votes), votes, nothing).only(np.flatnonzero(~held))
+
+
 def of_votes(
     pictures: npt.NDArray[np.uint8], votes: Annotations, held: Bools, called: str
 ) -> Lesson:
     """Items are taught by their votes alone, and tested on the shares of all votes."""
+    from softlabel.recipes.lesson import Lesson
+
     pooled = Mean()(votes)
-    nothing = np.full(len(held), NO_CLASS)
-    teaching = Teaching.of(pooled, votes, nothing).only(np.flatnonzero(~held))
     index = Index(pooled.index.items[held], names([]), pooled.index.labels)
-    people = SoftLabels(
-        index, pooled.probs[held], pooled.count[held], pooled.estimand, pooled.made_by
-    )
-    return Lesson(pictures[~held], teaching, pictures[held], index, people, {"images": called})
+    people = SoftLabels(index, pooled.probs[held], pooled.count[held])
+    named = {"images": called}
+    return Lesson(pictures[~held], taught(votes, held), pictures[held], index, people, named)

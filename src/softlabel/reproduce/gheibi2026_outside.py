@@ -19,7 +19,6 @@ from softlabel.train import odin, predicting
 
 ASIDE = 500  # pictures from inside, and from each place outside
 KNOWN, NEIGHBOURS = 2000, 50  # training features for the k-th nearest neighbour
-SCORES = (*metrics.LOGIT_SCORES, "knn", "odin")
 MEASURES = {"auroc": metrics.auroc, "fpr95": metrics.fpr95, "aupr": metrics.aupr}
 
 
