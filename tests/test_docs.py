@@ -146,3 +146,18 @@ def test_the_harness_notices_a_wrong_example():
         run_python(">>> 1 + 1\n3\n", {}, "nowhere")
     with pytest.raises(AssertionError):
         run_console("$ echo two\nthree\n", Path.cwd())
+
+
+def test_the_page_of_results_is_what_the_stored_runs_say():
+    from softlabel.reproduce import PAPERS
+
+    for name in PAPERS:
+        if importlib.util.find_spec(f"softlabel.reproduce.{name}") is None:
+            pytest.skip(f"{name} is not there")
+    spec = importlib.util.spec_from_file_location("results", ROOT / "tools" / "results.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    text, pictures = tool.made()
+    assert (DOCS / "results.md").read_text() == text, "run make docs"
+    kept = {path.name: path.read_text() for path in tool.PICTURES.glob("*.svg")}
+    assert kept == pictures, "run make docs"

@@ -162,3 +162,27 @@ def test_sparks_stay_inside_their_line():
 )
 def test_ticks_are_round_numbers(low, high, expected):
     assert axes.ticks(low, high) == pytest.approx(expected)
+
+
+def test_a_line_chart_may_leave_zero_out_and_name_its_places():
+    line = svg.Line("kl", [0, 1, 2], [5.0, 5.5, 6.0], [4.9, NAN, 5.9], [5.1, NAN, 6.1])
+    named = {0.0: "1 vote", 1.0: "2 votes", 2.0: "all"}
+    root = ET.fromstring(svg.lines([line], FRAME, zero=False, named=named))
+    shown = [element.text for element in root.iter(f"{SVG}text")]
+    assert [word for word in shown if word in named.values()] == list(named.values())
+    assert "0" not in shown
+    band = next(path for path in root.iter(f"{SVG}path") if path.get("fill-opacity") == "0.15")
+    assert band.get("d").count("M") == 1  # the point without an interval is stepped over
+    assert "0" in words(ET.fromstring(svg.lines([line], FRAME)))
+
+
+def test_a_long_legend_has_several_rows():
+    many = [svg.Line(f"a rather long name {i}", [0, 1], [1, 2]) for i in range(6)]
+    root = ET.fromstring(svg.lines(many, FRAME))
+    places = [
+        (float(element.get("x")), float(element.get("y")))
+        for element in root.iter(f"{SVG}text")
+        if element.text.startswith("a rather")
+    ]
+    assert len({y for _, y in places}) > 1
+    assert all(x < FRAME.width for x, _ in places)

@@ -67,10 +67,10 @@ def evaluate(
         raise SoftlabelError(f"{folder}: has no finished run ({waiting} are not finished)")
     names = metric or list(evaluating.DEFAULT)
     answer: dict[str, Any] = {}
-    for kind, groups in _by_kind(found, None if by is None else by.split(",")).items():
+    for kind, groups in by_kind(found, None if by is None else by.split(",")).items():
         people = _people(against, groups)
         means = {name: evaluating.over_runs(of, people, names) for name, of in groups.items()}
-        base = _base(than, groups)
+        base = base_group(than, groups)
         pairs: dict[str, dict[str, Score]] = {name: {} for name in groups if name != base}
         for one in names if pairs else ():
             known = {name: evaluating.measured(of, people, one) for name, of in groups.items()}
@@ -92,7 +92,7 @@ def show_runs(found: Sequence[Run]) -> None:
 
     from softlabel import intervals
 
-    for kind, groups in _by_kind(found, None).items() if found else ():
+    for kind, groups in by_kind(found, None).items() if found else ():
         means: dict[str, dict[str, Score]] = {}
         for name, of in groups.items():
             kept = [run.scores for run in of]
@@ -104,7 +104,7 @@ def show_runs(found: Sequence[Run]) -> None:
         _show(f"{TITLES.get(kind, kind)}, {over}", groups, means)
 
 
-def _by_kind(found: Sequence[Run], by: Sequence[str] | None) -> dict[str, Groups]:
+def by_kind(found: Sequence[Run], by: Sequence[str] | None) -> dict[str, Groups]:
     """Groups of runs, those on features apart from those from scratch."""
     from softlabel import runs
 
@@ -132,7 +132,7 @@ def _people(against: str | None, groups: Groups) -> SoftLabels:
     return published.people(against)
 
 
-def _base(than: str | None, groups: Groups) -> str:
+def base_group(than: str | None, groups: Groups) -> str:
     """Hard labels if there are any: what everybody compares with."""
     if than is not None and than not in groups:
         raise UnknownName("group of runs", than, groups)

@@ -76,7 +76,7 @@ def carry_out(
     if len(jobs) == 1 and engine is None:
         _alone(standings[0])
     else:
-        with _live() as hear:
+        with live() as hear:
             crew.work(standings, hear, processes=at_once, engine=engine)
     show_runs([one.run for one in standings if one.state == "finished"])
     wrong = [one for one in standings if one.state in ("failed", "died")]
@@ -99,8 +99,13 @@ def _alone(one: Standing) -> None:
 
 
 @contextmanager
-def _live() -> Iterator[Callable[[Sequence[Standing]], None]]:
-    """On a terminal a table that is drawn again and again; elsewhere only what goes wrong."""
+def live(
+    told_apart: Callable[[Sequence[Standing]], list[list[str]]] | None = None,
+) -> Iterator[Callable[[Sequence[Standing]], None]]:
+    """On a terminal a table that is drawn again and again; elsewhere only what goes wrong.
+
+    ``told_apart`` gives a row of titles, and one for each run; without it: what settings say.
+    """
     from rich.console import Console
     from rich.live import Live
 
@@ -116,32 +121,42 @@ def _live() -> Iterator[Callable[[Sequence[Standing]], None]]:
     if not console.is_terminal:
         yield complain
         return
-    with Live(console=console, refresh_per_second=4, transient=True) as live:
+    with Live(console=console, refresh_per_second=4, transient=True) as drawn:
 
         def hear(standings: Sequence[Standing]) -> None:
             complain(standings)
-            live.update(table(standings, console.height - 4))
+            drawn.update(table(standings, console.height - 4, told_apart or settings))
 
         yield hear
 
 
-def table(standings: Sequence[Standing], most: int) -> Any:
+def settings(standings: Sequence[Standing]) -> list[list[str]]:
+    """The settings in which these runs differ, and their seeds."""
+    from softlabel import runs
+
+    differing = runs.differing([one.run for one in standings])
+    rows = [[str(one.run.value(key)) for key in (*differing, "seed")] for one in standings]
+    return [[*differing, "seed"], *rows]
+
+
+def table(
+    standings: Sequence[Standing],
+    most: int,
+    told_apart: Callable[[Sequence[Standing]], list[list[str]]] = settings,
+) -> Any:
     """State, epoch, loss and time left of each run, those that are being made first."""
     from rich.table import Table
 
-    from softlabel import runs
-
-    shown = sorted(standings, key=lambda one: ORDER.index(one.state))[: max(most, 1)]
-    differing = runs.differing([one.run for one in standings])
+    titles, *rows = told_apart(standings)
+    pairs = sorted(zip(standings, rows, strict=True), key=lambda pair: ORDER.index(pair[0].state))
     title = ", ".join(f"{n} {state}" for state in ORDER if (n := _count(standings, state)))
     made = Table(title=title, title_justify="left", box=None)
-    for name in ("run", *differing, "seed", "state", "epoch", "loss", "left"):
+    for name in ("run", *titles, "state", "epoch", "loss", "left"):
         made.add_column(name)
-    for one in shown:
-        settings = [str(one.run.value(key)) for key in differing]
+    for one, row in pairs[: max(most, 1)]:
         epoch = f"{one.epoch}/{one.epochs}" if one.epoch else ""
         made.add_row(
-            *(one.run.name, *settings, str(one.run.seed), one.state, epoch),
+            *(one.run.name, *row, one.state, epoch),
             *(_number(one.loss), _time(one.left) if one.state == "running" else ""),
         )
     return made

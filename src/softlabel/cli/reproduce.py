@@ -1,17 +1,26 @@
-"""``reproduce``: numbers worked out again from the data."""
+"""``reproduce``: published and promised numbers, worked out again from the data."""
 
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from softlabel.cli.grid import live
 from softlabel.cli.progress import progress
 from softlabel.cli.shared import app, show_table
+from softlabel.errors import SoftlabelError
+from softlabel.reproduce import PAPERS
 
 if TYPE_CHECKING:
+    from softlabel.recipes.crew import Standing
+    from softlabel.reproduce.claims import Judged
+    from softlabel.reproduce.findings import Findings
+    from softlabel.reproduce.papers import Paper
     from softlabel.reproduce.scoring import Table
 
 reproduce = typer.Typer(
@@ -21,10 +30,176 @@ reproduce = typer.Typer(
 )
 app.add_typer(reproduce, name="reproduce")
 
+# ── papers ───────────────────────────────────────────────────────────────────────────────────
 
-@reproduce.callback()
-def _reproduce() -> None:
-    """A group, although it has one command."""
+Recipe = Annotated[
+    Literal["cpu", "features", "paper"] | None,
+    typer.Option(
+        help="cpu: a small network from scratch; features: a head on frozen features; paper: the "
+        "paper's own networks and schedule. Without it: all that are stored or, to train, cpu.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Train: make the runs that this folder does not hold yet. Without it nothing is "
+        "trained, and the results that come with the package are shown.",
+    ),
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Runs of each cell (default: 5, and 10 on features)."),
+]
+Quick = Annotated[
+    bool,
+    typer.Option(
+        "--quick",
+        help="A minute, end to end, without data: simulated people on generated pictures.",
+    ),
+]
+Dry = Annotated[
+    bool, typer.Option("--dry", help="Only say how many runs are left and how long they take.")
+]
+Page = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE.html", help="Also write it as a page.")
+]
+
+
+def _command(name: str, title: str) -> None:
+    """One command per paper; they differ in the name alone."""
+
+    def command(
+        recipe: Recipe = None,
+        seeds: Seeds = None,
+        quick: Quick = False,
+        out: Out = None,
+        dry: Dry = False,
+        output: Page = None,
+    ) -> None:
+        paper(name, recipe, seeds, quick, out, dry, output)
+
+    text = (
+        f"{title}.\n\nShows each claim beside our number, its interval and a verdict: holds, "
+        "weaker, fails or untested. Training can be stopped at any time: what is finished is "
+        "kept, and started again it goes on."
+    )
+    reproduce.command(name, help=text)(command)
+
+
+for _name, _title in PAPERS.items():
+    _command(_name, _title)
+
+
+def paper(
+    name: str,
+    recipe: str | None = None,
+    seeds: int | None = None,
+    quick: bool = False,
+    out: Path | None = None,
+    dry: bool = False,
+    output: Path | None = None,
+) -> None:
+    """Facts, then training if asked for, then claims; ``name`` may be a Python file too."""
+    from softlabel.reproduce import papers
+
+    if out is None and not quick and (seeds is not None or dry):
+        raise SoftlabelError("--seeds and --dry are about training; say where with --out DIR")
+    if output is not None and output.suffix != ".html":
+        raise SoftlabelError(f"--output {output}: a page is called FILE.html")
+    one = papers.find(name)
+    typer.echo(one.TITLE)
+    if quick:
+        with tempfile.TemporaryDirectory() as place:
+            _train(name, recipe or "cpu", seeds, out or Path(place), True, dry)
+            if not dry:
+                _rehearse(one, recipe or "cpu", out or Path(place))
+        return
+    if out is not None and not _train(name, recipe or "cpu", seeds, out, False, dry):
+        return
+    found = _findings(one, recipe, out)
+    for title, judgements in found.judged.items():
+        _show_claims(title, judgements)
+    if not found.claims:
+        typer.echo("\nno results are stored; --out DIR trains, --quick shows how it goes")
+    if output is not None:
+        from softlabel.files.aside import aside
+        from softlabel.reproduce.document import document
+
+        with aside(output) as part:
+            part.write_text(document([found], one.TITLE), "utf-8")
+        typer.echo(f"\nwrote {output}")
+
+
+def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dry: bool) -> bool:
+    """Say what it costs, do it; whether there is something to show."""
+    from softlabel.recipes.price import price
+    from softlabel.reproduce import running
+
+    with progress() as tell:
+        standings = running.stand(name, cast(Any, recipe), seeds, out, quick, tell)
+        tell("trying one step of each kind")
+        line = price(running.distinct(standings), running.PROCESSES)
+    typer.echo(line)
+    if dry:
+        return False
+    with live(_told_apart) as hear:
+        running.work(standings, hear)
+    if any(one.state in ("failed", "died") for one in standings):
+        typer.echo(f"error: {running.unfinished(standings)}", err=True)
+    return True
+
+
+def _told_apart(standings: Sequence[Standing]) -> list[list[str]]:
+    from softlabel.reproduce.tasks import Task
+
+    tasks = [cast(Task, one.job) for one in standings]
+    return [["cell", "seed"], *([task.cell, str(task.seed)] for task in tasks)]
+
+
+def _findings(one: Paper, recipe: str | None, out: Path | None) -> Findings:
+    """Of the folder, or as stored; facts are computed where their data are."""
+    from softlabel.reproduce import findings
+
+    kept = findings.shipped(one)
+    with progress() as tell:
+        facts: Sequence[Judged] = findings.facts(one, tell)
+    if all(fact.verdict == "untested" for fact in facts):
+        facts = kept.facts
+    if out is not None:
+        return findings.in_folder(one, out, facts)
+    results = {key: some for key, some in kept.results.items() if recipe in (None, key)}
+    return findings.found(one, results, facts)
+
+
+def _rehearse(one: Paper, recipe: str, out: Path) -> None:
+    """What a quick run has to show: scores, and that the claims can be computed."""
+    from softlabel.reproduce.claims import rehearsed
+    from softlabel.reproduce.collecting import collect
+    from softlabel.reproduce.sheet import score_table
+
+    results = collect(out, one.NAME, cast(Any, recipe), quick=True)
+    _show(score_table("made-up pictures and people", results))
+    told = [rehearsed(claim, results) for claim in one.claims(cast(Any, recipe))]
+    computed = sum(one.ours is not None for one in told)
+    typer.echo(
+        f"\n{computed} of {len(told)} claims were computed on these; made-up data test none of them"
+    )
+
+
+def _show_claims(recipe: str, judgements: Sequence[Judged]) -> None:
+    from softlabel.reproduce.sheet import CALLED, claim_table, in_words
+
+    called = CALLED[cast(Any, recipe)]
+    _show(claim_table(called, judgements))
+    reasons = dict.fromkeys(one.reason for one in judgements if one.reason)
+    for reason in reasons:
+        some = sum(one.reason == reason for one in judgements)
+        typer.echo(f"  untested ({some}): {reason}")
+    typer.echo(f"{called}: {in_words(judgements)}")
+
+
+# ── pools ────────────────────────────────────────────────────────────────────────────────────
 
 
 @reproduce.command()

@@ -251,12 +251,11 @@ def lines(
     """
     if not any(math.isfinite(v) for line in series for v in line.y):
         return nothing(frame, frame.height)
-    x = Scale(
-        *span((v for line in series for v in line.x), list(named or ())), 44, frame.width - 14
-    )
+    across = span((v for line in series for v in line.x), list(named or ()))
+    x = Scale(*across, 44, frame.width - 14)
     parts = (v for line in series for part in (line.y, line.low, line.high) for v in part)
     ends = span(parts, [0] if zero else [])
-    rows, x0 = _legend_rows([line.name for line in series], frame.width - 44), 44
+    rows = _legend_rows([line.name for line in series], frame.width - 44)
     y = Scale(*ends, frame.height - 44, 38 + 18 * len(rows))
     x_ticks = ticks(x.low, x.high, 8 if frame.width > 480 else 5)
     places = sorted({x.low, *x_ticks} if named is None else named)
@@ -277,7 +276,9 @@ def _line(series: int, line: Line, x: Scale, y: Scale) -> Html:
     colour = SERIES[series % len(SERIES)]
     marks = []
     if len(line.low):
-        upper, lower = (list(zip(line.x, part, strict=True)) for part in (line.high, line.low))
+        ends = zip(line.x, line.low, line.high, strict=True)
+        known = [(a, low, high) for a, low, high in ends if math.isfinite(low + high)]
+        upper, lower = [(a, high) for a, _, high in known], [(a, low) for a, low, _ in known]
         band = _path([*upper, *reversed(lower)], x, y)
         marks.append(el("path", d=band + "Z" if band else "", fill=colour, fill_opacity=0.15))
     style = {"fill": "none", "stroke": colour, "stroke_width": 2}

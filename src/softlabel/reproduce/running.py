@@ -85,9 +85,7 @@ def work(
     Two cells may come to one run (the same labels, delivered the same way): it is made for the
     first of them, and only probed for the others.
     """
-    first: dict[str, Standing] = {}
-    for one in standings:
-        first.setdefault(one.run.name, one)
+    first = {one.run.name: one for one in distinct(standings)}
     again = [one for one in standings if first[one.run.name] is not one]
     crew.work(list(first.values()), hear, processes=processes, engine=engine, by=worker)
     ready = [one for one in again if one.run.finished]
@@ -97,6 +95,14 @@ def work(
     for one in again:
         if one not in ready:
             one.state, one.note = first[one.run.name].state, first[one.run.name].note
+
+
+def distinct(standings: Sequence[Standing]) -> list[Standing]:
+    """One for each run: what has to be trained."""
+    first: dict[str, Standing] = {}
+    for one in standings:
+        first.setdefault(one.run.name, one)
+    return list(first.values())
 
 
 def unfinished(standings: Sequence[Standing]) -> str:

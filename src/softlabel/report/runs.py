@@ -1,0 +1,119 @@
+"""A page about runs: what they scored, in what they differ, and how sure they are of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from softlabel import evaluate, intervals
+from softlabel.metrics import entropy
+from softlabel.metrics.calibration import reliability
+from softlabel.report import svg
+from softlabel.report.axes import Frame
+from softlabel.report.markup import Html
+from softlabel.report.page import Section, figure
+from softlabel.report.svg import Line
+from softlabel.report.tables import interval, number, table
+from softlabel.runs import Run
+from softlabel.tables import Floats, Score, SoftLabels
+
+BINS = 10
+DRAWN = 4  # groups in a chart: more cannot be told apart
+Groups = Mapping[str, Sequence[Run]]
+
+
+def section(heading: str, groups: Groups, people: SoftLabels, base: str) -> Section:
+    """Groups of runs that differ in their seeds alone, held against the same people."""
+    names = evaluate.DEFAULT
+    means = {name: evaluate.over_runs(some, people, names) for name, some in groups.items()}
+    rows = [
+        (name, str(len(groups[name])), *map(_cell, one.values())) for name, one in means.items()
+    ]
+    items = len(evaluate.matched(next(iter(groups.values()))[0].predictions, people).true)
+    parts: list[str] = [
+        f"""Finished runs: {sum(map(len, groups.values()))}, held against people on {items:,}
+        items. Intervals are 95 %: over seeds, of a single run none.""",
+        table("Mean over seeds", ("runs of", "seeds", *names), rows),
+    ]
+    parts += _differences(groups, people, base)
+    some = dict(list(groups.items())[:DRAWN])
+    parts.append(
+        figure(
+            lambda width: _reliability(some, people, width),
+            """How often the predicted class is the one most people chose, by the confidence of the
+            prediction; on the dotted line both are equal.""",
+        )
+    )
+    parts.append(
+        figure(
+            lambda width: _entropies(some, people, width),
+            """Mean entropy of predictions for items on which people disagree little (left) to much
+            (right), in ten groups of equal size.""",
+        )
+    )
+    return Section(heading, parts)
+
+
+def _differences(groups: Groups, people: SoftLabels, base: str) -> list[str]:
+    others = [name for name in groups if name != base]
+    if not others:
+        return []
+    rows: dict[str, list[object]] = {name: [name] for name in others}
+    for metric in evaluate.DEFAULT:
+        known = {name: evaluate.measured(some, people, metric) for name, some in groups.items()}
+        for name in others:
+            if set(known[name].seeds) == set(known[base].seeds):
+                rows[name].append(_cell(evaluate.difference(known[name], known[base])))
+            else:
+                rows[name].append("–")
+    caption = f"Difference from {base}, seed by seed; intervals over items and seeds"
+    return [table(caption, ("runs of", *evaluate.DEFAULT), list(rows.values()))]
+
+
+def _cell(score: Score) -> Html | str:
+    return interval(score) if np.isfinite(score.low) else number(score.value, 3)
+
+
+def _reliability(groups: Groups, people: SoftLabels, width: float) -> Html:
+    series = {}
+    for name, some in groups.items():
+        pairs = [evaluate.matched(run.predictions, people) for run in some]
+        true, predicted = (np.concatenate(one) for one in list(zip(*pairs, strict=True))[:2])
+        bins = reliability(true, predicted, BINS, "mass")
+        series[name] = (bins.confidence, bins.right)
+    said = "; ".join(f"{name}: {len(x)} bins" for name, (x, _) in series.items())
+    frame = Frame("Reliability", said, "confidence", "share right", width, 340)
+    return svg.scatter(series, frame, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
+
+
+def _entropies(groups: Groups, people: SoftLabels, width: float) -> Html:
+    lines = []
+    for name, some in groups.items():
+        values = [_by_entropy(run, people) for run in some]
+        x = values[0][0]
+        ends = [_over([y[i] for _, y in values]) for i in range(len(x))]
+        mean, low, high = (list(part) for part in zip(*ends, strict=True))
+        lines.append(Line(name, x, mean, low, high))
+    said = "; ".join(f"{line.name}: {line.y[0]:.2f} to {line.y[-1]:.2f}" for line in lines)
+    words = "entropy of people (nats)", "entropy of predictions (nats)"
+    return svg.lines(lines, Frame("Entropies", said, *words, width, 340))
+
+
+def _by_entropy(run: Run, people: SoftLabels) -> tuple[Floats, Floats]:
+    """Means of both entropies in groups of items, by that of people."""
+    true, predicted, _ = evaluate.matched(run.predictions, people)
+    theirs, ours = entropy(true), entropy(predicted)
+    order = np.argsort(theirs, kind="stable")
+    groups = np.array_split(order, min(BINS, len(order)))
+    return (
+        np.array([theirs[some].mean() for some in groups]),
+        np.array([ours[some].mean() for some in groups]),
+    )
+
+
+def _over(values: Sequence[float]) -> tuple[float, float, float]:
+    if len(values) < 2:
+        return values[0], float("nan"), float("nan")
+    score = intervals.over_seeds(np.array(values))
+    return score.value, score.low, score.high

@@ -1,0 +1,87 @@
+"""The same findings as one self-contained page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from softlabel import __version__
+from softlabel.report.markup import Html, el, join
+from softlabel.report.page import Section, figure, listing, page
+from softlabel.report.tables import table as html_table
+from softlabel.reproduce.claims import VERDICTS, Judged, Recipe
+from softlabel.reproduce.findings import Findings
+from softlabel.reproduce.scoring import Table
+from softlabel.reproduce.sheet import (
+    CALLED,
+    failing,
+    in_words,
+    ours,
+    printed,
+    reasons,
+    score_table,
+    summary,
+)
+
+LEAD = """Each claim beside our number, its interval and a verdict, for each way of training apart.
+A number holds where its interval and the published one overlap. An ordering holds where our
+difference has the published sign, excludes 0 and is not smaller than the published one; with the
+sign alone it is weaker."""
+
+
+def document(every: Sequence[Findings], title: str = "Papers, claim by claim") -> str:
+    """The whole page."""
+    sections = [
+        Section("In short", [_plain(summary(one)) for one in every]),
+        *(section(one) for one in every),
+    ]
+    return page(title, [LEAD], sections, f"Made by softlabel {__version__}.")
+
+
+def section(found: Findings) -> Section:
+    """One paper: what did not hold, all claims, tables, figures."""
+    parts: list[str] = []
+    for recipe, judgements in found.judged.items():
+        parts.append(f"{CALLED[recipe].capitalize()}: {in_words(judgements)}.")
+    wrong = failing(found)
+    if found.judged:
+        parts.append(el("h3", "What did not hold"))
+        parts.append(listing(*wrong) if wrong else "Nothing that was tested fails.")
+    parts += [_claims(recipe, judgements) for recipe, judgements in found.judged.items()]
+    untested = reasons(found)
+    if untested:
+        parts += [el("h3", "Untested, and why"), listing(*untested)]
+    tables = found.tables() or [
+        (recipe, score_table("What was scored", results))
+        for recipe, results in found.results.items()
+    ]
+    parts += [_plain(table, f" ({CALLED[recipe]})") for recipe, table in tables]
+    for recipe, drawn in found.figures():
+        parts.append(figure(drawn.draw, f"{drawn.title} ({CALLED[recipe]}). {drawn.caption}"))
+    return Section(found.paper.TITLE, parts)
+
+
+def _claims(recipe: Recipe, judgements: Sequence[Judged]) -> Html:
+    rows = [
+        (
+            one.claim.where,
+            el("span", one.claim.says, class_="words"),
+            printed(one.claim),
+            ours(one.ours),
+            mark(one),
+        )
+        for one in judgements
+    ]
+    columns = ("where", "what it says", "published", "ours", "verdict")
+    return html_table(f"Judged by: {CALLED[recipe]}", columns, rows)
+
+
+def mark(one: Judged) -> Html:
+    """The verdict, told by its word and its shape as well as by its colour."""
+    shape = dict(zip(VERDICTS, "●◐○–", strict=True))[one.verdict]
+    reason = el("small", one.reason) if one.reason else ""
+    return join(el("span", f"{shape} {one.verdict}", class_=f"verdict {one.verdict}"), reason)
+
+
+def _plain(table: Table, more: str = "") -> Html:
+    note = el("p", table.note) if table.note else ""
+    return join(html_table(f"{table.title}{more}", table.columns, table.rows), note)

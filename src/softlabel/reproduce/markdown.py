@@ -1,0 +1,102 @@
+"""The page of results in Markdown, and its pictures; made of stored results alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from softlabel.report.page import WIDE, alone
+from softlabel.reproduce.findings import Findings
+from softlabel.reproduce.scoring import Table
+from softlabel.reproduce.sheet import (
+    CALLED,
+    failing,
+    reasons,
+    score_table,
+    side_by_side,
+    summary,
+)
+
+FOLDER = "pictures/results"
+HEAD = """\
+# Results
+
+Four papers, claim by claim, beside our own runs. This page is made by `python tools/results.py` \
+from the [stored results](../src/softlabel/reproduce/results/README.md) and nothing else; \
+[how to run it yourself](tutorials/4-reproduce.md).
+
+Every training claim is judged three times, and never across: by a **small network** trained from \
+scratch (`cpu`), by a head on **frozen features** of a network that has seen other pictures \
+(`features`), and by **the paper's network** and schedule (`paper`). Our intervals are 95 %, \
+Student's t over seeds; n is the number of runs. Published intervals are as printed (`sd`: a \
+standard deviation).
+
+A *number* **holds** where both intervals overlap, else it **fails**. An *ordering* **holds** \
+where our difference has the published sign, its interval excludes 0, and it is not smaller than \
+the published one beyond both intervals; with the same sign alone it is **weaker**; else it \
+**fails**. A fact of the released data **holds** to its printed digits. **Untested** says why. \
+With few runs intervals are wide, and a number that holds says little: look at n.
+"""
+
+
+def markdown(every: Sequence[Findings]) -> tuple[str, dict[str, str]]:
+    """The page, and its pictures by file name."""
+    parts = [HEAD, "## In short\n"]
+    parts += [f"**{one.paper.TITLE}**\n\n{_table(summary(one))}" for one in every]
+    pictures: dict[str, str] = {}
+    for one in every:
+        parts.append(f"## {one.paper.TITLE}\n")
+        parts += _paper(one, pictures)
+    return "\n".join(parts), pictures
+
+
+def _paper(found: Findings, pictures: dict[str, str]) -> list[str]:
+    parts = []
+    wrong = failing(found)
+    if found.judged:
+        parts.append("### What did not hold\n")
+        parts.append(_list(wrong) if wrong else "Nothing that was tested fails.\n")
+    if found.facts:
+        table = side_by_side("Facts of the released data", {"data": found.facts})
+        parts.append(_titled(table))
+    if found.claims:
+        parts.append(_titled(side_by_side("Claims", found.claims)))
+    untested = reasons(found)
+    if untested:
+        parts += ["### Untested, and why\n", _list(untested)]
+    tables = found.tables() or [
+        (recipe, score_table("What was scored", results))
+        for recipe, results in found.results.items()
+    ]
+    for recipe, table in tables:
+        parts.append(_titled(table, f" ({CALLED[recipe]})"))
+    for recipe, figure in found.figures():
+        name = f"{found.paper.NAME}-{recipe}-{figure.name}.svg"
+        assert name not in pictures, f"two figures are called {name}"
+        pictures[name] = alone(figure.draw(WIDE))
+        parts.append(f"### {figure.title} ({CALLED[recipe]})\n")
+        parts.append(f"![{figure.title}]({FOLDER}/{name})\n\n{_flat(figure.caption)}\n")
+    if not (found.facts or found.claims):
+        parts.append("No results are stored yet.\n")
+    return parts
+
+
+def _titled(table: Table, more: str = "") -> str:
+    note = f"\n{_flat(table.note)}\n" if table.note else ""
+    return f"### {table.title}{more}\n\n{_table(table)}{note}"
+
+
+def _table(table: Table) -> str:
+    lines = [table.columns, tuple("---" for _ in table.columns), *table.rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return _flat(text).replace("|", "\\|")
+
+
+def _list(points: Sequence[str]) -> str:
+    return "\n".join(f"- {_flat(point)}" for point in points) + "\n"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,60 @@
+"""Every registered paper: its command, its claims, and its quick run from end to end."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+
+import pytest
+
+from softlabel.reproduce import PAPERS
+from softlabel.reproduce.claims import RECIPES
+
+THERE = [name for name in PAPERS if find_spec(f"softlabel.reproduce.{name}")]
+every_paper = pytest.mark.parametrize("name", THERE)
+
+
+def test_each_has_a_command(run):
+    said = run("reproduce", "--help").out
+    assert all(name in said for name in ("pooling", *PAPERS))
+    assert run("reproduce", "nobody2000").code == 2
+
+
+@every_paper
+def test_claims_are_told_apart_and_say_where(name):
+    from softlabel.reproduce import papers
+
+    paper = papers.find(name)
+    assert name == paper.NAME
+    assert paper.TITLE
+    facts = paper.facts()
+    for recipe in RECIPES:
+        claims = [*facts, *paper.claims(recipe)]
+        ids = [claim.id for claim in claims]
+        assert len(set(ids)) == len(ids)
+        assert all(claim.where and claim.says for claim in claims)
+
+
+@every_paper
+def test_a_claim_without_runs_is_untested_and_says_why(name):
+    from softlabel.reproduce import papers
+    from softlabel.reproduce.claims import judged
+    from softlabel.reproduce.results import Results
+
+    for recipe in RECIPES:
+        for claim in papers.find(name).claims(recipe):
+            told = judged(claim, Results([], name, recipe))
+            assert told.verdict == "untested", claim.id
+            assert told.reason, claim.id
+
+
+@every_paper
+def test_quick_goes_from_end_to_end_without_data(run, name, monkeypatch, tmp_path):
+    monkeypatch.setenv("SOFTLABEL_DATA", str(tmp_path))
+    monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path))
+    done = run("reproduce", name, "--quick")
+    assert done.code == 0, done.err
+    assert "error" not in done.err
+    assert re.search(r"runs?; \d+ to do, about .* each", done.out)
+    computed = re.search(r"(\d+) of (\d+) claims were computed", done.out)
+    assert int(computed[1]) > 0, done.out

@@ -1,0 +1,64 @@
+"""Keeps results in the repository, and the page that is made of them.
+
+python tools/results.py                    write docs/results.md and its pictures again
+python tools/results.py collect RUNS ...   read finished runs of papers into the stored results
+python tools/results.py facts              compute what the released data say, and store it
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from softlabel.reproduce import PAPERS, findings, stored
+from softlabel.reproduce.collecting import begun, collect
+from softlabel.reproduce.markdown import FOLDER, markdown
+from softlabel.reproduce.papers import find
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE, PICTURES = DOCS / "results.md", DOCS / FOLDER
+
+
+def made() -> tuple[str, dict[str, str]]:
+    """The page and its pictures, from stored results alone."""
+    return markdown([findings.shipped(find(name)) for name in PAPERS])
+
+
+def write() -> None:
+    text, pictures = made()
+    PAGE.write_text(text, "utf-8")
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for old in PICTURES.glob("*.svg"):
+        if old.name not in pictures:
+            old.unlink()
+    for name, picture in pictures.items():
+        (PICTURES / name).write_text(picture, "utf-8")
+    print(f"wrote {PAGE} and {len(pictures)} pictures", file=sys.stderr)
+
+
+def gather(folder: str) -> None:
+    for paper, recipe in begun(folder):
+        results = collect(folder, paper, recipe)
+        if results.all:
+            print(f"{len(results.all)} runs: {stored.write(results)}", file=sys.stderr)
+
+
+def facts() -> None:
+    for name in PAPERS:
+        told = findings.facts(find(name))
+        known = {one.claim.id: one.ours for one in told if one.ours is not None}
+        if known:
+            print(f"{len(known)} facts: {stored.write_facts(name, known)}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case []:
+            write()
+        case ["collect", *folders] if folders:
+            for one in folders:
+                gather(one)
+        case ["facts"]:
+            facts()
+        case _:
+            sys.exit(__doc__)
