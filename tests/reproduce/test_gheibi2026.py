@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from softlabel import Index, registry
 from softlabel.deliver import SLS, Draws, Hard, Multipass
 from softlabel.reproduce import (
+    findings,
     gheibi2026,
     gheibi2026_claims,
     gheibi2026_data,
@@ -194,9 +195,9 @@ def test_facts_without_data_are_untested_and_say_why(monkeypatch, tmp_path):
     monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path))
     for function in (gheibi2026_data._votes, gheibi2026_data.known):
         function.cache_clear()
-    found = {claim.id: judged(claim, Results([])) for claim in gheibi2026.facts()}
+    found = {one.claim.id: one for one in findings.facts(gheibi2026)}
     assert found["round-loss"].verdict == "untested"
-    assert "CIFAR-10H" in found["round-loss"].reason
+    assert "cifar10h" in found["round-loss"].reason
     assert found["holm"].verdict == "holds"
 
 
@@ -283,7 +284,7 @@ def test_tables_and_figures_show_what_there_is():
     assert "(0.586)" in str(tables["Soft NLL by votes kept per image"].rows)
     assert "242.2" in str(tables["Flatness"].rows)
     drawn = {figure.name: figure.draw(640) for figure in gheibi2026.figures(results)}
-    assert {"gheibi2026-gain-by-distance", "gheibi2026-slices", "gheibi2026-between"} <= set(drawn)
+    assert {"gain-by-distance", "slices", "between"} <= set(drawn)
     assert all(text.startswith("<svg") and "NaN" not in text for text in drawn.values())
     empty = Results([], "gheibi2026", "cpu")
     assert gheibi2026.tables(empty) == []

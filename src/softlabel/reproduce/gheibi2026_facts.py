@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from softlabel import intervals
-from softlabel.datasets import MissingData
 from softlabel.reproduce import gheibi2026_comparing as ours
 from softlabel.reproduce import gheibi2026_data as data
 from softlabel.reproduce import gheibi2026_identity as identity
@@ -18,10 +17,7 @@ from softlabel.reproduce import gheibi2026_published as published
 from softlabel.reproduce.claims import Claim, Kind
 from softlabel.reproduce.gheibi2026_claims import SPARSE
 from softlabel.reproduce.gheibi2026_published import heard
-from softlabel.reproduce.results import Results
 from softlabel.tables import Score
-
-MISSING = "CIFAR-10H or the CIFAR-10 images are not on this machine"
 
 
 def facts() -> Sequence[Claim]:
@@ -60,10 +56,9 @@ def facts() -> Sequence[Claim]:
             "the gradient's extra variance goes with people's entropy (Spearman over items; theirs "
             "was measured in training, ours is 1 - |p|^2 itself)",
             "value",
-            _known(lambda: identity.variance_and_entropy(data.known().pooled)),
+            lambda results: identity.variance_and_entropy(data.known().pooled),
             heard(published.VARIANCE_ENTROPY),
             0.05,
-            MISSING,
         ),
         Claim(
             "smallest-p",
@@ -92,17 +87,7 @@ def _fact(
 ) -> Claim:
     """Something that must be 0: exactly, or within its interval."""
     kind: Kind = "value" if exact is None else "exact"
-    return Claim(id, where, says, kind, _known(of), heard(0), exact or 0.0, MISSING)
-
-
-def _known(of: Callable[[], Score]) -> ours.Ours:
-    def found(results: Results) -> Score | None:
-        try:
-            return of()
-        except MissingData:
-            return None
-
-    return found
+    return Claim(id, where, says, kind, lambda results: of(), heard(0), exact or 0.0)
 
 
 def _smallest_p(pairs: int) -> float:

@@ -51,7 +51,7 @@ def _by_votes(results: Results, metric: str) -> Made:
         for policy in DRAWN
     ]
     words = Words(
-        f"gheibi2026-{metric}-by-votes",
+        f"{metric}-by-votes",
         f"{METRICS[metric]} by votes per image",
         "Mean over seeds and 95 % interval, on the 2,000 images held out and the shares of all "
         "their votes. With one vote all policies are one.",
@@ -67,7 +67,7 @@ def _gain_by_votes(results: Results) -> Made:
         for policy in SINGLE
     ]
     words = Words(
-        "gheibi2026-gain-by-votes",
+        "gain-by-votes",
         "What single votes gain over soft labels",
         "Soft NLL of soft training minus that of single votes, seed by seed; above 0 single votes "
         "win. Both keep the same votes.",
@@ -86,7 +86,7 @@ def _gain_by_target(results: Results) -> Made:
             places[round(float(far.mean()), 4)] = group
     lines = [_gains(results, policy, places) for policy in SINGLE]
     words = Words(
-        "gheibi2026-gain-by-distance",
+        "gain-by-distance",
         "Who wins at what distance",
         "Gain of single votes over soft labels where the kept votes lie so far from all of them: "
         "mean total variation over images, a point for every number of votes.",
@@ -107,7 +107,7 @@ def _gain_by_item(results: Results, group: str) -> Made:
         lines.append(draw.over(*_as_results(pairs), policy))
     named = draw.evenly([bin_name(number) for number in range(len(EDGES) - 1)])
     words = Words(
-        f"gheibi2026-items-{group}",
+        f"items-{group}",
         f"Which images gain, {group[1:]} votes kept",
         "Training images by the total variation between their kept and all votes: cross-entropy to "
         "all people's shares after soft training minus that after single votes.",
@@ -120,7 +120,7 @@ def _gain_by_item(results: Results, group: str) -> Made:
 def _slices(results: Results) -> Made:
     lines = [draw.along(results, f"all/{one}", "slice/", one) for one in (*DRAWN[:3], "shuffled")]
     words = Words(
-        "gheibi2026-slices",
+        "slices",
         "Loss around the networks",
         "Soft cross-entropy on 250 training images along one random direction, every filter as "
         "long as the network's own.",
@@ -141,7 +141,7 @@ def _between(results: Results) -> Made:
         for prefix in (f"between/{one}/",)
     ]
     words = Words(
-        "gheibi2026-between",
+        "between",
         "Loss between two networks of one seed",
         "On the straight line from the network taught softly (0) to that taught by single votes "
         "(1); batch statistics are taken anew at every point.",
