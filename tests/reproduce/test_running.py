@@ -188,7 +188,7 @@ def test_a_run_that_diverges_is_reported(tmp_path, monkeypatch):
     told = made(task.completed)
     assert told["state"] == "failed"
     assert "diverged" in told["note"]
-    assert collecting.begun(tmp_path) is not None
+    assert list(collecting.begun(tmp_path)) == []
 
 
 # ── stored ───────────────────────────────────────────────────────────────────────────────────
