@@ -20,7 +20,7 @@ from softlabel.reproduce import (
 )
 from softlabel.reproduce.claims import judged
 from softlabel.reproduce.gheibi2026_cells import KS, LONG, POLICIES, delivery, group_of
-from softlabel.reproduce.gheibi2026_comparing import LOSS, surviving, tests
+from softlabel.reproduce.gheibi2026_comparing import LOSS, compared, surviving
 from softlabel.reproduce.results import Result, Results
 from softlabel.sampling import votes_from_counts
 
@@ -186,6 +186,9 @@ def test_the_facts_hold_on_the_votes_themselves(data_folder):
     found = {claim.id: judged(claim, Results([])) for claim in gheibi2026.facts()}
     for id in ("round-loss", "round-gradient", "drawn-loss", "drawn-variance"):
         assert found[id].verdict == "holds", found[id].ours
+    shares = gheibi2026_data.known().pooled
+    assert gheibi2026_identity.variance_and_entropy(shares).value > 0.999
+    assert ".999" in found["variance-entropy"].reason
     assert found["smallest-p"].ours.value == 1 / 32
     assert found["smallest-p"].verdict == found["holm"].verdict == "holds"
 
@@ -264,7 +267,7 @@ def test_verdicts_follow_the_runs():
 
 
 def test_five_pairs_cannot_survive_twelve_comparisons():
-    five, ten = tests(invented(5, 0.05)), tests(invented(10, 0.05))
+    five, ten = compared(invented(5, 0.05)), compared(invented(10, 0.05))
     assert len(five) == len(ten) == 12
     assert {one.p for one in five} == {1 / 32}
     assert {one.adjusted for one in five} == {12 / 32}

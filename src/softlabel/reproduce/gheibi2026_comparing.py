@@ -74,7 +74,7 @@ def cka_difference(first: str, second: str) -> Ours:
 
 
 @dataclass(frozen=True)
-class Tested:
+class Comparison:
     """One of the comparisons with soft training, over paired seeds, one-sided."""
 
     policy: str
@@ -84,7 +84,7 @@ class Tested:
     adjusted: float
 
 
-def tests(results: Results) -> list[Tested]:
+def compared(results: Results) -> list[Comparison]:
     """The twelve comparisons of the sparse sweep, those that were run, corrected as a family."""
     rows = []
     for policy, by_k in published.P_VALUES.items():
@@ -92,10 +92,10 @@ def tests(results: Results) -> list[Tested]:
             ours, soft = (results.by_seed(f"k{k}/{one}", LOSS) for one in (policy, "soft"))
             seeds = sorted(ours.keys() & soft.keys())
             if len(seeds) > 1:
-                pair = (np.array([one[seed] for seed in seeds]) for one in (ours, soft))
-                rows.append((policy, k, len(seeds), intervals.paired_wilcoxon(*pair, "less")))
+                a, b = (np.array([one[seed] for seed in seeds]) for one in (ours, soft))
+                rows.append((policy, k, len(seeds), intervals.paired_wilcoxon(a, b, "less")))
     adjusted = intervals.holm(np.array([row[3] for row in rows]))
-    return [Tested(*row, float(p)) for row, p in zip(rows, adjusted, strict=True)]
+    return [Comparison(*row, float(p)) for row, p in zip(rows, adjusted, strict=True)]
 
 
 def surviving(p_values: Floats) -> int:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
 from softlabel import metrics
 from softlabel.datasets import MissingData, cifar100, shifted, svhn
@@ -28,7 +27,7 @@ def outside(look: Look) -> dict[str, float]:
     A head on features has no pixels to step in: there ODIN is left out.
     """
     inside = look.lesson.held[:ASIDE]
-    bank = predicting.features(look.net, look.lesson.inputs[:KNOWN])
+    bank = _features(look, look.lesson.inputs[:KNOWN])
     ours = _scores(look, inside, bank)
     found = {}
     for name, pictures in aliens(look.pictures).items():
@@ -39,14 +38,17 @@ def outside(look: Look) -> dict[str, float]:
     return found
 
 
-def _scores(look: Look, inputs: Inputs, bank: npt.NDArray[np.float32]) -> dict[str, Floats]:
+def _scores(look: Look, inputs: Inputs, bank: Floats) -> dict[str, Floats]:
     logits = predicting.logits(look.net, inputs).astype(np.float64)
     found = {name: score(logits) for name, score in metrics.LOGIT_SCORES.items()}
-    asked = predicting.features(look.net, inputs)
-    found["knn"] = metrics.knn(asked, bank, min(NEIGHBOURS, len(bank)))
+    found["knn"] = metrics.knn(_features(look, inputs), bank, min(NEIGHBOURS, len(bank)))
     if not look.encoded:
         found["odin"] = odin.odin(look.net, inputs)
     return found
+
+
+def _features(look: Look, inputs: Inputs) -> Floats:
+    return predicting.features(look.net, inputs).astype(np.float64)
 
 
 @cache

@@ -39,8 +39,8 @@ def pairs(look: Look) -> dict[str, float]:
 
 
 def _with_other_policies(look: Look) -> dict[str, float]:
-    name, found = look.cell.name, {}
-    policy = policy_of(name)
+    found: dict[str, float] = {}
+    name, policy = look.cell.name, policy_of(look.cell.name)
     others = SINGLE if policy == SOFT else (SOFT,) if policy in SINGLE else ()
     for other in others:
         there = _look(look, other, look.run.seed)

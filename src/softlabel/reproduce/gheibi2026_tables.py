@@ -71,8 +71,8 @@ def sparse(results: Results) -> Table:
 
 def significance(results: Results) -> Table:
     """Every comparison with soft, one by one and as a family."""
-    rows = []
-    for one in ours.tests(results):
+    rows: list[tuple[str, ...]] = []
+    for one in ours.compared(results):
         cell = f"k{one.k}/{one.policy}"
         gain = results.difference(cell, f"k{one.k}/soft", ours.LOSS)
         printed = published.P_VALUES[one.policy][one.k]
