@@ -6,9 +6,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from softlabel.report import svg
+from softlabel.report.axes import Frame
 from softlabel.report.markup import Html, el, join, text
 from softlabel.report.page import (
     Section,
+    alone,
     captioned,
     command,
     figure,
@@ -98,3 +101,15 @@ def test_elements():
     assert el("p", None, class_=None) == "<p>None</p>"
     assert el("a", "x", href='"', data_k=1) == '<a href="&quot;" data-k="1">x</a>'
     assert join("<", Html("<i>"), 2.5) == "&lt;<i>2.5"
+
+
+def test_a_chart_alone_has_paper_colours_and_a_margin():
+    chart = svg.bars({NASTY: 1.0}, Frame(NASTY, width=400))
+    root = ET.fromstring(alone(chart, 10))
+    inside = ET.fromstring(chart)
+    for side in ("width", "height"):
+        assert float(root.get(side)) == float(inside.get(side)) + 20
+    assert root.get("viewBox").startswith("-10 -10 420 ")
+    style = root.find("{http://www.w3.org/2000/svg}style").text
+    assert "prefers-color-scheme: dark" in style
+    assert "--s0" in style

@@ -65,7 +65,7 @@ def _of_runs(folder: Path) -> str:
 
     lead = ["Predictions of finished runs, held against what people said of the same items."]
     return page(
-        f"Runs in {folder.name}", lead, _sections(folder), f"Made by softlabel {__version__}."
+        f"The runs in {folder}", lead, _sections(folder), f"Made by softlabel {__version__}."
     )
 
 

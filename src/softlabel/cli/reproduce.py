@@ -139,7 +139,7 @@ def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dr
     with progress() as tell:
         standings = running.stand(name, cast(Any, recipe), seeds, out, quick, tell)
         tell("trying one step of each kind")
-        line = price(running.distinct(standings), running.PROCESSES)
+        line = price(standings, running.PROCESSES)
     typer.echo(line)
     if dry:
         return False
@@ -151,9 +151,9 @@ def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dr
 
 
 def _told_apart(standings: Sequence[Standing]) -> list[list[str]]:
-    from softlabel.reproduce.tasks import Task
+    from softlabel.reproduce.running import task_of
 
-    tasks = [cast(Task, one.job) for one in standings]
+    tasks = [task_of(one) for one in standings]
     return [["cell", "seed"], *([task.cell, str(task.seed)] for task in tasks)]
 
 

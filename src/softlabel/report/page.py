@@ -93,8 +93,13 @@ def listing(*points: str) -> Html:
     return el("ul", *(el("li", point) for point in points))
 
 
-def alone(chart: Html) -> str:
+def alone(chart: Html, margin: float = 14) -> str:
     """A chart as a file of its own, with the colours and the paper of the page."""
     style = el("style", Html(COLOURS + "svg { background: var(--paper); }"))
     start, rest = chart.split(">", 1)
-    return f"{start}>{style}{rest}\n"
+    box = re.search(r'viewBox="0 0 (\S+) (\S+)" width="\S+" height="\S+"', start)
+    assert box is not None, "a drawing begins with its size"
+    width, height = (float(box[place]) + 2 * margin for place in (1, 2))
+    size = f'viewBox="-{margin:g} -{margin:g} {width:g} {height:g}" '
+    size += f'width="{width:g}" height="{height:g}"'
+    return f"{start.replace(box[0], size)}>{style}{rest}\n"

@@ -104,8 +104,8 @@ def legend(names: Sequence[str], x: float, y: float, first: int = 0) -> Html:
     return join(*parts)
 
 
-def _legend_rows(names: Sequence[str], width: float) -> list[list[str]]:
-    """As many names in a row as there is room for."""
+def legends(names: Sequence[str], x: float, width: float) -> tuple[Html, float]:
+    """As many rows as the names need within this width, and how high they are."""
     rows: list[list[str]] = [[]]
     left = width
     for name in names:
@@ -115,7 +115,9 @@ def _legend_rows(names: Sequence[str], width: float) -> list[list[str]]:
             left = width
         rows[-1].append(name)
         left -= need
-    return rows
+    first = [sum(map(len, rows[:row])) for row in range(len(rows))]
+    parts = [legend(some, x, 14 + 18 * row, first[row]) for row, some in enumerate(rows)]
+    return join(*parts), 18.0 * len(rows)
 
 
 def bars(values: Mapping[str, float], frame: Frame, row: float = 24) -> Html:
@@ -223,11 +225,10 @@ def scatter(
         return nothing(frame, frame.height)
     ends = limits or (*span([p[1] for p in points]), *span([p[2] for p in points]))
     named = len(series) > 1
+    told, height = legends(list(series), 44, frame.width - 44) if named else ("", -8.0)
     x = Scale(ends[0], ends[1], 44, frame.width - 12)
-    y = Scale(ends[2], ends[3], frame.height - 44, 56 if named else 30)
-    marks = [axes(frame, x, y, ticks(*ends[:2]), ticks(*ends[2:]))]
-    if named:
-        marks.append(legend(list(series), 44, 14))
+    y = Scale(ends[2], ends[3], frame.height - 44, 38 + height)
+    marks: list[object] = [axes(frame, x, y, ticks(*ends[:2]), ticks(*ends[2:])), told]
     if diagonal:
         low, high = max(ends[0], ends[2]), min(ends[1], ends[3])
         marks.append(rule(x(low), y(low), x(high), y(high), QUIET, stroke_dasharray="3 4"))
@@ -255,15 +256,13 @@ def lines(
     x = Scale(*across, 44, frame.width - 14)
     parts = (v for line in series for part in (line.y, line.low, line.high) for v in part)
     ends = span(parts, [0] if zero else [])
-    rows = _legend_rows([line.name for line in series], frame.width - 44)
-    y = Scale(*ends, frame.height - 44, 38 + 18 * len(rows))
-    x_ticks = ticks(x.low, x.high, 8 if frame.width > 480 else 5)
-    places = sorted({x.low, *x_ticks} if named is None else named)
-    marks = [axes(frame, x, y, places, ticks(*ends), named)]
-    first = 0
-    for row, names in enumerate(rows):
-        marks.append(legend(names, 44, 14 + 18 * row, first))
-        first += len(names)
+    told, height = legends([line.name for line in series], 44, frame.width - 44)
+    y = Scale(*ends, frame.height - 44, 38 + height)
+    x_ticks = {*ticks(x.low, x.high, 8 if frame.width > 480 else 5)}
+    if x.low == round(x.low):
+        x_ticks.add(x.low)
+    places = sorted(x_ticks if named is None else named)
+    marks = [axes(frame, x, y, places, ticks(*ends), named), told]
     marks += [_line(s, line, x, y) for s, line in enumerate(series)]
     for guide in guides:
         level = {"stroke_dasharray": "1 3", "stroke_width": 1.5}

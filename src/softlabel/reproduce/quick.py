@@ -3,7 +3,7 @@ people who say what they see.  No data are needed, and all is known."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -82,7 +82,8 @@ def lesson(rich: bool = False, features: bool = False) -> Lesson:
     held = Index(found.votes.index.items[LEARN:], names([]), each.index.labels)
     people = SoftLabels(held, found.truth[LEARN:], np.full(HELD, PER_ITEM))
     teaching = Teaching.of(pooled, each, found.gold[:LEARN])
-    return Lesson.of(inputs[:LEARN], teaching, inputs[LEARN:], people)
+    whole = Lesson.of(inputs[:LEARN], teaching, inputs[LEARN:], people)
+    return replace(whole, named={"labels": "rich answers" if rich else "votes"})
 
 
 def _first(each: Annotations, count: int) -> Annotations:

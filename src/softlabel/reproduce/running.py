@@ -7,7 +7,9 @@ finished one is never repeated, and results are read of those that are finished.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from softlabel.errors import SoftlabelError
 from softlabel.files import Tell, silent
@@ -49,7 +51,10 @@ def stand(
     quick: bool = False,
     tell: Tell = silent,
 ) -> list[Standing]:
-    """Where every run of a paper stands, in the order in which they will be made."""
+    """Where every run of a paper stands, in the order in which they will be made.
+
+    Two cells may come to one run: it stands here once, and is probed for both.
+    """
     found = papers.find(paper)
     number = seeds or (QUICK_SEEDS if quick else papers.seeds(found, recipe))
     names = cells(paper, recipe, quick)
@@ -60,49 +65,31 @@ def stand(
         for cell in names
         for seed in range(number)
     ]
-    standings = crew.stand(tasks, tell)
-    for one, task in zip(standings, tasks, strict=True):
-        if one.state == "finished" and not task.probed(one.run):
-            one.state = "waiting"
     runs: dict[str, dict[int, Run]] = {}
-    for one, task in zip(standings, tasks, strict=True):
-        runs.setdefault(task.cell, {})[task.seed] = one.run
-    keep_map(out, found.NAME, recipe, quick, runs)
-    order = in_order(recipe)
-    pairs = sorted(zip(tasks, standings, strict=True), key=lambda pair: order(pair[0]))
-    return [one for _, one in pairs]
-
-
-def work(
-    standings: Sequence[Standing],
-    hear: Hear,
-    *,
-    processes: int = PROCESSES,
-    engine: str | None = None,
-) -> None:
-    """Make every run that is not finished and probed.
-
-    Two cells may come to one run (the same labels, delivered the same way): it is made for the
-    first of them, and only probed for the others.
-    """
-    first = {one.run.name: one for one in distinct(standings)}
-    again = [one for one in standings if first[one.run.name] is not one]
-    crew.work(list(first.values()), hear, processes=processes, engine=engine, by=worker)
-    ready = [one for one in again if one.run.finished]
-    for one in ready:
-        one.look()
-    crew.work(ready, hear, processes=processes, engine=engine, by=worker)
-    for one in again:
-        if one not in ready:
-            one.state, one.note = first[one.run.name].state, first[one.run.name].note
-
-
-def distinct(standings: Sequence[Standing]) -> list[Standing]:
-    """One for each run: what has to be trained."""
     first: dict[str, Standing] = {}
-    for one in standings:
-        first.setdefault(one.run.name, one)
-    return list(first.values())
+    for one, task in zip(crew.stand(tasks, tell), tasks, strict=True):
+        runs.setdefault(task.cell, {})[task.seed] = one.run
+        leader = first.setdefault(one.run.name, one)
+        if leader is not one:
+            job = task_of(leader)
+            leader.job = replace(job, also=(*job.also, task.cell))
+    keep_map(out, found.NAME, recipe, quick, runs)
+    for one in first.values():
+        if one.state == "finished" and not task_of(one).probed(one.run):
+            one.state = "waiting"
+    order = in_order(recipe)
+    return sorted(first.values(), key=lambda one: order(task_of(one)))
+
+
+def task_of(one: Standing) -> Task:
+    """What this standing is about."""
+    assert isinstance(one.job, Task), "only tasks stand here"
+    return one.job
+
+
+def work(standings: Sequence[Standing], hear: Hear, **how: Any) -> None:
+    """Make every run that is not finished and probed; ``how`` is as in ``crew.work``."""
+    crew.work(standings, hear, **{"processes": PROCESSES, **how}, by=worker)
 
 
 def unfinished(standings: Sequence[Standing]) -> str:

@@ -76,8 +76,8 @@ def side_by_side(title: str, claims: Mapping[Recipe, Sequence[Judged]]) -> Table
     for recipe, judgements in claims.items():
         for one in judgements:
             rows.setdefault(one.claim.id, one.claim)
-            shown = f"{ours(one.ours)}: " if one.ours is not None else ""
-            cells[one.claim.id, recipe] = f"{shown}{one.verdict}"
+            shown = "" if one.verdict == "untested" else f": {ours(one.ours)}"
+            cells[one.claim.id, recipe] = f"{one.verdict}{shown}"
     table: list[tuple[str, ...]] = [
         (*_said(claim), *(cells.get((key, recipe), "–") for recipe in claims))
         for key, claim in rows.items()
@@ -117,7 +117,7 @@ def failing(found: Findings) -> list[str]:
             if one.verdict == "fails":
                 there = printed(one.claim)
                 told.append(
-                    f"{one.claim.where}: {one.claim.says} Published {there}; ours "
+                    f"{one.claim.where}: {one.claim.says.rstrip('.')}. Published {there}; ours "
                     f"{ours(one.ours)} ({CALLED[recipe]})."
                 )
     return told

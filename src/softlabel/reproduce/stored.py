@@ -105,10 +105,12 @@ def shipped_facts(paper: str, folder: str | Path = SHIPPED) -> dict[str, Score]:
     path = Path(folder) / f"{paper}-data.jsonl"
     if not path.exists():
         return {}
-    return {
-        line["fact"]: Score(*(float(line[key]) for key in ("value", "low", "high")), line["n"])
-        for line in _lines(path)[1]
-    }
+    return {line["fact"]: _score(line) for line in _lines(path)[1]}
+
+
+def _score(line: Mapping[str, Any]) -> Score:
+    value, low, high = (float(line[key]) for key in ("value", "low", "high"))
+    return Score(value, low, high, line["n"])
 
 
 # ── lines ────────────────────────────────────────────────────────────────────────────────────

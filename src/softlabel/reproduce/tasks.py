@@ -29,7 +29,8 @@ MOST = 2  # lessons in memory at once: tasks of one cell follow each other
 
 @dataclass(frozen=True)
 class Task:
-    """What to train.  ``paper`` is a name or a Python file."""
+    """What to train.  ``paper`` is a name or a Python file; ``also`` are cells that come to the
+    same run (the same labels, delivered the same way), for which it is only probed."""
 
     paper: str
     recipe: Recipe
@@ -37,6 +38,7 @@ class Task:
     seed: int
     out: str
     quick: bool = False
+    also: tuple[str, ...] = ()
 
     def text(self) -> str:
         """As one line of JSON."""
@@ -45,7 +47,8 @@ class Task:
     @classmethod
     def of(cls, text: str) -> Task:
         """What ``text`` wrote."""
-        return cls(**json.loads(text))
+        words = json.loads(text)
+        return cls(**words | {"also": tuple(words["also"])})
 
     def anywhere(self) -> Task:
         """The same with whole paths."""
@@ -61,10 +64,13 @@ class Task:
     @property
     def what(self) -> Cell:
         """The cell of this name."""
+        return self._called(self.cell)
+
+    def _called(self, name: str) -> Cell:
         known = cells(self.paper, self.recipe, self.quick)
-        if self.cell not in known:
-            raise UnknownName(f"cell of {self.paper} ({self.recipe})", self.cell, known)
-        return known[self.cell]
+        if name not in known:
+            raise UnknownName(f"cell of {self.paper} ({self.recipe})", name, known)
+        return known[name]
 
     @property
     def base(self) -> Base:
@@ -138,10 +144,10 @@ class Task:
     def completed(self, tell: Tell = silent) -> Run:
         """The run, finished and probed."""
         run = self._trained(tell)
-        if not self.probed(run):
+        for cell in self._unprobed(run):
             tell("probing")
-            found = self.of_paper.probes(run, self.what)
-            probing.keep(run, self.of_paper.NAME, self.cell, found)
+            found = self.of_paper.probes(run, self._called(cell))
+            probing.keep(run, self.of_paper.NAME, cell, found)
         return run
 
     def _trained(self, tell: Tell) -> Run:
@@ -153,7 +159,11 @@ class Task:
 
     def probed(self, run: Run) -> bool:
         """Whether all that the paper asks of this run is known."""
-        return probing.known(run, self.of_paper.NAME, self.cell) is not None
+        return not self._unprobed(run)
+
+    def _unprobed(self, run: Run) -> list[str]:
+        paper, every = self.of_paper.NAME, (self.cell, *self.also)
+        return [cell for cell in every if probing.known(run, paper, cell) is None]
 
 
 LESSONS: dict[tuple[str, Recipe, str, bool], Lesson] = {}
