@@ -186,9 +186,8 @@ def test_the_facts_hold_on_the_votes_themselves(data_folder):
     found = {claim.id: judged(claim, Results([])) for claim in gheibi2026.facts()}
     for id in ("round-loss", "round-gradient", "drawn-loss", "drawn-variance"):
         assert found[id].verdict == "holds", found[id].ours
-    shares = gheibi2026_data.known().pooled
-    assert gheibi2026_identity.variance_and_entropy(shares).value > 0.999
-    assert ".999" in found["variance-entropy"].reason
+    assert found["variance-entropy"].ours.value > 0.999
+    assert found["variance-entropy"].verdict == "fails"  # .939 was heard of, of something else
     assert found["smallest-p"].ours.value == 1 / 32
     assert found["smallest-p"].verdict == found["holm"].verdict == "holds"
 
