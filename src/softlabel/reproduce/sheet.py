@@ -42,26 +42,32 @@ def decimals(value: float) -> int:
     return 5 if 0 < abs(value) < 0.001 else 3
 
 
+def bare(value: float) -> str:
+    """A number without an interval: a whole one is a count."""
+    return number(value, 0 if float(value).is_integer() else None)
+
+
 def printed(claim: Claim) -> str:
     """What was published: 1.11 ± 0.02."""
     there = claim.published
     if there is None:
         return "–" if claim.direction is None else f"{claim.direction} 0"
-    digits = decimals(there.value)
-    half = "" if there.half is None else f" ± {number(there.half, max(digits, 1))}"
-    kind = " sd" if there.spread == "sd" and half else ""
     mark = " (second-hand)" if there.secondhand else ""
-    return f"{number(there.value, max(digits, 1) if half else digits)}{half}{kind}{mark}"
+    if there.half is None:
+        return f"{bare(there.value)}{mark}"
+    digits = max(decimals(there.value), 1)
+    kind = " sd" if there.spread == "sd" else ""
+    return f"{number(there.value, digits)} ± {number(there.half, digits)}{kind}{mark}"
 
 
 def ours(score: Score | None) -> str:
     """Our number with its interval and n."""
     if score is None or not math.isfinite(score.value):
         return "–"
-    digits = decimals(score.value)
     if score.low == score.high or not math.isfinite(score.low):
-        return f"{number(score.value, digits)} n={score.n}"
-    ends = (number(x, max(digits, 1)) for x in (score.value, score.low, score.high))
+        return f"{bare(score.value)} n={score.n}"
+    digits = max(decimals(score.value), 1)
+    ends = (number(x, digits) for x in (score.value, score.low, score.high))
     return "{} [{}, {}] n={}".format(*ends, score.n)
 
 
