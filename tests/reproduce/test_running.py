@@ -195,6 +195,18 @@ def test_a_probe_that_fails_is_reported_and_the_run_kept(tmp_path, monkeypatch):
     assert list(collecting.begun(tmp_path)) == []  # nobody stood here for all of the paper
 
 
+def test_runs_that_fail_are_told_at_the_end(tmp_path, monkeypatch, capsys):
+    """The command shows what there is, and then says what is missing."""
+    one = crew.stand([Task(FAKE, "features", "hard", 0, str(tmp_path))], silent)[0]
+    one.state, one.note = "died", "worker 7 was killed by SIGKILL"
+    monkeypatch.setattr(running, "stand", lambda *words: [one])
+    monkeypatch.setattr(running, "work", lambda standings, hear: None)
+    collecting.keep_map(tmp_path, "fake2020", "features", False, {"hard": {0: one.run}})
+    with pytest.raises(SoftlabelError, match=r"1 of 1 runs did not finish; .* killed by SIGKILL"):
+        command.paper(FAKE, "features", out=tmp_path)
+    assert "what did not hold:" in capsys.readouterr().out
+
+
 # ── stored ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -241,7 +253,10 @@ def test_the_page_says_what_the_stored_results_say(runs, tmp_path):
         ET.fromstring(picture)
         assert f"(pictures/results/{name})" in text
     accuracy = number(results.mean("hard", "accuracy").value)
-    assert f"Published 2.000 ± 0.100 sd (second-hand); ours {accuracy}" in text
+    assert f"| 2.000 ± 0.100 sd (second-hand) | fails: {accuracy}" in text
+    assert "1 of 2 numbers lie outside the published intervals (frozen features" in text
+    own = findings.found(paper, {"paper": results})  # where it is the paper's network, one by one
+    assert f"Published 2.000 ± 0.100 sd (second-hand); ours {accuracy}" in markdown([own])[0]
     assert "soft \\| labels are closer" in text
     assert "the paper does not say what was trained (frozen features; 1: Table 9)" in text
     whole = document([found])
@@ -265,7 +280,9 @@ def test_the_command_trains_and_tells(runs, capsys, tmp_path):
         r"Table 1 +accuracy is 2 +2\.000 ± 0\.100 sd \(second-hand\) .* n=2 +fails", said
     )
     assert "untested (1): the paper does not say what was trained" in said
-    assert "released data: 1 hold, 0 weaker, 0 fail, 1 untested, of 2" in said
+    assert "  1 hold, 0 weaker, 0 fail, 1 untested, of 2" in said
+    assert "1 of 2 numbers lie outside the published intervals (frozen features, which" in said
+    assert re.search(r"frozen features +numbers +4 +1 +0 +1 +2", said)
     ET.fromstring(page.read_text().split("\n", 1)[1])
 
 

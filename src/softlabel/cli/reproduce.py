@@ -111,17 +111,13 @@ def paper(
     typer.echo(one.TITLE)
     if quick:
         with tempfile.TemporaryDirectory() as place:
-            _train(name, recipe or "cpu", seeds, out or Path(place), True, dry)
-            if not dry:
-                _rehearse(one, recipe or "cpu", out or Path(place))
+            _rehearse(name, recipe or "cpu", seeds, out or Path(place), dry)
         return
-    if out is not None and not _train(name, recipe or "cpu", seeds, out, False, dry):
+    trouble = "" if out is None else _train(name, recipe or "cpu", seeds, out, False, dry)
+    if dry:
         return
     found = _findings(one, recipe, out)
-    for title, judgements in found.judged.items():
-        _show_claims(title, judgements)
-    if not found.claims:
-        typer.echo("\nno results are stored; --out DIR trains, --quick shows how it goes")
+    _show_findings(found)
     if output is not None:
         from softlabel.files.aside import aside
         from softlabel.reproduce.document import document
@@ -129,10 +125,12 @@ def paper(
         with aside(output) as part:
             part.write_text(document([found], one.TITLE), "utf-8")
         typer.echo(f"\nwrote {output}")
+    if trouble:
+        raise SoftlabelError(trouble)
 
 
-def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dry: bool) -> bool:
-    """Say what it costs, do it; whether there is something to show."""
+def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dry: bool) -> str:
+    """Say what it costs and do it; what to say of runs that did not finish, if any."""
     from softlabel.recipes.price import price
     from softlabel.reproduce import running
 
@@ -142,12 +140,10 @@ def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dr
         line = price(standings, running.PROCESSES)
     typer.echo(line)
     if dry:
-        return False
+        return ""
     with live(_told_apart) as hear:
         running.work(standings, hear)
-    if any(one.state in ("failed", "died") for one in standings):
-        typer.echo(f"error: {running.unfinished(standings)}", err=True)
-    return True
+    return running.unfinished(standings)
 
 
 def _told_apart(standings: Sequence[Standing]) -> list[list[str]]:
@@ -172,19 +168,41 @@ def _findings(one: Paper, recipe: str | None, out: Path | None) -> Findings:
     return findings.found(one, results, facts)
 
 
-def _rehearse(one: Paper, recipe: str, out: Path) -> None:
-    """What a quick run has to show: scores, and that the claims can be computed."""
+def _rehearse(name: str, recipe: str, seeds: int | None, out: Path, dry: bool) -> None:
+    """A quick run, and what it has to show: scores, and that the claims can be computed."""
+    from softlabel.reproduce import papers
     from softlabel.reproduce.claims import rehearsed
     from softlabel.reproduce.collecting import collect
     from softlabel.reproduce.sheet import score_table
 
+    trouble = _train(name, recipe, seeds, out, True, dry)
+    if trouble:
+        raise SoftlabelError(trouble)
+    if dry:
+        return
+    one = papers.find(name)
     results = collect(out, one.NAME, cast(Any, recipe), quick=True)
     _show(score_table("made-up pictures and people", results))
     told = [rehearsed(claim, results) for claim in one.claims(cast(Any, recipe))]
-    computed = sum(one.ours is not None for one in told)
+    computed = sum(claim.ours is not None for claim in told)
     typer.echo(
         f"\n{computed} of {len(told)} claims were computed on these; made-up data test none of them"
     )
+
+
+def _show_findings(found: Findings) -> None:
+    """Every claim; at the end, where it is read first, what did not hold and how many did."""
+    from softlabel.reproduce.sheet import failing, summary
+
+    for title, judgements in found.judged.items():
+        _show_claims(title, judgements)
+    if found.judged:
+        typer.echo("\nwhat did not hold:")
+        for told in failing(found) or ["nothing that was tested"]:
+            typer.echo(f"  {told}")
+        _show(summary(found))
+    if not found.claims:
+        typer.echo("\nno results are stored; --out DIR trains, --quick shows how it goes")
 
 
 def _show_claims(recipe: str, judgements: Sequence[Judged]) -> None:
@@ -196,7 +214,7 @@ def _show_claims(recipe: str, judgements: Sequence[Judged]) -> None:
     for reason in reasons:
         some = sum(one.reason == reason for one in judgements)
         typer.echo(f"  untested ({some}): {reason}")
-    typer.echo(f"{called}: {in_words(judgements)}")
+    typer.echo(f"  {in_words(judgements)}")
 
 
 # ── pools ────────────────────────────────────────────────────────────────────────────────────

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from softlabel import __version__
 from softlabel.report.markup import Html, el, join
@@ -13,11 +13,14 @@ from softlabel.reproduce.findings import Findings
 from softlabel.reproduce.scoring import Table
 from softlabel.reproduce.sheet import (
     CALLED,
+    KINDS,
     failing,
     in_words,
+    of_kind,
     ours,
     printed,
     reasons,
+    rows_of,
     score_table,
     summary,
 )
@@ -46,7 +49,10 @@ def section(found: Findings) -> Section:
     if found.judged:
         parts.append(el("h3", "What did not hold"))
         parts.append(listing(*wrong) if wrong else "Nothing that was tested fails.")
-    parts += [_claims(recipe, judgements) for recipe, judgements in found.judged.items()]
+    for kind, called in KINDS.items():
+        some = of_kind(found.judged, kind)
+        if some:
+            parts.append(_claims(called.capitalize(), some))
     untested = reasons(found)
     if untested:
         parts += [el("h3", "Untested, and why"), listing(*untested)]
@@ -60,26 +66,26 @@ def section(found: Findings) -> Section:
     return Section(found.paper.TITLE, parts)
 
 
-def _claims(recipe: Recipe, judgements: Sequence[Judged]) -> Html:
+def _claims(title: str, claims: Mapping[Recipe, Sequence[Judged]]) -> Html:
     rows = [
         (
-            one.claim.where,
-            el("span", one.claim.says, class_="words"),
-            printed(one.claim),
-            ours(one.ours),
-            mark(one),
+            claim.where,
+            el("span", claim.says, class_="words"),
+            printed(claim),
+            *("–" if one is None else mark(one) for one in judgements),
         )
-        for one in judgements
+        for claim, judgements in rows_of(claims)
     ]
-    columns = ("where", "what it says", "published", "ours", "verdict")
-    return html_table(f"Judged by: {CALLED[recipe]}", columns, rows)
+    columns = ("where", "what it says", "published", *(CALLED[recipe] for recipe in claims))
+    return html_table(title, columns, rows)
 
 
 def mark(one: Judged) -> Html:
-    """The verdict, told by its word and its shape as well as by its colour."""
+    """The verdict, told by its word and its shape as well as by its colour, and our number."""
     shape = dict(zip(VERDICTS, "●◐○–", strict=True))[one.verdict]
-    reason = el("small", one.reason) if one.reason else ""
-    return join(el("span", f"{shape} {one.verdict}", class_=f"verdict {one.verdict}"), reason)
+    below = one.reason if one.verdict == "untested" else ours(one.ours)
+    verdict = el("span", f"{shape} {one.verdict}", class_=f"verdict {one.verdict}")
+    return join(verdict, el("small", below))
 
 
 def _plain(table: Table, more: str = "") -> Html:

@@ -9,7 +9,9 @@ from softlabel.reproduce.findings import Findings
 from softlabel.reproduce.scoring import Table
 from softlabel.reproduce.sheet import (
     CALLED,
+    KINDS,
     failing,
+    of_kind,
     reasons,
     score_table,
     side_by_side,
@@ -55,11 +57,10 @@ def _paper(found: Findings, pictures: dict[str, str]) -> list[str]:
     if found.judged:
         parts.append("### What did not hold\n")
         parts.append(_list(wrong) if wrong else "Nothing that was tested fails.\n")
-    if found.facts:
-        table = side_by_side("Facts of the released data", {"data": found.facts})
-        parts.append(_titled(table))
-    if found.claims:
-        parts.append(_titled(side_by_side("Claims", found.claims)))
+    for kind, called in KINDS.items():
+        some = of_kind(found.judged, kind)
+        if some:
+            parts.append(_titled(side_by_side(called.capitalize(), some)))
     untested = reasons(found)
     if untested:
         parts += ["### Untested, and why\n", _list(untested)]

@@ -37,9 +37,8 @@ def run(
     """Make all that is left to make of a paper, two at a time, and return what was scored."""
     standings = stand(paper, recipe, seeds, out, quick, tell)
     work(standings, lambda standings: tell("training", *_done(standings)))
-    wrong = [one for one in standings if one.state in ("failed", "died")]
-    if wrong:
-        raise SoftlabelError(unfinished(standings))
+    if trouble := unfinished(standings):
+        raise SoftlabelError(trouble)
     return collect(out, papers.find(paper).NAME, recipe, quick)
 
 
@@ -93,8 +92,10 @@ def work(standings: Sequence[Standing], hear: Hear, **how: Any) -> None:
 
 
 def unfinished(standings: Sequence[Standing]) -> str:
-    """What to say of runs that did not finish."""
+    """What to say of runs that did not finish; nothing if all did."""
     wrong = [one for one in standings if one.state in ("failed", "died")]
+    if not wrong:
+        return ""
     return (
         f"{len(wrong)} of {len(standings)} runs did not finish; the first, {wrong[0].run.path}, "
         f"{wrong[0].state}: {wrong[0].note}"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from softlabel.evaluate import DEFAULT
-from softlabel.reproduce.claims import VERDICTS, Claim, Judged, Recipe, count
+from softlabel.reproduce.claims import VERDICTS, Claim, Judged, Kind, Recipe, count
 from softlabel.reproduce.findings import Findings
 from softlabel.reproduce.results import Results
 from softlabel.reproduce.scoring import Table
@@ -18,25 +18,33 @@ CALLED: dict[Recipe, str] = {
     "features": "frozen features",
     "paper": "the paper's network",
 }
+OTHERS: tuple[Recipe, ...] = ("cpu", "features")  # that train another network than the paper's
 
 
 # ── saying numbers ───────────────────────────────────────────────────────────────────────────
 
 
-def number(value: float) -> str:
-    """Short, and with as many decimals as its size deserves.
+def number(value: float, digits: int | None = None) -> str:
+    """With as many decimals as its size deserves, or as told.
 
-    >>> number(0.12345), number(12.345), number(6723.0), number(-1e-5), number(float("nan"))
-    ('0.123', '12.3', '6723', '−1e-05', '–')
+    >>> number(0.12345), number(12.345), number(6723.0), number(-2e-5), number(float("nan"))
+    ('0.123', '12.3', '6723', '−0.00002', '–')
     """
     if not math.isfinite(value):
         return "–"
-    if value == round(value) and abs(value) >= 10:
-        return f"{value:.0f}".replace("-", "−")
-    if 0 < abs(value) < 0.001:
-        return f"{value:.2g}".replace("-", "−", 1)
-    digits = 3 if abs(value) < 10 else 1
-    return f"{value:.{digits}f}".replace("-", "−")
+    return f"{value:.{decimals(value) if digits is None else digits}f}".replace("-", "−")
+
+
+def decimals(value: float) -> int:
+    """Three of a number below ten, more of a very small one, none of a whole one."""
+    if abs(value) >= 10:
+        return 0 if value == round(value) else 1
+    return 5 if 0 < abs(value) < 0.001 else 3
+
+
+def bare(value: float) -> str:
+    """A number without an interval: a whole one is a count."""
+    return number(value, 0 if float(value).is_integer() else None)
 
 
 def printed(claim: Claim) -> str:
@@ -44,18 +52,23 @@ def printed(claim: Claim) -> str:
     there = claim.published
     if there is None:
         return "–" if claim.direction is None else f"{claim.direction} 0"
-    half = "" if there.half is None else f" ± {number(there.half)}"
-    kind = " sd" if there.spread == "sd" and half else ""
-    return f"{number(there.value)}{half}{kind}{' (second-hand)' if there.secondhand else ''}"
+    mark = " (second-hand)" if there.secondhand else ""
+    if there.half is None:
+        return f"{bare(there.value)}{mark}"
+    digits = max(decimals(there.value), 1)
+    kind = " sd" if there.spread == "sd" else ""
+    return f"{number(there.value, digits)} ± {number(there.half, digits)}{kind}{mark}"
 
 
 def ours(score: Score | None) -> str:
     """Our number with its interval and n."""
     if score is None or not math.isfinite(score.value):
         return "–"
-    exact = score.low == score.high or not math.isfinite(score.low)
-    ends = "" if exact else f" [{number(score.low)}, {number(score.high)}]"
-    return f"{number(score.value)}{ends} n={score.n}"
+    if score.low == score.high or not math.isfinite(score.low):
+        return f"{bare(score.value)} n={score.n}"
+    digits = max(decimals(score.value), 1)
+    ends = (number(x, digits) for x in (score.value, score.low, score.high))
+    return "{} [{}, {}] n={}".format(*ends, score.n)
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
@@ -69,21 +82,41 @@ def claim_table(title: str, judgements: Sequence[Judged]) -> Table:
     return Table(title, ("where", "what it says", "published", "ours", "verdict"), rows)
 
 
-def side_by_side(title: str, claims: Mapping[Recipe, Sequence[Judged]]) -> Table:
-    """All recipes: a claim per row, ours and the verdict of each recipe in its column."""
+KINDS: dict[Kind, str] = {"exact": "facts", "ordering": "orderings", "value": "numbers"}
+
+
+def of_kind(claims: Mapping[Recipe, Sequence[Judged]], kind: Kind) -> dict[Recipe, list[Judged]]:
+    """The claims of one kind, of every recipe that has any."""
+    some = {key: [one for one in every if one.claim.kind == kind] for key, every in claims.items()}
+    return {recipe: judgements for recipe, judgements in some.items() if judgements}
+
+
+def rows_of(
+    claims: Mapping[Recipe, Sequence[Judged]],
+) -> list[tuple[Claim, list[Judged | None]]]:
+    """A row per claim, with what each recipe says of it, or None."""
     rows: dict[str, Claim] = {}
-    cells: dict[tuple[str, Recipe], str] = {}
+    cells: dict[tuple[str, Recipe], Judged] = {}
     for recipe, judgements in claims.items():
         for one in judgements:
             rows.setdefault(one.claim.id, one.claim)
-            shown = "" if one.verdict == "untested" else f": {ours(one.ours)}"
-            cells[one.claim.id, recipe] = f"{one.verdict}{shown}"
+            cells[one.claim.id, recipe] = one
+    return [(claim, [cells.get((key, each)) for each in claims]) for key, claim in rows.items()]
+
+
+def side_by_side(title: str, claims: Mapping[Recipe, Sequence[Judged]]) -> Table:
+    """All recipes: a claim per row, the verdict and ours of each recipe in its column."""
     table: list[tuple[str, ...]] = [
-        (*_said(claim), *(cells.get((key, recipe), "–") for recipe in claims))
-        for key, claim in rows.items()
+        (*_said(claim), *map(_cell, judgements)) for claim, judgements in rows_of(claims)
     ]
     columns = ("where", "what it says", "published", *(CALLED[recipe] for recipe in claims))
     return Table(title, columns, table)
+
+
+def _cell(one: Judged | None) -> str:
+    if one is None:
+        return "–"
+    return one.verdict if one.verdict == "untested" else f"{one.verdict}: {ours(one.ours)}"
 
 
 def _said(claim: Claim) -> tuple[str, str, str]:
@@ -91,14 +124,16 @@ def _said(claim: Claim) -> tuple[str, str, str]:
 
 
 def summary(found: Findings) -> Table:
-    """How many claims hold, by what they were judged by."""
+    """How many claims of each kind hold, by what they were judged by."""
     rows: list[tuple[str, ...]] = []
-    for recipe, judgements in found.judged.items():
-        counted = count(judgements)
-        runs = len(found.results[recipe].all) if recipe in found.results else None
-        shown = "–" if runs is None else str(runs)
-        rows.append((CALLED[recipe], shown, *(str(counted[one]) for one in VERDICTS)))
-    return Table(found.paper.TITLE, ("judged by", "runs", *VERDICTS), rows)
+    for recipe, every in found.judged.items():
+        runs = {one.run for one in found.results[recipe].all} if recipe in found.results else ()
+        for kind, called in KINDS.items():
+            some = [one for one in every if one.claim.kind == kind]
+            if some:
+                counted = [str(count(some)[one]) for one in VERDICTS]
+                rows.append((CALLED[recipe], called, str(len(runs) or "–"), *counted))
+    return Table(found.paper.TITLE, ("judged by", "claims", "runs", *VERDICTS), rows)
 
 
 def in_words(judgements: Sequence[Judged]) -> str:
@@ -110,17 +145,32 @@ def in_words(judgements: Sequence[Judged]) -> str:
 
 
 def failing(found: Findings) -> list[str]:
-    """What did not hold, plainly, a sentence each."""
+    """What did not hold, plainly: facts and orderings one by one, numbers counted.
+
+    Numbers depend on the network, and are listed one by one only where it is the paper's own.
+    """
     told = []
     for recipe, judgements in found.judged.items():
-        for one in judgements:
-            if one.verdict == "fails":
-                there = printed(one.claim)
-                told.append(
-                    f"{one.claim.where}: {one.claim.says.rstrip('.')}. Published {there}; ours "
-                    f"{ours(one.ours)} ({CALLED[recipe]})."
-                )
+        wrong = [one for one in judgements if one.verdict == "fails"]
+        numbers = [one for one in wrong if one.claim.kind == "value" and recipe in OTHERS]
+        told += [_failed(one, recipe) for one in wrong if one not in numbers]
+        if numbers:
+            tested = [one for one in judgements if one.claim.kind == "value"]
+            tested = [one for one in tested if one.verdict != "untested"]
+            told.append(
+                f"{len(numbers)} of {len(tested)} numbers lie outside the published intervals "
+                f"({CALLED[recipe]}, which is not the paper's network): "
+                f"{_some([one.claim.where for one in numbers])}."
+            )
     return told
+
+
+def _failed(one: Judged, recipe: Recipe) -> str:
+    said = one.claim.says.rstrip(".")
+    return (
+        f"{one.claim.where}: {said}. Published {printed(one.claim)}; ours {ours(one.ours)} "
+        f"({CALLED[recipe]})."
+    )
 
 
 def reasons(found: Findings) -> list[str]:
