@@ -149,11 +149,6 @@ def test_the_harness_notices_a_wrong_example():
 
 
 def test_the_page_of_results_is_what_the_stored_runs_say():
-    from softlabel.reproduce import PAPERS
-
-    for name in PAPERS:
-        if importlib.util.find_spec(f"softlabel.reproduce.{name}") is None:
-            pytest.skip(f"{name} is not there")
     spec = importlib.util.spec_from_file_location("results", ROOT / "tools" / "results.py")
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
