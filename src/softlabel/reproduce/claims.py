@@ -38,13 +38,15 @@ UNDEFINED = "the score is not defined on our runs"
 class Published:
     """A printed number with half the width of its printed interval (None: printed without).
 
-    ``secondhand`` numbers are known from other people's notes and were never checked.
+    ``secondhand`` numbers are known from other people's notes and were never checked.  Those
+    ``recounted`` are in no paper: they were counted in the released files before, by other code.
     """
 
     value: float
     half: float | None = None
     spread: Literal["ci95", "sd", "none"] = "none"
     secondhand: bool = False
+    recounted: bool = False
 
     @property
     def low(self) -> float:

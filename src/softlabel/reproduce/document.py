@@ -14,6 +14,7 @@ from softlabel.reproduce.scoring import Table
 from softlabel.reproduce.sheet import (
     CALLED,
     KINDS,
+    columns_of,
     failing,
     in_words,
     of_kind,
@@ -49,10 +50,10 @@ def section(found: Findings) -> Section:
     if found.judged:
         parts.append(el("h3", "What did not hold"))
         parts.append(listing(*wrong) if wrong else "Nothing that was tested fails.")
-    for kind, called in KINDS.items():
+    for kind in KINDS:
         some = of_kind(found.judged, kind)
         if some:
-            parts.append(_claims(called.capitalize(), some))
+            parts.append(_claims(kind, some))
     untested = reasons(found)
     if untested:
         parts += [el("h3", "Untested, and why"), listing(*untested)]
@@ -66,7 +67,7 @@ def section(found: Findings) -> Section:
     return Section(found.paper.TITLE, parts)
 
 
-def _claims(title: str, claims: Mapping[Recipe, Sequence[Judged]]) -> Html:
+def _claims(kind: str, claims: Mapping[Recipe, Sequence[Judged]]) -> Html:
     rows = [
         (
             claim.where,
@@ -76,8 +77,7 @@ def _claims(title: str, claims: Mapping[Recipe, Sequence[Judged]]) -> Html:
         )
         for claim, judgements in rows_of(claims)
     ]
-    columns = ("where", "what it says", "published", *(CALLED[recipe] for recipe in claims))
-    return html_table(title, columns, rows)
+    return html_table(kind.capitalize(), columns_of(kind, claims), rows)
 
 
 def mark(one: Judged) -> Html:

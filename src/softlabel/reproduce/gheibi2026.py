@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from softlabel.runs import Run
 
 NAME = "gheibi2026"
-TITLE = "Gheibi & Ghazizadeh 2026: same target, different basins"
+TITLE = "Gheibi & Ghazizadeh 2026: Same target, different basins"
 SEEDS: dict[Recipe, int] = {"paper": 5, "cpu": 5, "features": 10}
 
 __all__ = ["NAME", "SEEDS", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]

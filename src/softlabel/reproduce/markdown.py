@@ -19,6 +19,7 @@ from softlabel.reproduce.sheet import (
 )
 
 FOLDER = "pictures/results"
+LONG = 40  # rows of claims that nobody reads from the first to the last
 HEAD = """\
 # Results
 
@@ -35,8 +36,9 @@ standard deviation).
 A *number* **holds** where both intervals overlap, else it **fails**. An *ordering* **holds** \
 where our difference has the published sign, its interval excludes 0, and it is not smaller than \
 the published one beyond both intervals; with the same sign alone it is **weaker**; else it \
-**fails**. A fact of the released data **holds** to its printed digits. **Untested** says why. \
-With few runs intervals are wide, and a number that holds says little: look at n.
+**fails**. A fact of the released data **holds** to its printed digits; *counts that are in no \
+paper* were made in the same files before, by other code. **Untested** says why. With few runs \
+intervals are wide, and a number that holds says little: look at n.
 """
 
 
@@ -57,10 +59,11 @@ def _paper(found: Findings, pictures: dict[str, str]) -> list[str]:
     if found.judged:
         parts.append("### What did not hold\n")
         parts.append(_list(wrong) if wrong else "Nothing that was tested fails.\n")
-    for kind, called in KINDS.items():
+    for kind in KINDS:
         some = of_kind(found.judged, kind)
         if some:
-            parts.append(_titled(side_by_side(called.capitalize(), some)))
+            table = side_by_side(kind, some)
+            parts.append(_folded(table) if len(table.rows) > LONG else _titled(table))
     untested = reasons(found)
     if untested:
         parts += ["### Untested, and why\n", _list(untested)]
@@ -84,6 +87,12 @@ def _paper(found: Findings, pictures: dict[str, str]) -> list[str]:
 def _titled(table: Table, more: str = "") -> str:
     note = f"\n{_flat(table.note)}\n" if table.note else ""
     return f"### {table.title}{more}\n\n{_table(table)}{note}"
+
+
+def _folded(table: Table) -> str:
+    """A long table that opens when it is asked for."""
+    title = f"<summary>{table.title}: {len(table.rows)}</summary>"
+    return f"<details>{title}\n\n{_table(table)}\n</details>\n"
 
 
 def _table(table: Table) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from softlabel.evaluate import DEFAULT
 from softlabel.reproduce.claims import VERDICTS, Claim, Judged, Kind, Recipe, count
@@ -82,13 +82,30 @@ def claim_table(title: str, judgements: Sequence[Judged]) -> Table:
     return Table(title, ("where", "what it says", "published", "ours", "verdict"), rows)
 
 
-KINDS: dict[Kind, str] = {"exact": "facts", "ordering": "orderings", "value": "numbers"}
+PLAIN: dict[Kind, str] = {"exact": "facts", "ordering": "orderings", "value": "numbers"}
+RECOUNTS = "counts that are in no paper"
+KINDS = (*PLAIN.values(), RECOUNTS)
 
 
-def of_kind(claims: Mapping[Recipe, Sequence[Judged]], kind: Kind) -> dict[Recipe, list[Judged]]:
+def kind_of(claim: Claim) -> str:
+    """Which table a claim stands in."""
+    if claim.published is not None and claim.published.recounted:
+        return RECOUNTS
+    return PLAIN[claim.kind]
+
+
+def of_kind(claims: Mapping[Recipe, Sequence[Judged]], kind: str) -> dict[Recipe, list[Judged]]:
     """The claims of one kind, of every recipe that has any."""
-    some = {key: [one for one in every if one.claim.kind == kind] for key, every in claims.items()}
+    some = {
+        key: [one for one in every if kind_of(one.claim) == kind] for key, every in claims.items()
+    }
     return {recipe: judgements for recipe, judgements in some.items() if judgements}
+
+
+def columns_of(kind: str, recipes: Iterable[Recipe]) -> tuple[str, ...]:
+    """What stands above a table of claims."""
+    before = "counted before" if kind == RECOUNTS else "published"
+    return ("where", "what it says", before, *(CALLED[recipe] for recipe in recipes))
 
 
 def rows_of(
@@ -104,13 +121,12 @@ def rows_of(
     return [(claim, [cells.get((key, each)) for each in claims]) for key, claim in rows.items()]
 
 
-def side_by_side(title: str, claims: Mapping[Recipe, Sequence[Judged]]) -> Table:
+def side_by_side(kind: str, claims: Mapping[Recipe, Sequence[Judged]]) -> Table:
     """All recipes: a claim per row, the verdict and ours of each recipe in its column."""
     table: list[tuple[str, ...]] = [
         (*_said(claim), *map(_cell, judgements)) for claim, judgements in rows_of(claims)
     ]
-    columns = ("where", "what it says", "published", *(CALLED[recipe] for recipe in claims))
-    return Table(title, columns, table)
+    return Table(kind.capitalize(), columns_of(kind, claims), table)
 
 
 def _cell(one: Judged | None) -> str:
@@ -128,11 +144,10 @@ def summary(found: Findings) -> Table:
     rows: list[tuple[str, ...]] = []
     for recipe, every in found.judged.items():
         runs = {one.run for one in found.results[recipe].all} if recipe in found.results else ()
-        for kind, called in KINDS.items():
-            some = [one for one in every if one.claim.kind == kind]
-            if some:
+        for kind in KINDS:
+            if some := [one for one in every if kind_of(one.claim) == kind]:
                 counted = [str(count(some)[one]) for one in VERDICTS]
-                rows.append((CALLED[recipe], called, str(len(runs) or "–"), *counted))
+                rows.append((CALLED[recipe], kind, str(len(runs) or "–"), *counted))
     return Table(found.paper.TITLE, ("judged by", "claims", "runs", *VERDICTS), rows)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # claims can be read without torch
     from softlabel.recipes.lesson import Lesson
 
 NAME = "singh2025"
-TITLE = "Soft-Label Training Preserves Epistemic Uncertainty"
+TITLE = "Singh et al. 2025: Soft-Label Training Preserves Epistemic Uncertainty"
 SEEDS: dict[Recipe, int] = {"paper": 5, "cpu": 5, "features": 10}
 DELIVERED = {SOFT: "aggregate", HARD: "hard"}
 ENCODER = "roberta-base"  # of the recipe "paper": a usual choice, and not known to be theirs
