@@ -1,6 +1,6 @@
 """Keeps results in the repository, and the page that is made of them.
 
-python tools/results.py                    write docs/results.md and its pictures again
+python tools/results.py                    write docs/results.md, docs/results/ and pictures again
 python tools/results.py collect RUNS ...   read finished runs of papers into the stored results
 python tools/results.py facts              compute what the released data say, and store it
 """
@@ -16,24 +16,26 @@ from softlabel.reproduce.markdown import FOLDER, markdown
 from softlabel.reproduce.papers import find
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGE, PICTURES = DOCS / "results.md", DOCS / FOLDER
+PICTURES = DOCS / FOLDER
 
 
-def made() -> tuple[str, dict[str, str]]:
-    """The page and its pictures, from stored results alone."""
+def made() -> tuple[dict[str, str], dict[str, str]]:
+    """The pages and their pictures, from stored results alone."""
     return markdown([findings.shipped(find(name)) for name in PAPERS])
 
 
 def write() -> None:
-    text, pictures = made()
-    PAGE.write_text(text, "utf-8")
+    pages, pictures = made()
     PICTURES.mkdir(parents=True, exist_ok=True)
+    (DOCS / "results").mkdir(exist_ok=True)
     for old in PICTURES.glob("*.svg"):
         if old.name not in pictures:
             old.unlink()
+    for name, text in pages.items():
+        (DOCS / name).write_text(text, "utf-8")
     for name, picture in pictures.items():
         (PICTURES / name).write_text(picture, "utf-8")
-    print(f"wrote {PAGE} and {len(pictures)} pictures", file=sys.stderr)
+    print(f"wrote {len(pages)} pages and {len(pictures)} pictures", file=sys.stderr)
 
 
 def gather(folder: str) -> None:

@@ -247,16 +247,20 @@ def test_the_page_says_what_the_stored_results_say(runs, tmp_path):
     verdicts = {one.claim.id: one.verdict for one in found.claims["features"]}
     assert verdicts["t1-wrong"] == "fails"
     assert verdicts["t9"] == verdicts["t8"] == "untested"
-    text, pictures = markdown([found])
+    pages, pictures = markdown([found])
+    short, text = pages["results.md"], pages["results/fake2020.md"]
     assert len(pictures) == 4
     for name, picture in pictures.items():
         ET.fromstring(picture)
-        assert f"(pictures/results/{name})" in text
+        assert f"(../pictures/results/{name})" in text
     accuracy = number(results.mean("hard", "accuracy").value)
     assert f"| 2.000 ± 0.100 sd (second-hand) | fails: {accuracy}" in text
-    assert "1 of 2 numbers lie outside the published intervals (frozen features" in text
+    assert "1 of 2 numbers lie outside the published intervals (frozen features" in short
     own = findings.found(paper, {"paper": results})  # where it is the paper's network, one by one
-    assert f"Published 2.000 ± 0.100 sd (second-hand); ours {accuracy}" in markdown([own])[0]
+    assert (
+        f"Published 2.000 ± 0.100 sd (second-hand); ours {accuracy}"
+        in (markdown([own])[0]["results.md"])
+    )
     assert "soft \\| labels are closer" in text
     assert "the paper does not say what was trained (frozen features; 1: Table 9)" in text
     whole = document([found])

@@ -109,7 +109,7 @@ def test_tables_show_ours_beside_the_printed():
         "1.11 ± 0.04",
     )
     assert uma2020.tables(Results([])) == uma2020.figures(Results([])) == []
-    assert [figure.name for figure in uma2020.figures(as_printed("cpu"))] == ["uma2020-cifar10h"]
+    assert [figure.name for figure in uma2020.figures(as_printed("cpu"))] == ["cifar10h-ways"]
 
 
 # ── planted people ───────────────────────────────────────────────────────────────────────────

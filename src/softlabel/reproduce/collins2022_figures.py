@@ -24,10 +24,35 @@ RELIABLE = ("hard", "10h/each", T2_EACH)
 
 def figures(results: Results) -> list[Figure]:
     """Those of which there is something to draw."""
-    return [*_by_number(results), *_by_time(results), *_reliability(results)]
+    made = (
+        (
+            "m-curve",
+            "By number of annotators",
+            "Figure 6 of the paper, which prints no numbers.  De-aggregated labels; bands are 95 % "
+            "intervals over runs.",
+            dict(_by_number(results)),
+        ),
+        (
+            "cost-curve",
+            "By annotation time",
+            "Figure 10 of the paper, which prints no numbers.  1.8 s a vote, 6.4 s an input of the "
+            "rich form; bands are 95 % intervals over runs.",
+            dict(_by_time(results)),
+        ),
+        (
+            "reliability",
+            "Confidence and accuracy",
+            "Ten bins of equally many images, means over runs; below the diagonal a network is "
+            "surer than it is right.",
+            dict(_reliability(results)),
+        ),
+    )
+    return [
+        pictures.panels(name, title, caption, some) for name, title, caption, some in made if some
+    ]
 
 
-def _by_number(results: Results) -> Iterator[Figure]:
+def _by_number(results: Results) -> Iterator[tuple[str, Figure]]:
     named = {math.log2(m): str(m) for m in TICKS}
     for exam, where in printed.EXAMS.items():
         for measure, called in printed.MEASURES.items():
@@ -36,18 +61,12 @@ def _by_number(results: Results) -> Iterator[Figure]:
                 cells = {math.log2(m): cell for m, cell in m_cells(labels).items()}
                 lines += _line(results, cells, score(exam, measure), name)
             if lines:
-                words = Words(
-                    f"m-curve-{exam}-{measure}",
-                    f"{called.capitalize()} by number of annotators, {where}",
-                    "Figure 6 of the paper, which prints no numbers.  De-aggregated labels; bands "
-                    "are 95 % intervals over runs.",
-                    "annotators per image (doubling)",
-                    called,
-                )
-                yield pictures.curve(words, lines, named=named)
+                title = f"{called.capitalize()} by number of annotators, {where}"
+                words = Words("m-curve", title, "", "annotators per image (doubling)", called)
+                yield f"{called}, {where}", pictures.curve(words, lines, named=named)
 
 
-def _by_time(results: Results) -> Iterator[Figure]:
+def _by_time(results: Results) -> Iterator[tuple[str, Figure]]:
     cost = Cost()
     votes = {cost.item("hard", m): cell for m, cell in m_cells("10h").items()}
     rich = {cost.item("t2-clamp", m): cell for m, cell in m_cells("t2-clamp").items()}
@@ -63,15 +82,11 @@ def _by_time(results: Results) -> Iterator[Figure]:
             ):
                 lines += _line(results, cells, score(exam, measure), name)
             if lines:
+                title = f"{called.capitalize()} by annotation time, {where}"
                 words = Words(
-                    f"cost-curve-{exam}-{measure}",
-                    f"{called.capitalize()} by annotation time, {where}",
-                    "Figure 10 of the paper, which prints no numbers.  1.8 s a vote, 6.4 s an "
-                    "input of the rich form; bands are 95 % intervals over runs.",
-                    "seconds of all annotators per image",
-                    called,
+                    "cost-curve", title, "", "seconds of all annotators per image", called
                 )
-                yield pictures.curve(words, lines)
+                yield f"{called}, {where}", pictures.curve(words, lines)
 
 
 def _line(results: Results, cells: Mapping[float, str], name: str, called: str) -> list[Line]:
@@ -86,7 +101,7 @@ def _line(results: Results, cells: Mapping[float, str], name: str, called: str) 
     return [Line(called, *zip(*points, strict=True))] if points else []
 
 
-def _reliability(results: Results) -> Iterator[Figure]:
+def _reliability(results: Results) -> Iterator[tuple[str, Figure]]:
     for exam, where in printed.EXAMS.items():
         series: dict[str, tuple[list[float], list[float]]] = {}
         for cell in RELIABLE:
@@ -99,12 +114,6 @@ def _reliability(results: Results) -> Iterator[Figure]:
                 said, right = zip(*pairs, strict=True)
                 series[printed.LABELS[cell]] = list(said), list(right)
         if series:
-            words = Words(
-                f"reliability-{exam}",
-                f"Confidence and accuracy, {where}",
-                "Ten bins of equally many images, means over runs; below the diagonal a network "
-                "is surer than it is right.",
-                "confidence",
-                "accuracy",
-            )
-            yield pictures.reliability(words, series)
+            title = f"Confidence and accuracy, {where}"
+            words = Words("reliability", title, "", "confidence", "accuracy")
+            yield where, pictures.reliability(words, series)

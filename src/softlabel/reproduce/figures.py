@@ -13,15 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from softlabel import intervals
-from softlabel.report import svg
-from softlabel.report.axes import Frame
-from softlabel.report.markup import Html
+from softlabel.report import axes, svg
+from softlabel.report.axes import FONT, Frame
+from softlabel.report.markup import Html, el
 from softlabel.report.svg import Line
 from softlabel.reproduce.results import Results
 from softlabel.tables import Floats
 
 NAN = float("nan")
-HEIGHT = 340  # px
+HEIGHT = 340  # px, of a wide one
+PANEL, GAP, HEADING = 300, 24, 26  # px: a panel at least so wide, between two, above each
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +126,31 @@ def reliability(
     return scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
 
 
+def panels(name: str, title: str, caption: str, some: Mapping[str, Figure]) -> Figure:
+    """Several of the same kind side by side, each under its own heading: one picture."""
+
+    def draw(width: float) -> Html:
+        columns = max(1, int((width + GAP) // (PANEL + GAP)))
+        each = (width - (columns - 1) * GAP) / columns
+        step = HEADING + _height(each) + GAP
+        marks = []
+        for place, (heading, one) in enumerate(some.items()):
+            row, column = divmod(place, columns)
+            x, y = column * (each + GAP), row * step
+            marks.append(axes.words(x, y + FONT, heading, fill=axes.INK, font_weight=600))
+            marks.append(el("g", one.draw(each), transform=f"translate({x:g} {y + HEADING:g})"))
+        height = step * math.ceil(len(some) / columns) - GAP
+        return axes.drawing(Frame(title, width=width), height, *marks)
+
+    return Figure(name, title, caption, draw)
+
+
 def _frame(words: Words, width: float, said: str) -> Frame:
-    return Frame(words.title, said, words.x, words.y, width, HEIGHT)
+    return Frame(words.title, said, words.x, words.y, width, _height(width))
+
+
+def _height(width: float) -> float:
+    return min(HEIGHT, 0.75 * width)
 
 
 def _said(lines: Sequence[Line]) -> str:

@@ -27,17 +27,40 @@ METRICS = {
 def figures(results: Results) -> list[Figure]:
     """All that have a point."""
     made = [
-        *(_by_votes(results, metric) for metric in METRICS),
+        _panels(
+            "by-votes",
+            "By votes per image",
+            "Mean over seeds and 95 % interval, on the 2,000 images held out and the shares of all "
+            "their votes. With one vote all policies are one.",
+            {called: _by_votes(results, metric) for metric, called in METRICS.items()},
+        ),
         _gain_by_votes(results),
         _gain_by_target(results),
-        *(_gain_by_item(results, group) for group in ("k2", "k5", "k10")),
+        _panels(
+            "items",
+            "Which images gain",
+            "Training images by the total variation between their kept and all votes: "
+            "cross-entropy to all people's shares after soft training minus that after single "
+            "votes.",
+            {f"{k} votes kept": _gain_by_item(results, f"k{k}") for k in (2, 5, 10)},
+        ),
         _slices(results),
         _between(results),
     ]
-    return [figure for figure, lines in made if any(np.isfinite(line.y).any() for line in lines)]
+    return [figure for figure, lines in made if _drawn(lines)]
 
 
 Made = tuple[Figure, list[Line]]
+
+
+def _drawn(lines: list[Line]) -> bool:
+    return any(np.isfinite(line.y).any() for line in lines)
+
+
+def _panels(name: str, title: str, caption: str, made: dict[str, Made]) -> Made:
+    there = {heading: figure for heading, (figure, lines) in made.items() if _drawn(lines)}
+    every = [line for _, lines in made.values() for line in lines]
+    return draw.panels(name, title, caption, there), every
 
 
 def _by_votes(results: Results, metric: str) -> Made:
@@ -50,14 +73,8 @@ def _by_votes(results: Results, metric: str) -> Made:
         )
         for policy in DRAWN
     ]
-    words = Words(
-        f"{metric}-by-votes",
-        f"{METRICS[metric]} by votes per image",
-        "Mean over seeds and 95 % interval, on the 2,000 images held out and the shares of all "
-        "their votes. With one vote all policies are one.",
-        "votes kept per image",
-        METRICS[metric],
-    )
+    called = METRICS[metric]
+    words = Words("by-votes", f"{called} by votes per image", "", "votes kept per image", called)
     return draw.curve(words, lines, named=NAMED), lines
 
 
@@ -106,14 +123,8 @@ def _gain_by_item(results: Results, group: str) -> Made:
         }
         lines.append(draw.over(*_as_results(pairs), policy))
     named = draw.evenly([bin_name(number) for number in range(len(EDGES) - 1)])
-    words = Words(
-        f"items-{group}",
-        f"Which images gain, {group[1:]} votes kept",
-        "Training images by the total variation between their kept and all votes: cross-entropy to "
-        "all people's shares after soft training minus that after single votes.",
-        "total variation of the image's kept votes",
-        "gain in nats",
-    )
+    title = f"Which images gain, {group[1:]} votes kept"
+    words = Words("items", title, "", "total variation of the image's kept votes", "gain in nats")
     return draw.curve(words, lines, zero=True, named=named), lines
 
 

@@ -1,4 +1,4 @@
-"""The page of results in Markdown, and its pictures; made of stored results alone."""
+"""The pages of results in Markdown, and their pictures; made of stored results alone."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ LONG = 40  # rows of claims that nobody reads from the first to the last
 HEAD = """\
 # Results
 
-Four papers, claim by claim, beside our own runs. This page is made by `python tools/results.py` \
-from the [stored results](../src/softlabel/reproduce/results/README.md) and nothing else; \
+Four papers, claim by claim, beside our own runs. These pages are made by \
+`python tools/results.py` from the \
+[stored results](../src/softlabel/reproduce/results/README.md) and nothing else; \
 [how to run it yourself](tutorials/reproduce.md).
 
 Every training claim is judged three times, and never across: by a **small network** trained from \
@@ -40,25 +41,40 @@ the published one beyond both intervals; with the same sign alone it is **weaker
 paper* were made in the same files before, by other code. **Untested** says why. With few runs \
 intervals are wide, and a number that holds says little: look at n.
 """
+PAPER = """\
+[All papers, and what verdicts mean](../results.md). Made by `python tools/results.py` from stored \
+runs.
+"""
 
 
-def markdown(every: Sequence[Findings]) -> tuple[str, dict[str, str]]:
-    """The page, and its pictures by file name."""
-    parts = [HEAD, "## In short\n"]
-    parts += [f"**{one.paper.TITLE}**\n\n{_table(summary(one))}" for one in every]
+def markdown(every: Sequence[Findings]) -> tuple[dict[str, str], dict[str, str]]:
+    """The pages by their names (one that sums up, and one for each paper), and their pictures."""
     pictures: dict[str, str] = {}
+    pages = {"results.md": "\n".join([HEAD, *(part for one in every for part in _short(one))])}
     for one in every:
-        parts.append(f"## {one.paper.TITLE}\n")
-        parts += _paper(one, pictures)
-    return "\n".join(parts), pictures
+        pages[f"results/{one.paper.NAME}.md"] = "\n".join(_paper(one, pictures))
+    return pages, pictures
+
+
+def _short(found: Findings) -> list[str]:
+    """How many claims hold, and those that do not."""
+    name = found.paper.NAME
+    more = f"[Every claim](results/{name}.md), [how it is reproduced](papers/{name}.md).\n"
+    return [f"## {found.paper.TITLE}\n", _table(summary(found)), *_wrong(found), more]
+
+
+def _wrong(found: Findings) -> list[str]:
+    if not found.judged:
+        return ["No results are stored yet.\n"]
+    wrong = failing(found)
+    return [
+        "**What did not hold**\n",
+        _list(wrong) if wrong else "Nothing that was tested fails.\n",
+    ]
 
 
 def _paper(found: Findings, pictures: dict[str, str]) -> list[str]:
-    parts = []
-    wrong = failing(found)
-    if found.judged:
-        parts.append("### What did not hold\n")
-        parts.append(_list(wrong) if wrong else "Nothing that was tested fails.\n")
+    parts = [f"# {found.paper.TITLE}\n", PAPER]
     for kind in KINDS:
         some = of_kind(found.judged, kind)
         if some:
@@ -66,7 +82,7 @@ def _paper(found: Findings, pictures: dict[str, str]) -> list[str]:
             parts.append(_folded(table) if len(table.rows) > LONG else _titled(table))
     untested = reasons(found)
     if untested:
-        parts += ["### Untested, and why\n", _list(untested)]
+        parts += ["## Untested, and why\n", _list(untested)]
     tables = found.tables() or [
         (recipe, score_table("What was scored", results))
         for recipe, results in found.results.items()
@@ -77,16 +93,14 @@ def _paper(found: Findings, pictures: dict[str, str]) -> list[str]:
         name = f"{found.paper.NAME}-{recipe}-{figure.name}.svg"
         assert name not in pictures, f"two figures are called {name}"
         pictures[name] = alone(figure.draw(WIDE))
-        parts.append(f"### {figure.title} ({CALLED[recipe]})\n")
-        parts.append(f"![{figure.title}]({FOLDER}/{name})\n\n{_flat(figure.caption)}\n")
-    if not (found.facts or found.claims):
-        parts.append("No results are stored yet.\n")
+        parts.append(f"## {figure.title} ({CALLED[recipe]})\n")
+        parts.append(f"![{figure.title}](../{FOLDER}/{name})\n\n{_flat(figure.caption)}\n")
     return parts
 
 
 def _titled(table: Table, more: str = "") -> str:
     note = f"\n{_flat(table.note)}\n" if table.note else ""
-    return f"### {table.title}{more}\n\n{_table(table)}{note}"
+    return f"## {table.title}{more}\n\n{_table(table)}{note}"
 
 
 def _folded(table: Table) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from softlabel.report.svg import Line
 from softlabel.reproduce import singh2025_data as data
-from softlabel.reproduce.figures import Figure, Words, along, curve
+from softlabel.reproduce.figures import Figure, Words, along, curve, panels
 from softlabel.reproduce.results import Results
 from softlabel.reproduce.scoring import Table
 from softlabel.reproduce.singh2025_claims import HARD, PEARSON, SOFT, SPEARMAN, drop
@@ -25,12 +25,26 @@ def tables(results: Results) -> Sequence[Table]:
 
 
 def figures(results: Results) -> Sequence[Figure]:
-    """Curves and entropy distributions, a pair for every set that was run."""
-    made = []
-    for name in data.SETS:
-        if f"{name} {SOFT}" in results.cells:
-            made += [_curve(results, name), _entropies(results, name)]
-    return made
+    """Curves and entropy distributions, a panel for every set that was run."""
+    there = [name for name in data.SETS if f"{name} {SOFT}" in results.cells]
+    if not there:
+        return []
+    return [
+        panels(
+            "curves",
+            "KL to people by epoch",
+            "After figure 4: the divergence to people on the items held out, after every epoch.  "
+            "The last epoch is the one that is scored; none was chosen by this curve.",
+            {name: _curve(results, name) for name in there},
+        ),
+        panels(
+            "entropies",
+            "Entropies of people and models",
+            "After figure 3: the share of held-out items in ten bins of entropy over log k, of "
+            "what people said and of what the two models predict.",
+            {name: _entropies(results, name) for name in there},
+        ),
+    ]
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
@@ -42,10 +56,11 @@ def _main(results: Results, there: Sequence[str]) -> Table:
         for label in (HARD, SOFT):
             cell = f"{name} {label}"
             scores = (_shown(results.mean(cell, score)) for score in COLUMNS)
-            rows.append((name, label, str(len(results.values(cell, "kl"))), *scores, ""))
+            gains = _gains(results, name) if label == SOFT else ""
+            rows.append((name, label, str(len(results.values(cell, "kl"))), *scores, gains))
         constant = (results.values(f"{name} {SOFT}", f"constant/{s}") for s in ("accuracy", "kl"))
         accuracy, kl = (f"{values.mean():.3f}" if len(values) else "-" for values in constant)
-        rows.append((name, "constant", "", accuracy, kl, "-", "-", _gains(results, name)))
+        rows.append((name, "constant", "", accuracy, kl, "-", "-", ""))
     return Table(
         "Hard and soft labels on the sets of Singh et al.",
         ("set", "labels", "runs", *COLUMNS.values(), "KL drop, r gain"),
@@ -115,14 +130,7 @@ def _curve(results: Results, name: str) -> Figure:
     lines = [
         along(results, f"{name} {label}", f"{HELD}kl@", f"{label} labels") for label in (HARD, SOFT)
     ]
-    words = Words(
-        f"singh2025-curve-{_file(name)}",
-        f"KL to people by epoch, {name}",
-        "After figure 4: the divergence to people on the items held out, after every epoch.  The "
-        "last epoch is the one that is scored; none was chosen by this curve.",
-        "epoch",
-        "KL to people",
-    )
+    words = Words("curve", f"KL to people by epoch, {name}", "", "epoch", "KL to people")
     return curve(words, lines, zero=True)
 
 
@@ -136,14 +144,7 @@ def _entropies(results: Results, name: str) -> Figure:
             for label, cell in cells.items()
         ),
     ]
-    words = Words(
-        f"singh2025-entropy-{_file(name)}",
-        f"Entropies, {name}",
-        "After figure 3: the share of held-out items in ten bins of entropy over log k, of what "
-        "people said and of what the two models predict.",
-        "entropy / log k",
-        "share of items",
-    )
+    words = Words("entropy", f"Entropies, {name}", "", "entropy / log k", "share of items")
     return curve(words, lines, zero=True)
 
 
@@ -151,7 +152,3 @@ def _middles(line: Line) -> Line:
     """At the middles of the bins that are numbered."""
     x = [(number + 0.5) / BINS for number in line.x]
     return Line(line.name, x, line.y, line.low, line.high)
-
-
-def _file(name: str) -> str:
-    return name.replace("/", "-")

@@ -48,7 +48,7 @@ def figures(results: Results) -> list[Figure]:
             if len(results.values(cell, SCORES[0]))
         }
         words = Words(
-            f"uma2020-{task}",
+            f"{task}-ways",
             f"{SHOWN[task]}: right, and right about people",
             "Each way to learn from votes, mean over seeds; low and to the right is best.",
             "accuracy",
