@@ -261,12 +261,13 @@ def test_figures_are_drawn_of_what_there_is():
         for labels in ("10h", "t2-clamp")
         for m, cell in m_cells(labels).items()
     }
+    numbers["hard"] = numbers["10h/1"]
     for cell in ("hard", "10h/each", "t2-clamp/each"):
         bins = {f"10h/bin{i}-said": i / 10 for i in range(10)}
         bins |= {f"10h/bin{i}-right": i / 12 for i in range(10)}
         numbers[cell] = numbers.get(cell, {}) | bins
     found = collins2022.figures(results(numbers))
-    assert [one.draw(660).count("<svg") for one in found] == [1 + 6, 1 + 6, 1 + 1]
+    assert [one.draw(660).count("<svg") for one in found] == [1 + 6, 1 + 6, 1 + 6, 1 + 1]
     for one in found:
         for width in (320, 660):
             drawn = str(one.draw(width))

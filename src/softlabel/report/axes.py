@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -90,6 +91,13 @@ def drawing(frame: Frame, height: float, *marks: object) -> Html:
         role="img",
         font_family="var(--sans,sans-serif)",
     )
+
+
+def height(chart: Html) -> float:
+    """Of a drawing, in px."""
+    found = re.search(r'viewBox="0 0 \S+ (\S+)"', chart)
+    assert found is not None, "a drawing begins with its size"
+    return float(found[1])
 
 
 def axes(

@@ -168,14 +168,20 @@ def stacked(
 
 
 def whiskers(
-    rows: Sequence[Dot], frame: Frame, series: Sequence[str] = (), row: float = 28
+    rows: Sequence[Dot],
+    frame: Frame,
+    series: Sequence[str] = (),
+    row: float = 28,
+    *,
+    zero: bool = True,
 ) -> Html:
-    """A dot per row with its interval as a line, on an axis that shows 0; ``series`` are named."""
+    """A dot per row with its interval as a line; ``series`` are named, and the axis shows 0 unless
+    ``zero`` is False."""
     values = [v for dot in rows for v in (dot.value, dot.low, dot.high)]
     if not any(math.isfinite(dot.value) for dot in rows):
         return nothing(frame)
     left, top = 12 + LETTER * max(len(dot.name) for dot in rows), 26.0 if series else 6.0
-    low, high = span(values, [0])
+    low, high = span(values, [0] if zero else [])
     x = Scale(low, high, left, frame.width - 14)
     bottom = top + row * len(rows)
     parts = [legend(series, left, 13)] if series else []

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from softlabel.cost import Cost
 from softlabel.report.svg import Line
 from softlabel.reproduce import collins2022_printed as printed
 from softlabel.reproduce import figures as pictures
+from softlabel.reproduce.claims import Published
 from softlabel.reproduce.collins2022_claims import score
 from softlabel.reproduce.collins2022_gathering import by_run, mean
 from softlabel.reproduce.collins2022_names import PEOPLE, T2_EACH, m_cells
 from softlabel.reproduce.figures import Figure, Words
 from softlabel.reproduce.results import Results
+from softlabel.tables import Score
 
 SERIES = {"10h": "CIFAR-10H votes", "t2-clamp": "CIFAR-10S, T2-clamp"}
 VARIETIES = ("t1-unif", "t1-clamp", "t2-unif")
@@ -25,6 +28,13 @@ RELIABLE = ("hard", "10h/each", T2_EACH)
 def figures(results: Results) -> list[Figure]:
     """Those of which there is something to draw."""
     made = (
+        (
+            "tables",
+            "Tables 1 to 6, hard labels = 1",
+            "Every kind of labels: mean over runs with a 95 % interval, above the printed mean "
+            "with its own, all divided by the mean of hard labels.  Less is better everywhere.",
+            dict(_printed(results)),
+        ),
         (
             "m-curve",
             "By number of annotators",
@@ -50,6 +60,34 @@ def figures(results: Results) -> list[Figure]:
     return [
         pictures.panels(name, title, caption, some) for name, title, caption, some in made if some
     ]
+
+
+def _printed(results: Results) -> Iterator[tuple[str, Figure]]:
+    for exam, where in printed.EXAMS.items():
+        for measure, called in printed.MEASURES.items():
+            found = {cell: mean(results, cell, score(exam, measure)) for cell in printed.LABELS}
+            hard = found["hard"]
+            if hard is not None:
+                there = printed.number("hard", exam, measure)
+                rows = {
+                    printed.LABELS[cell]: (
+                        _ours_by(hard.value, ours),
+                        _printed_by(there.value, printed.number(cell, exam, measure)),
+                    )
+                    for cell, ours in found.items()
+                    if ours is not None
+                }
+                title = f"{called.capitalize()}, {where}"
+                words = Words("tables", title, "", "hard labels = 1", "")
+                yield f"{called}, {where}", pictures.beside(words, rows)
+
+
+def _ours_by(whole: float, score: Score) -> Score:
+    return Score(score.value / whole, score.low / whole, score.high / whole, score.n)
+
+
+def _printed_by(whole: float, there: Published) -> Published:
+    return replace(there, value=there.value / whole, half=(there.half or 0.0) / whole)
 
 
 def _by_number(results: Results) -> Iterator[tuple[str, Figure]]:

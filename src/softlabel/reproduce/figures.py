@@ -16,9 +16,10 @@ from softlabel import intervals
 from softlabel.report import axes, svg
 from softlabel.report.axes import FONT, Frame
 from softlabel.report.markup import Html, el
-from softlabel.report.svg import Line
+from softlabel.report.svg import Dot, Line
+from softlabel.reproduce.claims import Published
 from softlabel.reproduce.results import Results
-from softlabel.tables import Floats
+from softlabel.tables import Floats, Score
 
 NAN = float("nan")
 HEIGHT = 340  # px, of a wide one
@@ -126,21 +127,42 @@ def reliability(
     return scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
 
 
+def beside(
+    words: Words, rows: Mapping[str, tuple[Score | None, Published | None]], *, zero: bool = False
+) -> Figure:
+    """Ours above what was published, with both intervals, by name."""
+    dots = []
+    for name, (ours, there) in rows.items():
+        if ours is not None:
+            dots.append(Dot(name, ours.value, ours.low, ours.high))
+        if there is not None:
+            known = "" if ours is not None else name
+            dots.append(Dot(known, there.value, there.low, there.high, series=1))
+    said = "; ".join(f"{dot.name or 'published'}: {dot.value:.3g}" for dot in dots)
+
+    def draw(width: float) -> Html:
+        frame = _frame(words, width, said)
+        return svg.whiskers(dots, frame, ("ours", "published"), row=18, zero=zero)
+
+    return Figure(words.name, words.title, words.caption, draw)
+
+
 def panels(name: str, title: str, caption: str, some: Mapping[str, Figure]) -> Figure:
     """Several of the same kind side by side, each under its own heading: one picture."""
 
     def draw(width: float) -> Html:
         columns = max(1, int((width + GAP) // (PANEL + GAP)))
         each = (width - (columns - 1) * GAP) / columns
-        step = HEADING + _height(each) + GAP
-        marks = []
-        for place, (heading, one) in enumerate(some.items()):
-            row, column = divmod(place, columns)
-            x, y = column * (each + GAP), row * step
-            marks.append(axes.words(x, y + FONT, heading, fill=axes.INK, font_weight=600))
-            marks.append(el("g", one.draw(each), transform=f"translate({x:g} {y + HEADING:g})"))
-        height = step * math.ceil(len(some) / columns) - GAP
-        return axes.drawing(Frame(title, width=width), height, *marks)
+        charts = [(heading, one.draw(each)) for heading, one in some.items()]
+        marks, y = [], 0.0
+        for first in range(0, len(charts), columns):
+            row = charts[first : first + columns]
+            for place, (heading, chart) in enumerate(row):
+                x = place * (each + GAP)
+                marks.append(axes.words(x, y + FONT, heading, fill=axes.INK, font_weight=600))
+                marks.append(el("g", chart, transform=f"translate({x:g} {y + HEADING:g})"))
+            y += HEADING + max(axes.height(chart) for _, chart in row) + GAP
+        return axes.drawing(Frame(title, width=width), y - GAP, *marks)
 
     return Figure(name, title, caption, draw)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from softlabel.reproduce.claims import Published
-from softlabel.reproduce.figures import Figure, Words, scatter
+from softlabel.reproduce.figures import Figure, Words, beside, panels
 from softlabel.reproduce.results import Results
 from softlabel.reproduce.scoring import Table
 from softlabel.reproduce.uma2020_claims import CALLED, trained
@@ -38,24 +38,25 @@ def tables(results: Results) -> list[Table]:
 
 
 def figures(results: Results) -> list[Figure]:
-    """One for each task that was run."""
-    drawn = []
-    for task in _run(results):
-        cells = {way: trained(task, way) for way in WAYS}
-        places = {
-            CALLED[way]: tuple([float(results.values(cell, score).mean())] for score in SCORES[:2])
-            for way, cell in cells.items()
-            if len(results.values(cell, SCORES[0]))
-        }
-        words = Words(
+    """One for each task that was run: its part of Table 3."""
+    return [
+        panels(
             f"{task}-ways",
             f"{SHOWN[task]}: right, and right about people",
-            "Each way to learn from votes, mean over seeds; low and to the right is best.",
-            "accuracy",
-            "cross-entropy to people",
+            "Table 3, a panel for each column: mean over runs with a 95 % interval, and the "
+            f"printed mean with its standard deviation.  {NOTES[task]}",
+            {score: _drawn(results, task, score) for score in SCORES},
         )
-        drawn.append(scatter(words, {name: (x, y) for name, (x, y) in places.items()}))
-    return drawn
+        for task in _run(results)
+    ]
+
+
+def _drawn(results: Results, task: str, score: str) -> Figure:
+    rows = {
+        CALLED[way]: (results.mean(trained(task, way), score), printed(way, task, score))
+        for way in WAYS
+    }
+    return beside(Words(score, f"{SHOWN[task]}: {score}", "", score, ""), rows)
 
 
 def _run(results: Results) -> list[str]:
