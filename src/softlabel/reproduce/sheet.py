@@ -181,11 +181,13 @@ def failing(found: Findings) -> list[str]:
 
 
 def _failed(one: Judged, recipe: Recipe) -> str:
-    said = one.claim.says.rstrip(".")
-    return (
-        f"{one.claim.where}: {said}. Published {printed(one.claim)}; ours {ours(one.ours)} "
-        f"({CALLED[recipe]})."
+    claim, there = one.claim, one.claim.published
+    said = (
+        f"{claim.where}: {claim.says.rstrip('.')}. Published {printed(claim)}; "
+        f"ours {ours(one.ours)} ({CALLED[recipe]})."
     )
+    unsure = claim.kind == "ordering" and there is not None and there.low <= 0 <= there.high
+    return f"{said} What was published does not exclude 0 either." if unsure else said
 
 
 def reasons(found: Findings) -> list[str]:
