@@ -141,6 +141,17 @@ def test_the_distribution_of_entropies(pair):
     assert found["entropy/people"] == pytest.approx(0.5)
 
 
+def test_groups_go_from_agreement_to_doubt(pair):
+    people, ours = pair
+    found = singh2025_scores.groups(people, ours)
+    order = sorted(range(50), key=lambda i: entropy(people[i]))
+    for number in range(10):
+        some = order[5 * number : 5 * number + 5]
+        for whose, probs in (("people", people), ("model", ours)):
+            mean = np.mean([entropy(probs[i]) for i in some]) / np.log(4)
+            assert found[f"group/{whose}@{number}"] == pytest.approx(mean)
+
+
 # ── cells ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -184,7 +195,7 @@ def test_a_quick_look_goes_all_the_way(recipe, tmp_path):
     assert len(main.rows) == 9
     assert len(high.rows) == 9
     drawn = singh2025.figures(made)
-    assert [figure.draw(660).count("<svg") for figure in drawn] == [1 + 3, 1 + 3]
+    assert [figure.draw(660).count("<svg") for figure in drawn] == [1 + 3, 1 + 3, 1 + 3]
     assert all("<svg" in str(figure.draw(640)) for figure in drawn)
 
 

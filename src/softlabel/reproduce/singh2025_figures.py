@@ -8,7 +8,7 @@ import numpy as np
 
 from softlabel.report.svg import Line
 from softlabel.reproduce import singh2025_data as data
-from softlabel.reproduce.figures import Figure, Words, along, curve, panels
+from softlabel.reproduce.figures import Figure, Words, along, curve, panels, scatter
 from softlabel.reproduce.results import Results
 from softlabel.reproduce.scoring import Table
 from softlabel.reproduce.singh2025_claims import HARD, PEARSON, SOFT, SPEARMAN, drop
@@ -43,6 +43,14 @@ def figures(results: Results) -> Sequence[Figure]:
             "After figure 3: the share of held-out items in ten bins of entropy over log k, of "
             "what people said and of what the two models predict.",
             {name: _entropies(results, name) for name in there},
+        ),
+        panels(
+            "groups",
+            "Unsure where people are",
+            "Items in ten groups of one size by people's entropy: the mean entropy (over log k) of "
+            "people and of the model, means over runs.  A model that is as unsure as people are "
+            "would be on the diagonal.",
+            {name: _groups(results, name) for name in there},
         ),
     ]
 
@@ -146,6 +154,19 @@ def _entropies(results: Results, name: str) -> Figure:
     ]
     words = Words("entropy", f"Entropies, {name}", "", "entropy / log k", "share of items")
     return curve(words, lines, zero=True)
+
+
+def _groups(results: Results, name: str) -> Figure:
+    """A scatter of groups: no single item of a data set is shown."""
+    series = {}
+    for label in (HARD, SOFT):
+        sides = [
+            along(results, f"{name} {label}", f"group/{whose}@", whose).y
+            for whose in ("people", "model")
+        ]
+        series[f"{label} labels"] = (list(sides[0]), list(sides[1]))
+    words = Words("groups", f"Entropies by group, {name}", "", "people", "model")
+    return scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
 
 
 def _middles(line: Line) -> Line:

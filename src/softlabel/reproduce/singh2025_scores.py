@@ -23,13 +23,15 @@ from softlabel.tables import Floats
 
 HIGH = 0.1  # the share of items, those with the highest entropy, that figure 5 is about
 BINS = 10  # of normalised entropy, for figure 3
+GROUPS = 10  # of items, by what people's entropy is
 HELD = "held "  # as ``softlabel.recipes.watching`` has it
 
 
 def scores(run: Run) -> dict[str, float]:
     """All of them by name; ``@`` stands before a rank, a bin or an epoch."""
     people, ours, _ = evaluate.matched(run.predictions, run.people)
-    return {**plain(people, ours), **high(people, ours), **spread(people, ours), **curves(run)}
+    measured = (plain, high, spread, groups)
+    return {name: x for one in measured for name, x in one(people, ours).items()} | curves(run)
 
 
 def plain(people: Floats, ours: Floats) -> dict[str, float]:
@@ -70,6 +72,19 @@ def spread(people: Floats, ours: Floats) -> dict[str, float]:
         share = np.histogram(np.clip(values, 0, 1), bins=BINS, range=(0, 1))[0] / len(values)
         found[f"entropy/{whose}"] = float(values.mean())
         found |= {f"entropy/{whose}@{number}": float(x) for number, x in enumerate(share)}
+    return found
+
+
+def groups(people: Floats, ours: Floats) -> dict[str, float]:
+    """Items in ten groups of one size, from those that people agree on to those that they do not:
+    the mean normalised entropy of each group, theirs and ours."""
+    theirs, mine = normalised_entropy(people), normalised_entropy(ours)
+    order = np.argsort(theirs, kind="stable")
+    found = {}
+    for number, rows in enumerate(np.array_split(order, GROUPS)):
+        if len(rows):
+            found[f"group/people@{number}"] = float(theirs[rows].mean())
+            found[f"group/model@{number}"] = float(mine[rows].mean())
     return found
 
 
