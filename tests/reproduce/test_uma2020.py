@@ -174,3 +174,18 @@ def test_a_quick_look_needs_no_data(tmp_path, monkeypatch):
         assert set(found) == set(SCORES)
         assert 0 < found["accuracy"] <= 1
         assert run.finished
+
+
+def test_quick_tasks_come_before_those_of_an_hour():
+    """So that a night without a GPU is not spent on the first few of them."""
+    from softlabel.reproduce.tasks import Task, cells, in_order
+
+    every = [
+        Task("uma2020", "paper", cell, seed, "runs", quick=False)
+        for cell in cells("uma2020", "paper")
+        for seed in range(2)
+    ]
+    found = [f"{task.cell} {task.seed}" for task in sorted(every, key=in_order("paper"))]
+    assert found.index("pos/crowd-layer 1") < found.index("cifar10h/softmax 0")
+    assert found.index("labelme/softmax 1") > found.index("pos/crowd-layer 0")
+    assert found.index("cifar10h/softmax 1") > found.index("cifar10h/crowd-layer 0")

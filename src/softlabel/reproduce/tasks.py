@@ -181,7 +181,10 @@ def cells(paper: str, recipe: Recipe, quick: bool = False) -> dict[str, Cell]:
     return found
 
 
-def in_order(recipe: Recipe) -> Callable[[Task], int]:
+def in_order(recipe: Recipe) -> Callable[[Task], tuple[bool, int]]:
     """Runs of the papers' own networks take long: a first seed of every cell, then a second, so
-    that what there is at any time is even.  Others follow cell by cell."""
-    return (lambda task: task.seed) if recipe == "paper" else (lambda task: 0)
+    that what there is at any time is even; after cells with a trainer of their own, which are
+    quick.  Other recipes follow cell by cell."""
+    if recipe != "paper":
+        return lambda task: (False, 0)
+    return lambda task: (task.what.trainer is None, task.seed)
