@@ -281,7 +281,7 @@ def test_the_command_trains_and_tells(runs, capsys, tmp_path):
     assert "Nobody 2020: labels that were made up" in said
     assert "4 runs, 4 finished already: nothing to do" in said
     assert re.search(
-        r"Table 1 +accuracy is 2 +2\.000 ± 0\.100 sd \(second-hand\) .* n=2 +fails", said
+        r"fails +2\.000 ± 0\.100 sd \(second-hand\) .* n=2 +Table 1 +accuracy is 2", said
     )
     assert "untested (1): the paper does not say what was trained" in said
     assert "  1 hold, 0 weaker, 0 fail, 1 untested, of 2" in said

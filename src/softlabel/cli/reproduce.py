@@ -206,10 +206,14 @@ def _show_findings(found: Findings) -> None:
 
 
 def _show_claims(recipe: str, judgements: Sequence[Judged]) -> None:
-    from softlabel.reproduce.sheet import CALLED, claim_table, in_words
+    from softlabel.reproduce.sheet import CALLED, RECOUNTS, claim_table, in_words, kind_of
 
     called = CALLED[cast(Any, recipe)]
-    _show(claim_table(called, judgements))
+    again = [one for one in judgements if kind_of(one.claim) == RECOUNTS]
+    again = [one for one in again if one.verdict == "holds"]
+    _show(claim_table(called, [one for one in judgements if one not in again]))
+    if again:
+        typer.echo(f"  {len(again)} {RECOUNTS} hold too, and are not listed")
     reasons = dict.fromkeys(one.reason for one in judgements if one.reason)
     for reason in reasons:
         some = sum(one.reason == reason for one in judgements)

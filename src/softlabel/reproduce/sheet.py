@@ -75,11 +75,12 @@ def ours(score: Score | None) -> str:
 
 
 def claim_table(title: str, judgements: Sequence[Judged]) -> Table:
-    """One recipe: where, what it says, published, ours, verdict."""
+    """One recipe, for a terminal: what is long stands last."""
     rows: list[tuple[str, ...]] = [
-        (*_said(one.claim), ours(one.ours), one.verdict) for one in judgements
+        (one.verdict, printed(one.claim), ours(one.ours), one.claim.where, one.claim.says)
+        for one in judgements
     ]
-    return Table(title, ("where", "what it says", "published", "ours", "verdict"), rows)
+    return Table(title, ("verdict", "published", "ours", "where", "what it says"), rows)
 
 
 PLAIN: dict[Kind, str] = {"exact": "facts", "ordering": "orderings", "value": "numbers"}
