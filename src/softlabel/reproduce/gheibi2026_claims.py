@@ -130,7 +130,7 @@ def _geometry() -> list[Claim]:
             )
     barrier = ours.either(("all/soft", "all/sls"), "barrier/sls")
     says = "between networks taught by sls and softly the loss rises: they are in other basins"
-    made.append(Claim("barrier", "loss barrier", says, "ordering", barrier, direction="above"))
+    made.append(_ordering("barrier", "loss barrier", says, barrier, published.BARRIER))
     return made
 
 

@@ -129,16 +129,26 @@ def _gain_by_item(results: Results, group: str) -> Made:
 
 
 def _slices(results: Results) -> Made:
-    lines = [draw.along(results, f"all/{one}", "slice/", one) for one in (*DRAWN[:3], "shuffled")]
+    lines = [
+        _above_itself(draw.along(results, f"all/{one}", "slice/", one))
+        for one in (*DRAWN[:3], "shuffled")
+    ]
     words = Words(
         "slices",
         "Loss around the networks",
         "Soft cross-entropy on 250 training images along one random direction, every filter as "
-        "long as the network's own.",
+        "long as the network's own, less that of the network itself.",
         "distance, in lengths of the filters",
-        "loss",
+        "rise in loss",
     )
     return draw.slices(words, lines), lines
+
+
+def _above_itself(line: Line) -> Line:
+    """Minus the mean loss at 0, where the network is."""
+    here = dict(zip(line.x, line.y, strict=True)).get(0.0, 0.0)
+    y, low, high = (np.asarray(part) - here for part in (line.y, line.low, line.high))
+    return Line(line.name, line.x, y, low, high)
 
 
 def _between(results: Results) -> Made:

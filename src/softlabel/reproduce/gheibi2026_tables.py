@@ -141,7 +141,7 @@ def flatness(results: Results) -> Table:
             rows.append((cell, *cells))
     note = (
         "On 250 training pictures, soft cross-entropy to all votes for every network, evaluation "
-        f"mode. A network that has learned nothing is the flattest of all. {HEARSAY}"
+        f"mode. Curvature says little without the accuracy beside it. {HEARSAY}"
     )
     return Table("Flatness", ("", *FLAT.values()), _known(rows), note)
 

@@ -2,7 +2,7 @@
 
 All of these are taken at one ``surface`` (the same items and the same loss for all networks that
 are compared).  None but the filter-normalised slice is free of the scale of the weights, and a
-network that has learned nothing is the flattest of all: print its accuracy beside them.
+network that has learned nothing can be the flattest of all: print its accuracy beside them.
 """
 
 from __future__ import annotations
