@@ -22,8 +22,8 @@ from softlabel.reproduce.sheet import (
     printed,
     reasons,
     rows_of,
-    score_table,
     summary,
+    tables_of,
 )
 
 LEAD = """Each claim beside our number, its interval and a verdict, for each way of training apart.
@@ -57,11 +57,7 @@ def section(found: Findings) -> Section:
     untested = reasons(found)
     if untested:
         parts += [el("h3", "Untested, and why"), listing(*untested)]
-    tables = found.tables() or [
-        (recipe, score_table("What was scored", results))
-        for recipe, results in found.results.items()
-    ]
-    parts += [_plain(table, f" ({CALLED[recipe]})") for recipe, table in tables]
+    parts += [_plain(table, f" ({CALLED[recipe]})") for recipe, table in tables_of(found)]
     for recipe, drawn in found.figures():
         parts.append(figure(drawn.draw, f"{drawn.title} ({CALLED[recipe]}). {drawn.caption}"))
     return Section(found.paper.TITLE, parts)

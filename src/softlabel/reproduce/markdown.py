@@ -13,9 +13,9 @@ from softlabel.reproduce.sheet import (
     failing,
     of_kind,
     reasons,
-    score_table,
     side_by_side,
     summary,
+    tables_of,
 )
 
 FOLDER = "pictures/results"
@@ -83,11 +83,7 @@ def _paper(found: Findings, pictures: dict[str, str]) -> list[str]:
     untested = reasons(found)
     if untested:
         parts += ["## Untested, and why\n", _list(untested)]
-    tables = found.tables() or [
-        (recipe, score_table("What was scored", results))
-        for recipe, results in found.results.items()
-    ]
-    for recipe, table in tables:
+    for recipe, table in tables_of(found):
         parts.append(_titled(table, f" ({CALLED[recipe]})"))
     for recipe, figure in found.figures():
         name = f"{found.paper.NAME}-{recipe}-{figure.name}.svg"

@@ -209,6 +209,14 @@ def _some(where: Sequence[str], most: int = 4) -> str:
     return "; ".join(different[:most]) + ("; …" if len(different) > most else "")
 
 
+def tables_of(found: Findings) -> list[tuple[Recipe, Table]]:
+    """As the paper lays them out; else what was scored, recipe by recipe."""
+    return found.tables() or [
+        (recipe, score_table("What was scored", results))
+        for recipe, results in found.results.items()
+    ]
+
+
 def score_table(title: str, results: Results, names: Sequence[str] = DEFAULT) -> Table:
     """Every cell: how many runs, and its scores over seeds."""
     kept = [name for name in names if any(name in one.scores for one in results.all)]
