@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from softlabel.evaluate import DEFAULT
-from softlabel.reproduce.claims import VERDICTS, Claim, Judged, Kind, Recipe, count
+from softlabel.reproduce.claims import VERDICTS, Claim, Judged, Kind, Published, Recipe, count
 from softlabel.reproduce.findings import Findings
 from softlabel.reproduce.results import Results
 from softlabel.reproduce.scoring import Table
@@ -187,8 +187,13 @@ def _failed(one: Judged, recipe: Recipe) -> str:
         f"{claim.where}: {claim.says.rstrip('.')}. Published {printed(claim)}; "
         f"ours {ours(one.ours)} ({CALLED[recipe]})."
     )
-    unsure = claim.kind == "ordering" and there is not None and there.low <= 0 <= there.high
-    return f"{said} What was published does not exclude 0 either." if unsure else said
+    if claim.kind != "ordering" or there is None or there.spread != "ci95":
+        return said
+    return f"{said} What was published does not exclude 0 either." if _has_0(there) else said
+
+
+def _has_0(there: Published) -> bool:
+    return there.low <= 0 <= there.high
 
 
 def reasons(found: Findings) -> list[str]:
