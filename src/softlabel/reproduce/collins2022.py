@@ -14,10 +14,11 @@ from softlabel.reproduce.collins2022_tables import tables
 from softlabel.reproduce.papers import Cell
 from softlabel.runs import Run
 
-__all__ = ["NAME", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
+__all__ = ["COVER", "NAME", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
 
 NAME = "collins2022"
 TITLE = "Collins, Bhatt & Weller 2022: Eliciting and Learning with Soft Labels from Every Annotator"
+COVER = "m-curve"
 
 
 def cells(recipe: Recipe, quick: bool = False) -> Sequence[Cell]:

@@ -24,9 +24,21 @@ if TYPE_CHECKING:
 
 NAME = "gheibi2026"
 TITLE = "Gheibi & Ghazizadeh 2026: Same target, different basins"
+COVER = "by-votes"
 SEEDS: dict[Recipe, int] = {"paper": 5, "cpu": 5, "features": 10}
 
-__all__ = ["NAME", "SEEDS", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
+__all__ = [
+    "COVER",
+    "NAME",
+    "SEEDS",
+    "TITLE",
+    "cells",
+    "claims",
+    "facts",
+    "figures",
+    "probes",
+    "tables",
+]
 
 
 def probes(run: Run, cell: Cell) -> Mapping[str, float]:

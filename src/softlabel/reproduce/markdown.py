@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from softlabel.report.page import WIDE, alone
+from softlabel.reproduce.figures import Figure
 from softlabel.reproduce.findings import Findings
 from softlabel.reproduce.scoring import Table
 from softlabel.reproduce.sheet import (
@@ -50,17 +51,34 @@ runs.
 def markdown(every: Sequence[Findings]) -> tuple[dict[str, str], dict[str, str]]:
     """The pages by their names (one that sums up, and one for each paper), and their pictures."""
     pictures: dict[str, str] = {}
-    pages = {"results.md": "\n".join([HEAD, *(part for one in every for part in _short(one))])}
+    pages, short = {}, [HEAD]
     for one in every:
         pages[f"results/{one.paper.NAME}.md"] = "\n".join(_paper(one, pictures))
-    return pages, pictures
+        short += _short(one)
+    return {"results.md": "\n".join(short)} | pages, pictures
 
 
 def _short(found: Findings) -> list[str]:
-    """How many claims hold, and those that do not."""
+    """How many claims hold, the picture that says most, and the claims that do not hold."""
     name = found.paper.NAME
     more = f"[Every claim](results/{name}.md), [how it is reproduced](papers/{name}.md).\n"
-    return [f"## {found.paper.TITLE}\n", _table(summary(found)), *_wrong(found), more]
+    cover = [
+        f"![{figure.title}]({FOLDER}/{_file(found, recipe, figure)})\n\n"
+        f"{figure.title} ({CALLED[recipe]}). {_flat(figure.caption)}\n"
+        for recipe, figure in found.figures()
+        if figure.name == getattr(found.paper, "COVER", None)
+    ]
+    return [
+        f"## {found.paper.TITLE}\n",
+        _table(summary(found)),
+        *cover[:1],
+        *_wrong(found),
+        more,
+    ]
+
+
+def _file(found: Findings, recipe: str, figure: Figure) -> str:
+    return f"{found.paper.NAME}-{recipe}-{figure.name}.svg"
 
 
 def _wrong(found: Findings) -> list[str]:
@@ -86,7 +104,7 @@ def _paper(found: Findings, pictures: dict[str, str]) -> list[str]:
     for recipe, table in tables_of(found):
         parts.append(_titled(table, f" ({CALLED[recipe]})"))
     for recipe, figure in found.figures():
-        name = f"{found.paper.NAME}-{recipe}-{figure.name}.svg"
+        name = _file(found, recipe, figure)
         assert name not in pictures, f"two figures are called {name}"
         pictures[name] = alone(figure.draw(WIDE))
         parts.append(f"## {figure.title} ({CALLED[recipe]})\n")

@@ -61,7 +61,7 @@ class Paper(Protocol):
     It may have, besides: ``SEEDS``, how many runs a cell has by recipe; ``figures(results)``, a
     list of ``softlabel.reproduce.figures.Figure``; ``tables(results)``, ours beside the paper's, a
     list of ``softlabel.reproduce.scoring.Table``.  Both are given one recipe's results, which say
-    which it is (``results.recipe``).
+    which it is (``results.recipe``).  ``COVER`` is the name of the figure that says most.
     """
 
     NAME: str

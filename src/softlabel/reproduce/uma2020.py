@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # claims can be read without torch
 
 NAME = "uma2020"
 TITLE = "Uma et al. 2020: A Case for Soft Loss Functions"
+COVER = "labelme-ways"
 SEEDS: dict[Recipe, int] = {"paper": 10, "cpu": 10, "features": 10}
 
 # how each way is delivered; a crowd layer takes the votes themselves
