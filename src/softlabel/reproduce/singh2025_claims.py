@@ -29,8 +29,8 @@ PEARSON, SPEARMAN = "entropy-pearson", "entropy-spearman"
 NO_DATA = "the data set is not on this machine"
 NO_TABLE = "the paper's four tables are not available to us, so there is nothing to compare with"
 NEAR_ZERO = (
-    "on at least one set the correlation of hard runs is not above 0 with its interval, so that a "
-    "gain relative to it means nothing (or there are fewer than two runs)"
+    "the correlation of hard runs, of which a gain would be a share, is not above 0 with its "
+    "interval, so that it means nothing (or there are fewer than two runs)"
 )
 Measure = Callable[[Floats, Floats], Floats]  # of soft and hard scores (n,) of the same seeds
 
@@ -72,6 +72,7 @@ def _headlines() -> list[Claim]:
                 "ordering",
                 partial(pooled_gain, score=score),
                 ENTROPY_GAIN,
+                reason=NEAR_ZERO,
             )
             for score, said in ((PEARSON, "Pearson"), (SPEARMAN, "Spearman"))
         ),
@@ -221,7 +222,8 @@ def pooled_gain(results: Results, score: str) -> Score | None:
         return None
     pairs = [_pairs(results, name, score, seeds) for name in data.SETS]
     soft, hard = (np.mean(side, axis=0) for side in zip(*pairs, strict=True))
-    return intervals.over_seeds((soft - hard) / hard) if (hard > 0).all() else None
+    gain = _gained(soft, hard)
+    return None if gain is None else intervals.over_seeds(gain)
 
 
 def set_by_set_gain(results: Results) -> Score | None:
@@ -231,11 +233,18 @@ def set_by_set_gain(results: Results) -> Score | None:
         return None
     gains = []
     for name in data.SETS:
-        soft, hard = _pairs(results, name, PEARSON, seeds)
-        if not intervals.over_seeds(hard).low > 0 or not (hard > 0).all():
+        gain = _gained(*_pairs(results, name, PEARSON, seeds))
+        if gain is None:
             return None
-        gains.append((soft - hard) / hard)
+        gains.append(gain)
     return intervals.over_seeds(np.mean(gains, axis=0))
+
+
+def _gained(soft: Floats, hard: Floats) -> Floats | None:
+    """Relative to hard, seed by seed; None where that cannot be told from 0."""
+    if not (hard > 0).all() or not intervals.over_seeds(hard).low > 0:
+        return None
+    return (soft - hard) / hard
 
 
 def _difference(results: Results, name: str, score: str, sign: int) -> Score | None:

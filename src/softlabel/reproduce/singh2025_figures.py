@@ -83,16 +83,16 @@ def _main(results: Results, there: Sequence[str]) -> Table:
 
 
 def _gains(results: Results, name: str) -> str:
-    """Relative to hard: KL drop, and gain of the mean correlation where that is above 0."""
-    kl, r = (
-        [results.values(f"{name} {label}", score) for label in (SOFT, HARD)]
-        for score in ("kl", PEARSON)
-    )
-    if not all(map(len, (*kl, *r))):
+    """Relative to hard: KL drop, and gain of the mean correlation where that is surely above 0."""
+    cells = [f"{name} {label}" for label in (SOFT, HARD)]
+    kl = [results.values(cell, "kl") for cell in cells]
+    if not all(map(len, kl)):
         return "-"
     lower = float(drop(np.array([kl[0].mean()]), np.array([kl[1].mean()]))[0])
-    soft, hard = r[0].mean(), r[1].mean()
-    return f"{lower:.0%}, {(soft - hard) / hard:+.0%}" if hard > 0 else f"{lower:.0%}, undefined"
+    soft, hard = (results.mean(cell, PEARSON) for cell in cells)
+    if soft is None or hard is None or not hard.low > 0:
+        return f"{lower:.0%}, undefined"
+    return f"{lower:.0%}, {(soft.value - hard.value) / hard.value:+.0%}"
 
 
 def _high(results: Results, there: Sequence[str]) -> Table:
