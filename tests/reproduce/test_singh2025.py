@@ -191,8 +191,9 @@ def test_a_quick_look_goes_all_the_way(recipe, tmp_path):
     said = verdicts(made)
     assert said["cifar10h kl"] != "untested"
     assert said["kl drop"] == "untested"  # three of six sets
-    main, high = singh2025.tables(made)
+    main, best, high = singh2025.tables(made)
     assert len(main.rows) == 9
+    assert len(best.rows) == 3
     assert len(high.rows) == 9
     drawn = singh2025.figures(made)
     assert [figure.draw(660).count("<svg") for figure in drawn] == [1 + 3, 1 + 3, 1 + 3]

@@ -21,7 +21,7 @@ COLUMNS = {"accuracy": "accuracy", "kl": "KL", PEARSON: "r", SPEARMAN: "rho"}
 def tables(results: Results) -> Sequence[Table]:
     """Both trainings on each set, what a constant would score, and the items people disagree on."""
     there = [name for name in data.SETS if f"{name} {SOFT}" in results.cells]
-    return [_main(results, there), _high(results, there)]
+    return [_main(results, there), _best(results, there), _high(results, there)]
 
 
 def figures(results: Results) -> Sequence[Figure]:
@@ -93,6 +93,32 @@ def _gains(results: Results, name: str) -> str:
     if soft is None or hard is None or not hard.low > 0:
         return f"{lower:.0%}, undefined"
     return f"{lower:.0%}, {(soft.value - hard.value) / hard.value:+.0%}"
+
+
+def _best(results: Results, there: Sequence[str]) -> Table:
+    """How much of the drop is left if both may stop where they are nearest to people."""
+    rows: list[tuple[str, ...]] = []
+    for name in there:
+        lines = [along(results, f"{name} {label}", f"{HELD}kl@", label) for label in (HARD, SOFT)]
+        if not all(len(line.y) for line in lines):
+            continue
+        row, last, best = [name], [], []
+        for line in lines:
+            place = int(np.argmin(line.y))
+            last.append(line.y[-1])
+            best.append(line.y[place])
+            row += [f"{last[-1]:.3f}", f"{best[-1]:.3f} (epoch {line.x[place]:.0f})"]
+        row += [f"{1 - soft / hard:.0%}" for hard, soft in (last, best)]
+        rows.append(tuple(row))
+    return Table(
+        "KL to people at the last and at the best epoch",
+        ("set", "hard", "hard, best", "soft", "soft, best", "drop", "drop, best"),
+        rows,
+        note=(
+            "Means over runs.  The best epoch is that of the lowest mean on the very items that it "
+            "is measured on, for both alike: it shows what stopping early could do at most."
+        ),
+    )
 
 
 def _high(results: Results, there: Sequence[str]) -> Table:
