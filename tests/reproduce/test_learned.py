@@ -1,0 +1,85 @@
+"""What the page "what we learned" says of our own runs is what the stored runs say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from softlabel.reproduce import papers, stored
+
+PAGE = Path(__file__).parents[2] / "docs" / "what-we-learned.md"
+
+
+@pytest.fixture(scope="module")
+def said() -> str:
+    return PAGE.read_text("utf-8")
+
+
+def short(value: float, digits: int) -> str:
+    """As the page writes them: .683."""
+    return f"{value:.{digits}f}".removeprefix("0")
+
+
+def titled(paper: str, recipe: str, title: str):
+    results = stored.shipped(paper)[recipe]
+    return next(one for one in papers.find(paper).tables(results) if one.title.startswith(title))
+
+
+def test_most_of_the_lower_kl_is_lost_late(said):
+    rows = [
+        (row[0], *(int(cell.strip("%")) for cell in row[-2:]))
+        for recipe in ("cpu", "features")
+        for row in titled("singh2025", recipe, "KL to people at the last").rows
+    ]
+    last, best = ([row[place] for row in rows] for place in (1, 2))
+    assert (
+        f"a drop of {min(last)} to {max(last)} % becomes one of {min(best)} to {max(best)} %"
+        in said
+    )
+    inference = max(row[2] for row in rows if row[0].startswith("chaosnli"))
+    assert f"on ChaosNLI at most {inference} %" in said
+
+
+@pytest.mark.parametrize("recipe", ["cpu", "features"])
+def test_no_model_of_chaosnli_is_nearer_than_a_constant(recipe, said):
+    assert "no model of ChaosNLI, hard or soft, small network or frozen features" in said
+    results = stored.shipped("singh2025")[recipe]
+    for part in ("snli", "mnli", "alphanli"):
+        for label in ("hard", "soft"):
+            constant = results.values(f"chaosnli/{part} soft", "constant/kl").mean()
+            assert results.mean(f"chaosnli/{part} {label}", "kl").low > constant
+
+
+def test_single_votes_gain_more_the_longer_it_goes(said):
+    results = stored.shipped("gheibi2026")["features"]
+    for start, words in (
+        ("all", "is {} (soft), {} (SLS) and {} (multipass) after 20 epochs"),
+        ("all-64", "and {}, {} and {} after 64"),
+    ):
+        found = [
+            results.mean(f"{start}/{policy}", "10h/cross-entropy").value
+            for policy in ("soft", "sls", "multipass")
+        ]
+        assert words.format(*(short(value, 3) for value in found)) in said
+
+
+def test_ten_seeds_can_show_it(said):
+    rows = titled("gheibi2026", "features", "Single votes against soft labels").rows
+    assert len(rows) == 12
+    assert "all twelve comparisons stay below .05" in said
+    assert all(float(row[5]) < 0.05 and float(row[3].split()[0]) < 0 for row in rows)
+
+
+def test_who_wins_depends_on_the_label(said):
+    results = stored.shipped("uma2020")["paper"]
+    ways = ("crowd-layer", "shares", "softmax", "gold", "majority", "dawid-skene")
+    near = {way: results.mean(f"labelme/{way}", "share/cross-entropy").value for way in ways}
+    right = {way: results.mean(f"labelme/{way}", "accuracy").value for way in ways}
+    assert sorted(near, key=near.__getitem__)[:3] == ["crowd-layer", "shares", "softmax"]
+    crowd, shares, soft = (short(near[way], 2) for way in ("crowd-layer", "shares", "softmax"))
+    assert re.search(rf"nearest to people \({crowd}\).* \({shares}\).* \({soft}\)", said)
+    own = results.mean("labelme/softmax", "cross-entropy").value
+    assert f"softmax labels: {own:.2f} nats" in said
+    assert max((way for way in ways if way != "gold"), key=right.__getitem__) == "crowd-layer"
