@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from softlabel.evaluate import DEFAULT
-from softlabel.reproduce.claims import VERDICTS, Claim, Judged, Kind, Published, Recipe, count
+from softlabel.reproduce.claims import VERDICTS, Claim, Judged, Kind, Recipe, count
 from softlabel.reproduce.findings import Findings
 from softlabel.reproduce.results import Results
 from softlabel.reproduce.scoring import Table
@@ -161,39 +161,50 @@ def in_words(judgements: Sequence[Judged]) -> str:
 
 
 def failing(found: Findings) -> list[str]:
-    """What did not hold, plainly: facts and orderings one by one, numbers counted.
+    """What did not hold, plainly: facts and orderings one by one.
 
-    Numbers depend on the network, and are listed one by one only where it is the paper's own.
+    Counted are numbers of another network than the paper's, which depend on it, and orderings that
+    what was published does not show either.
     """
     told = []
     for recipe, judgements in found.judged.items():
         wrong = [one for one in judgements if one.verdict == "fails"]
         numbers = [one for one in wrong if one.claim.kind == "value" and recipe in OTHERS]
-        told += [_failed(one, recipe) for one in wrong if one not in numbers]
+        unsure = [one for one in wrong if _may_be_0(one.claim)]
+        told += [_failed(one, recipe) for one in wrong if one not in (*numbers, *unsure)]
+        if unsure:
+            told.append(
+                f"{len(unsure)} orderings are the other way round of which the published "
+                f"difference is within its own interval ({CALLED[recipe]}): {_at(unsure)}."
+            )
         if numbers:
             tested = [one for one in judgements if one.claim.kind == "value"]
             tested = [one for one in tested if one.verdict != "untested"]
             told.append(
                 f"{len(numbers)} of {len(tested)} numbers lie outside the published intervals "
-                f"({CALLED[recipe]}, which is not the paper's network): "
-                f"{_some([one.claim.where for one in numbers])}."
+                f"({CALLED[recipe]}, which is not the paper's network): {_at(numbers)}."
             )
     return told
 
 
 def _failed(one: Judged, recipe: Recipe) -> str:
-    claim, there = one.claim, one.claim.published
-    said = (
-        f"{claim.where}: {claim.says.rstrip('.')}. Published {printed(claim)}; "
-        f"ours {ours(one.ours)} ({CALLED[recipe]})."
+    said = one.claim.says.rstrip(".")
+    return (
+        f"{one.claim.where}: {said}. Published {printed(one.claim)}; ours {ours(one.ours)} "
+        f"({CALLED[recipe]})."
     )
+
+
+def _may_be_0(claim: Claim) -> bool:
+    """An ordering of which the published 95 % interval does not exclude 0."""
+    there = claim.published
     if claim.kind != "ordering" or there is None or there.spread != "ci95":
-        return said
-    return f"{said} What was published does not exclude 0 either." if _has_0(there) else said
-
-
-def _has_0(there: Published) -> bool:
+        return False
     return there.low <= 0 <= there.high
+
+
+def _at(judgements: Sequence[Judged]) -> str:
+    return _some([one.claim.where for one in judgements])
 
 
 def reasons(found: Findings) -> list[str]:
