@@ -27,6 +27,21 @@ def titled(paper: str, recipe: str, title: str):
     return next(one for one in papers.find(paper).tables(results) if one.title.startswith(title))
 
 
+def test_softness_alone_does_as_well_on_a_hundred_images(said):
+    every = stored.shipped("collins2022")
+    cells = ("uniform", "t2-clamp/mean", "hard")
+    words = {
+        "cpu": "is {} with uniform labels, {} with people's T2-clamp labels (aggregated) and {}",
+        "features": "with frozen features {}, {} and {}.",
+    }
+    ahead = []
+    for recipe, text in words.items():
+        found = [every[recipe].mean(cell, "10s/ce").value for cell in cells]
+        assert text.format(*(f"{value:.2f}" for value in found)) in said
+        ahead.append(every[recipe].difference("uniform", "t2-clamp/mean", "10h/ce").value)
+    assert "by {} and {}.".format(*(short(value, 2) for value in ahead)) in said
+
+
 def test_most_of_the_lower_kl_is_lost_late(said):
     rows = [
         (row[0], *(int(cell.strip("%")) for cell in row[-2:]))
