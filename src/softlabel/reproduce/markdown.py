@@ -62,11 +62,12 @@ def _short(found: Findings) -> list[str]:
     """How many claims hold, the picture that says most, and the claims that do not hold."""
     name = found.paper.NAME
     more = f"[Every claim](results/{name}.md), [how it is reproduced](papers/{name}.md).\n"
+    wanted = getattr(found.paper, "COVER", None)
+    covers = [(recipe, figure) for recipe, figure in found.figures() if figure.name == wanted]
     cover = [
         f"![{figure.title}]({FOLDER}/{_file(found, recipe, figure)})\n\n"
         f"{figure.title} ({CALLED[recipe]}). {_flat(figure.caption)}\n"
-        for recipe, figure in found.figures()
-        if figure.name == getattr(found.paper, "COVER", None)
+        for recipe, figure in sorted(covers, key=lambda one: -len(found.results[one[0]].all))
     ]
     return [
         f"## {found.paper.TITLE}\n",
