@@ -127,9 +127,7 @@ def reliability(
     return scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
 
 
-def beside(
-    words: Words, rows: Mapping[str, tuple[Score | None, Published | None]], *, zero: bool = False
-) -> Figure:
+def beside(words: Words, rows: Mapping[str, tuple[Score | None, Published | None]]) -> Figure:
     """Ours above what was published, with both intervals, by name."""
     dots = []
     for name, (ours, there) in rows.items():
@@ -142,7 +140,7 @@ def beside(
 
     def draw(width: float) -> Html:
         frame = _frame(words, width, said)
-        return svg.whiskers(dots, frame, ("ours", "published"), row=18, zero=zero)
+        return svg.whiskers(dots, frame, ("ours", "published"), row=18, zero=False)
 
     return Figure(words.name, words.title, words.caption, draw)
 
