@@ -245,9 +245,9 @@ def test_the_table_of_traps():
     shown = {(row[0], row[1]): row[2:] for row in found.rows}
     assert shown["frozen crops", "hard, cross-entropy"] == ("1.000", "0.750", "+0.250 ±0.000", "5")
     dropped = shown["last bin dropped", "hard, RMS on 10s"]
-    assert dropped == ("0.100", "0.200", "-0.100 ±0.000", "5")
+    assert dropped == ("0.100", "0.200", "−0.100 ±0.000", "5")
     given = shown["FGSM by given class", "hard, FGSM on 10h"]
-    assert given == ("2.000", "3.000", "-1.000 ±0.000", "5")
+    assert given == ("2.000", "3.000", "−1.000 ±0.000", "5")
     assert ("no redistribution", "t2-clamp/each, CE on 10h") in shown
     assert len(shown) == 4
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from softlabel.reproduce import sheet
-from softlabel.reproduce.claims import Claim, Published, judged
+from softlabel.reproduce import collins2022, document, figures, findings, sheet
+from softlabel.reproduce.claims import FEW, Claim, Published, judged
 from softlabel.reproduce.findings import Findings
-from softlabel.reproduce.results import Results
+from softlabel.reproduce.results import Result, Results
 from softlabel.tables import Score
 
 PAPER = SimpleNamespace(NAME="mine2027", TITLE="Mine 2027")
@@ -41,5 +41,37 @@ def test_an_ordering_that_was_not_shown_before_is_counted_and_one_that_was_is_to
     first, second, counted = sheet.failing(Findings(PAPER, claims={"cpu": told}))
     assert first.startswith("table sure: sure. Published −1.000 ± 0.500; ours 0.500")
     assert second.startswith("table spread")
-    assert counted.startswith("1 orderings")
+    assert counted.startswith("1 ordering is the other way round")
     assert counted.endswith("(small network): table unsure.")
+
+
+def test_one_run_is_shown_and_says_nothing():
+    ours = {f"{exam}/{m}": 1.5 for exam in ("10h", "10s") for m in ("ce", "rms-dropped", "fgsm")}
+    hard, soft = (
+        Result(f"resnet34a/{cell}", 0, ours | {"10h/fgsm-hard": 1.5})
+        for cell in ("hard", "10h/mean")
+    )
+    found = findings.found(collins2022, {"paper": Results([hard, soft], "collins2022", "paper")})
+    assert {one.verdict for one in found.claims["paper"]} == {"untested"}
+    one = next(one for one in found.claims["paper"] if one.claim.id == "hard, 10h, ce")
+    assert (one.ours.value, one.ours.n, one.reason) == (1.5, 1, FEW)
+    (row, *_) = sheet.side_by_side("numbers", {"paper": [one]}).rows
+    assert row[-1] == "untested: 1.500 n=1"
+    assert "1.500 n=1; fewer than two" in document.mark(one)
+    ((_, first), *_) = found.tables()
+    assert first.rows[0][2:4] == ("2.026 ±0.18", "1.500")
+    assert first.rows[0][-1] == "1"
+    drawn = {figure.name: figure.draw(900) for _, figure in found.figures()}
+    assert "nan" not in drawn["tables"]
+
+
+def test_a_line_has_a_band_from_two_runs_on():
+    runs = [
+        Result(cell, seed, {"x": seed + 1.0})
+        for cell, n in (("a", 1), ("b", 3))
+        for seed in range(n)
+    ]
+    line = figures.over(Results(runs), {1.0: "a", 2.0: "b", 3.0: "none"}, "x", "mine")
+    assert line.y[:2] == [1.0, 2.0]
+    assert [low == low for low in line.low] == [False, True, False]
+    assert line.y[2] != line.y[2]

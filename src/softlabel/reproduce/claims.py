@@ -138,8 +138,15 @@ def judged(claim: Claim, results: Results) -> Judged:
     said = verdict(claim, ours)
     reason = ""
     if said == "untested":
-        reason = (claim.reason or FEW) if ours is None else UNDEFINED
+        reason = _why(claim, ours)
     return Judged(claim, ours, said, reason)
+
+
+def _why(claim: Claim, ours: Score | None) -> str:
+    """Nothing to say it with, one run, which has no interval, or a number that is none."""
+    if ours is None:
+        return claim.reason or FEW
+    return FEW if ours.n == 1 and math.isfinite(ours.value) else UNDEFINED
 
 
 def rehearsed(claim: Claim, results: Results) -> Judged:

@@ -25,7 +25,7 @@ from softlabel.reproduce.collins2022_names import (
     m_cells,
     spread_cell,
 )
-from softlabel.reproduce.results import Results
+from softlabel.reproduce.results import Results, over_runs
 from softlabel.tables import Score
 
 ALL = ("ce", "rms", "fgsm")
@@ -176,11 +176,9 @@ def trend(results: Results, cells: Mapping[int, str], name: str) -> Score | None
     it."""
     curves = [by_run(results, cell, name) for cell in cells.values()]
     whole = sorted(set.intersection(*(set(curve) for curve in curves)))
-    if len(whole) < 2:
-        return None
     number = _ranks(list(cells))
     values = [correlation(number, _ranks([curve[key] for curve in curves])) for key in whole]
-    return intervals.over_seeds(np.array(values))
+    return over_runs(values)
 
 
 def _ranks(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -13,7 +13,7 @@ from softlabel.reproduce import collins2022_printed as printed
 from softlabel.reproduce import figures as pictures
 from softlabel.reproduce.claims import Published
 from softlabel.reproduce.collins2022_claims import score
-from softlabel.reproduce.collins2022_gathering import by_run, mean
+from softlabel.reproduce.collins2022_gathering import mean
 from softlabel.reproduce.collins2022_names import PEOPLE, T2_EACH, m_cells
 from softlabel.reproduce.figures import Figure, Words
 from softlabel.reproduce.results import Results
@@ -128,14 +128,9 @@ def _by_time(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _line(results: Results, cells: Mapping[float, str], name: str, called: str) -> list[Line]:
-    """None where nothing was run; a point of one run has no band."""
-    points = []
-    for place, cell in cells.items():
-        values, many = list(by_run(results, cell, name).values()), mean(results, cell, name)
-        if many is not None:
-            points.append((place, many.value, many.low, many.high))
-        elif values:
-            points.append((place, values[0], math.nan, math.nan))
+    """None where nothing was run."""
+    found = {place: mean(results, cell, name) for place, cell in cells.items()}
+    points = [(place, one.value, one.low, one.high) for place, one in found.items() if one]
     return [Line(called, *zip(*points, strict=True))] if points else []
 
 

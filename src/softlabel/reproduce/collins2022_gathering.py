@@ -7,11 +7,8 @@ are over runs or over networks; ours are over runs, and differences are taken ru
 
 from __future__ import annotations
 
-import numpy as np
-
-from softlabel import intervals
 from softlabel.reproduce.collins2022_names import NETWORKS
-from softlabel.reproduce.results import Results
+from softlabel.reproduce.results import Results, over_runs
 from softlabel.tables import Score
 
 Key = tuple[str, int]  # network ("" where there is but one) and seed
@@ -27,15 +24,11 @@ def by_run(results: Results, cell: str, score: str) -> dict[Key, float]:
 
 
 def mean(results: Results, cell: str, score: str) -> Score | None:
-    """Over all runs; None below two."""
-    values = list(by_run(results, cell, score).values())
-    return intervals.over_seeds(np.array(values)) if len(values) > 1 else None
+    """Over all runs."""
+    return over_runs(list(by_run(results, cell, score).values()))
 
 
 def difference(results: Results, first: tuple[str, str], second: tuple[str, str]) -> Score | None:
-    """First minus second, each a cell and a score, over the runs that both have; None below two."""
+    """First minus second, each a cell and a score, over the runs that both have."""
     a, b = by_run(results, *first), by_run(results, *second)
-    both = sorted(a.keys() & b.keys())
-    if len(both) < 2:
-        return None
-    return intervals.over_seeds(np.array([a[key] - b[key] for key in both]))
+    return over_runs([a[key] - b[key] for key in sorted(a.keys() & b.keys())])

@@ -11,8 +11,7 @@ from softlabel.reproduce.collins2022_claims import score
 from softlabel.reproduce.collins2022_gathering import mean
 from softlabel.reproduce.collins2022_names import BETAS, SPREADS, beta_cell, spread_cell
 from softlabel.reproduce.results import Results
-from softlabel.reproduce.scoring import Table
-from softlabel.tables import Score
+from softlabel.reproduce.scoring import Table, shown
 
 TITLES = {
     "1": "aggregated labels",
@@ -65,8 +64,3 @@ def _grid(results: Results, title: str, cells: Mapping[float, str]) -> Table:
         if all(ours):
             rows.append((f"{value:g}", *map(shown, ours)))
     return Table(title, ("", "cross-entropy to the class", "accuracy"), rows)
-
-
-def shown(score: Score | None) -> str:
-    """A mean with half of its interval."""
-    return "-" if score is None else f"{score.value:.3f} ±{score.high - score.value:.3f}"

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from softlabel.reproduce.collins2022_gathering import difference, mean
 from softlabel.reproduce.collins2022_names import FRESH, T2_EACH
 from softlabel.reproduce.results import Results
-from softlabel.reproduce.scoring import Table
-from softlabel.tables import Score
+from softlabel.reproduce.scoring import Table, shown
 
 Scored = tuple[str, str]  # a cell and a score
 
@@ -70,15 +69,7 @@ def table(results: Results) -> Table:
         apart = difference(results, one.trapped, one.clean)
         if apart is not None:
             sides = (mean(results, *side) for side in (one.trapped, one.clean))
-            rows.append((one.trap, one.what, *map(_shown, sides), signed(apart), str(apart.n)))
+            means = (f"{side.value:.3f}" for side in sides if side is not None)
+            rows.append((one.trap, one.what, *means, shown(apart, "+.3f"), str(apart.n)))
     heads = ("trap", "what", "with it", "without", "difference", "runs")
     return Table("What the traps of the released code do", heads, rows)
-
-
-def _shown(score: Score | None) -> str:
-    return "-" if score is None else f"{score.value:.3f}"
-
-
-def signed(score: Score) -> str:
-    """A difference with half of its interval."""
-    return f"{score.value:+.3f} ±{score.high - score.value:.3f}"

@@ -16,7 +16,6 @@ from softlabel.reproduce.sheet import (
     KINDS,
     columns_of,
     failing,
-    in_words,
     of_kind,
     ours,
     printed,
@@ -44,8 +43,6 @@ def document(every: Sequence[Findings], title: str = "Papers, claim by claim") -
 def section(found: Findings) -> Section:
     """One paper: what did not hold, all claims, tables, figures."""
     parts: list[str] = []
-    for recipe, judgements in found.judged.items():
-        parts.append(f"{CALLED[recipe].capitalize()}: {in_words(judgements)}.")
     wrong = failing(found)
     if found.judged:
         parts.append(el("h3", "What did not hold"))
@@ -79,7 +76,7 @@ def _claims(kind: str, claims: Mapping[Recipe, Sequence[Judged]]) -> Html:
 def mark(one: Judged) -> Html:
     """The verdict, told by its word and its shape as well as by its colour, and our number."""
     shape = dict(zip(VERDICTS, "●◐○–", strict=True))[one.verdict]
-    below = one.reason if one.verdict == "untested" else ours(one.ours)
+    below = "; ".join(part for part in (ours(one.ours), one.reason) if part not in ("", "–"))
     verdict = el("span", f"{shape} {one.verdict}", class_=f"verdict {one.verdict}")
     return join(verdict, el("small", below))
 

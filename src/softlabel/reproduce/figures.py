@@ -10,18 +10,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from softlabel import intervals
 from softlabel.report import axes, svg
 from softlabel.report.axes import FONT, Frame
 from softlabel.report.markup import Html, el
 from softlabel.report.svg import Dot, Line
 from softlabel.reproduce.claims import Published
-from softlabel.reproduce.results import Results
+from softlabel.reproduce.results import Results, over_runs
 from softlabel.tables import Floats, Score
 
-NAN = float("nan")
+NOTHING = Score(math.nan, math.nan, math.nan, 0)
 HEIGHT = 340  # px, of a wide one
 PANEL, GAP, HEADING = 300, 24, 26  # px: a panel at least so wide, between two, above each
 
@@ -54,15 +51,9 @@ def along(results: Results, cell: str, prefix: str, name: str) -> Line:
 
 
 def _line(name: str, values: Mapping[float, Floats]) -> Line:
-    x, y, low, high = [], [], [], []
-    for place, some in values.items():
-        many = len(some) > 1 and bool(np.isfinite(some).all())
-        one = intervals.over_seeds(some) if many else None
-        x.append(place)
-        y.append(float(some.mean()) if len(some) else NAN)
-        low.append(NAN if one is None else one.low)
-        high.append(NAN if one is None else one.high)
-    return Line(name, x, y, low, high)
+    scores = [over_runs(some) or NOTHING for some in values.values()]
+    y, low, high = ([getattr(one, end) for one in scores] for end in ("value", "low", "high"))
+    return Line(name, list(values), y, low, high)
 
 
 def evenly(places: Sequence[object]) -> dict[float, str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from softlabel import intervals
 from softlabel.reproduce import gheibi2026_published as published
-from softlabel.reproduce.results import Results
+from softlabel.reproduce.results import Results, over_runs
 from softlabel.tables import Floats, Score
 
 Ours = Callable[[Results], Score | None]
@@ -34,9 +34,9 @@ def log_ratio(first: str, second: str, score: str) -> Ours:
     def ours(results: Results) -> Score | None:
         a, b = results.by_seed(first, score), results.by_seed(second, score)
         both = np.array([(a[seed], b[seed]) for seed in sorted(a.keys() & b.keys())])
-        if len(both) < 2 or not (both > 0).all():
+        if not len(both) or not (both > 0).all():
             return None
-        return intervals.over_seeds(np.log(both[:, 0] / both[:, 1]))
+        return over_runs(np.log(both[:, 0] / both[:, 1]))
 
     return ours
 
@@ -48,7 +48,7 @@ def either(cells: Sequence[str], score: str) -> Ours:
         found: dict[int, float] = {}
         for cell in cells:
             found |= results.by_seed(cell, score)
-        return intervals.over_seeds(np.array(list(found.values()))) if len(found) > 1 else None
+        return over_runs(list(found.values()))
 
     return ours
 
@@ -64,8 +64,7 @@ def cka_difference(first: str, second: str) -> Ours:
 
     def ours(results: Results) -> Score | None:
         a, b = (between_seeds(results, cell) for cell in (first, second))
-        both = [a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())]
-        return intervals.over_seeds(np.array(both)) if len(both) > 1 else None
+        return over_runs([a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())])
 
     return ours
 

@@ -8,7 +8,7 @@ from softlabel.reproduce import gheibi2026_comparing as ours
 from softlabel.reproduce import gheibi2026_published as published
 from softlabel.reproduce.gheibi2026_cells import ABLATIONS, KS, LONG, POLICIES
 from softlabel.reproduce.results import Results
-from softlabel.reproduce.scoring import Table
+from softlabel.reproduce.scoring import Table, shown
 from softlabel.tables import Score
 
 HEARSAY = "In brackets what reading notes say of the paper's ResNet-18; it was not checked."
@@ -98,7 +98,7 @@ def distance(results: Results) -> Table:
                 for what in ("target", "taught")
             )
             means = [one.value for one in both if one is not None]
-            cells.append(" / ".join(f"{mean:.3f}" for mean in means) or "-")
+            cells.append(" / ".join(f"{mean:.3f}" for mean in means) or "–")
         rows.append((policy, *cells))
     note = (
         "Mean total variation from the shares of all votes: of the target, which the policy "
@@ -163,10 +163,10 @@ def detection(results: Results) -> Table:
 
 def _known(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Rows with a number of ours."""
-    return [row for row in rows if any("±" in cell or " / " in cell for cell in row[1:])]
+    return [row for row in rows if not all(cell.startswith("–") for cell in row[1:])]
 
 
 def _shown(score: Score | None, theirs: float | None = None) -> str:
-    """``0.5123 ±0.0100 (0.5096)``."""
-    mine = "-" if score is None else f"{score.value:.4g} ±{score.value - score.low:.2g}"
+    """``0.5123 ±0.01 (0.5096)``."""
+    mine = shown(score, ".4g", ".2g")
     return mine if theirs is None else f"{mine} ({theirs:g})"

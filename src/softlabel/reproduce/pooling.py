@@ -143,4 +143,4 @@ def _entropy_r(scores: hard.HardScores, population: hard.Population) -> Table:
 
 
 def _mean(values: list[float] | None) -> str:
-    return "-" if values is None or np.isnan(values).any() else f"{np.mean(values):.3f}"
+    return "–" if values is None or np.isnan(values).any() else f"{np.mean(values):.3f}"

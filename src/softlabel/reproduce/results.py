@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,13 @@ class Result:
     scores: Mapping[str, float]
     run: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
+
+
+def over_runs(values: Sequence[float] | Floats) -> Score | None:
+    """Mean with Student's t interval; of one run the number without an interval, of none None."""
+    if len(values) == 1:
+        return Score(float(values[0]), math.nan, math.nan, 1)
+    return intervals.over_seeds(np.asarray(values)) if len(values) else None
 
 
 @dataclass(frozen=True)
@@ -54,17 +62,13 @@ class Results:
         return np.array([found[seed] for seed in sorted(found)])
 
     def mean(self, cell: str, score: str) -> Score | None:
-        """Mean over seeds with Student's t interval; None below two runs."""
-        values = self.values(cell, score)
-        return intervals.over_seeds(values) if len(values) > 1 else None
+        """Mean over seeds."""
+        return over_runs(self.values(cell, score))
 
     def difference(self, first: str, second: str, score: str) -> Score | None:
-        """Mean of first minus second over the seeds that both have; None below two."""
+        """Mean of first minus second over the seeds that both have."""
         a, b = self.by_seed(first, score), self.by_seed(second, score)
-        seeds = sorted(a.keys() & b.keys())
-        if len(seeds) < 2:
-            return None
-        return intervals.over_seeds(np.array([a[seed] - b[seed] for seed in seeds]))
+        return over_runs([a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())])
 
     def names(self, cell: str, prefix: str = "") -> list[str]:
         """The scores that begin so and that any run of the cell has, in their order."""

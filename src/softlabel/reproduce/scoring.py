@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +10,7 @@ import numpy as np
 from scipy.special import psi
 
 from softlabel.metrics import entropy, kl
-from softlabel.tables import Floats, Ints
+from softlabel.tables import Floats, Ints, Score
 
 
 def grassberger(counts: Ints) -> Floats:
@@ -58,7 +59,7 @@ class Ledger:
         rows = []
         for name, cells in self.kept.items():
             shown = [
-                _shown(self, name, column) if column in cells else "-" for column in self.columns
+                _shown(self, name, column) if column in cells else "–" for column in self.columns
             ]
             rows.append((name, *shown))
         return Table(title, ("", *map(str, self.columns)), rows)
@@ -72,6 +73,19 @@ class Table:
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
     note: str = ""
+
+
+def shown(score: Score | None, form: str = ".3f", half: str = ".3f") -> str:
+    """A mean with half of its interval; of one run, which has none, the number alone.
+
+    >>> shown(Score(-0.5, -0.75, -0.25, 5)), shown(Score(2.0, math.nan, math.nan, 1)), shown(None)
+    ('−0.500 ±0.250', '2.000', '–')
+    """
+    if score is None:
+        return "–"
+    width = (score.high - score.low) / 2
+    more = f" ±{width:{half}}" if math.isfinite(width) else ""
+    return f"{score.value:{form}}{more}".replace("-", "−")
 
 
 def half_width(values: Floats) -> float:

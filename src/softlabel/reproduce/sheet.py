@@ -133,7 +133,8 @@ def side_by_side(kind: str, claims: Mapping[Recipe, Sequence[Judged]]) -> Table:
 def _cell(one: Judged | None) -> str:
     if one is None:
         return "–"
-    return one.verdict if one.verdict == "untested" else f"{one.verdict}: {ours(one.ours)}"
+    said = ours(one.ours)
+    return one.verdict if said == "–" else f"{one.verdict}: {said}"
 
 
 def _said(claim: Claim) -> tuple[str, str, str]:
@@ -173,8 +174,9 @@ def failing(found: Findings) -> list[str]:
         unsure = [one for one in wrong if _may_be_0(one.claim)]
         told += [_failed(one, recipe) for one in wrong if one not in (*numbers, *unsure)]
         if unsure:
+            are = "ordering is" if len(unsure) == 1 else "orderings are"
             told.append(
-                f"{len(unsure)} orderings are the other way round of which the published "
+                f"{len(unsure)} {are} the other way round of which the published "
                 f"difference is within its own interval ({CALLED[recipe]}): {_at(unsure)}."
             )
         if numbers:
@@ -244,8 +246,4 @@ def score_table(title: str, results: Results, names: Sequence[str] = DEFAULT) ->
 
 
 def _over_seeds(results: Results, cell: str, name: str) -> str:
-    score = results.mean(cell, name)
-    if score is not None:
-        return ours(score).rpartition(" n=")[0] or "–"
-    values = results.values(cell, name)
-    return number(float(values[0])) if len(values) else "–"
+    return ours(results.mean(cell, name)).partition(" n=")[0]

@@ -10,10 +10,9 @@ from softlabel.report.svg import Line
 from softlabel.reproduce import singh2025_data as data
 from softlabel.reproduce.figures import Figure, Words, along, curve, panels, scatter
 from softlabel.reproduce.results import Results
-from softlabel.reproduce.scoring import Table
+from softlabel.reproduce.scoring import Table, shown
 from softlabel.reproduce.singh2025_claims import HARD, PEARSON, SOFT, SPEARMAN, drop
 from softlabel.reproduce.singh2025_scores import BINS, HELD
-from softlabel.tables import Score
 
 COLUMNS = {"accuracy": "accuracy", "kl": "KL", PEARSON: "r", SPEARMAN: "rho"}
 
@@ -63,12 +62,12 @@ def _main(results: Results, there: Sequence[str]) -> Table:
     for name in there:
         for label in (HARD, SOFT):
             cell = f"{name} {label}"
-            scores = (_shown(results.mean(cell, score)) for score in COLUMNS)
+            scores = (shown(results.mean(cell, score)) for score in COLUMNS)
             gains = _gains(results, name) if label == SOFT else ""
             rows.append((name, label, str(len(results.values(cell, "kl"))), *scores, gains))
         constant = (results.values(f"{name} {SOFT}", f"constant/{s}") for s in ("accuracy", "kl"))
-        accuracy, kl = (f"{values.mean():.3f}" if len(values) else "-" for values in constant)
-        rows.append((name, "constant", "", accuracy, kl, "-", "-", ""))
+        accuracy, kl = (f"{values.mean():.3f}" if len(values) else "–" for values in constant)
+        rows.append((name, "constant", "", accuracy, kl, "–", "–", ""))
     return Table(
         "Hard and soft labels on the sets of Singh et al.",
         ("set", "labels", "runs", *COLUMNS.values(), "KL drop, r gain"),
@@ -87,7 +86,7 @@ def _gains(results: Results, name: str) -> str:
     cells = [f"{name} {label}" for label in (SOFT, HARD)]
     kl = [results.values(cell, "kl") for cell in cells]
     if not all(map(len, kl)):
-        return "-"
+        return "–"
     lower = float(drop(np.array([kl[0].mean()]), np.array([kl[1].mean()]))[0])
     soft, hard = (results.mean(cell, PEARSON) for cell in cells)
     if soft is None or hard is None or not hard.low > 0:
@@ -133,7 +132,7 @@ def _high(results: Results, there: Sequence[str]) -> Table:
             HARD: _masses(results, cells[HARD], "model"),
             SOFT: _masses(results, cells[SOFT], "model"),
         }
-        kl = {label: _shown(results.mean(cell, "high/kl")) for label, cell in cells.items()}
+        kl = {label: shown(results.mean(cell, "high/kl")) for label, cell in cells.items()}
         rows += [
             (name, whose, f"{items[0]:.0f}", masses, kl.get(whose, ""))
             for whose, masses in mass.items()
@@ -151,10 +150,6 @@ def _masses(results: Results, cell: str, whose: str) -> str:
     names = sorted(names, key=lambda score: int(score.rpartition("@")[2]))
     means = [results.values(cell, score).mean() for score in names]
     return " ".join(f"{value:.2f}" for value in means[:5])
-
-
-def _shown(score: Score | None) -> str:
-    return "-" if score is None else f"{score.value:.3f} ± {(score.high - score.low) / 2:.3f}"
 
 
 # ── figures ──────────────────────────────────────────────────────────────────────────────────
