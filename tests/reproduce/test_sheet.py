@@ -63,6 +63,8 @@ def test_one_run_is_shown_and_says_nothing():
     assert first.rows[0][-1] == "1"
     drawn = {figure.name: figure.draw(900) for _, figure in found.figures()}
     assert "nan" not in drawn["tables"]
+    alone = findings.found(collins2022, {"paper": Results([hard], "collins2022", "paper")})
+    assert alone.figures() == []  # hard labels beside themselves
 
 
 def test_a_line_has_a_band_from_two_runs_on():

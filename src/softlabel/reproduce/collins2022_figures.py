@@ -65,21 +65,21 @@ def figures(results: Results) -> list[Figure]:
 def _printed(results: Results) -> Iterator[tuple[str, Figure]]:
     for exam, where in printed.EXAMS.items():
         for measure, called in printed.MEASURES.items():
-            found = {cell: mean(results, cell, score(exam, measure)) for cell in printed.LABELS}
-            hard = found["hard"]
-            if hard is not None:
-                there = printed.number("hard", exam, measure)
-                rows = {
-                    printed.LABELS[cell]: (
-                        _ours_by(hard.value, ours),
-                        _printed_by(there.value, printed.number(cell, exam, measure)),
-                    )
-                    for cell, ours in found.items()
-                    if ours is not None
-                }
-                title = f"{called.capitalize()}, {where}"
-                words = Words("tables", title, "", "hard labels = 1", "")
-                yield f"{called}, {where}", pictures.beside(words, rows)
+            every = {cell: mean(results, cell, score(exam, measure)) for cell in printed.LABELS}
+            found = {cell: ours for cell, ours in every.items() if ours is not None}
+            if len(found) < 2 or "hard" not in found:  # hard labels alone are 1
+                continue
+            hard, there = found["hard"].value, printed.number("hard", exam, measure).value
+            rows = {
+                printed.LABELS[cell]: (
+                    _ours_by(hard, ours),
+                    _printed_by(there, printed.number(cell, exam, measure)),
+                )
+                for cell, ours in found.items()
+            }
+            title = f"{called.capitalize()}, {where}"
+            words = Words("tables", title, "", "hard labels = 1", "")
+            yield f"{called}, {where}", pictures.beside(words, rows)
 
 
 def _ours_by(whole: float, score: Score) -> Score:

@@ -63,4 +63,6 @@ def _grid(results: Results, title: str, cells: Mapping[float, str]) -> Table:
         ours = [mean(results, cell, f"val/{name}") for name in ("ce", "accuracy")]
         if all(ours):
             rows.append((f"{value:g}", *map(shown, ours)))
+    if len(rows) < 2:  # nothing to choose from
+        rows = []
     return Table(title, ("", "cross-entropy to the class", "accuracy"), rows)

@@ -182,8 +182,9 @@ def failing(found: Findings) -> list[str]:
         if numbers:
             tested = [one for one in judgements if one.claim.kind == "value"]
             tested = [one for one in tested if one.verdict != "untested"]
+            lie = "lies" if len(numbers) == 1 else "lie"
             told.append(
-                f"{len(numbers)} of {len(tested)} numbers lie outside the published intervals "
+                f"{len(numbers)} of {len(tested)} numbers {lie} outside the published intervals "
                 f"({CALLED[recipe]}, which is not the paper's network): {_at(numbers)}."
             )
     return told
