@@ -252,6 +252,16 @@ def test_the_table_of_traps():
     assert len(shown) == 4
 
 
+def test_what_fresh_crops_leave():
+    numbers = {"hard": 1.5, "10h/each": 1.25, "hard, fresh crops": 1.0, "t2-clamp/each": 1.0}
+    kept = {cell: {"10h/ce": value} for cell, value in numbers.items()}
+    assert collins2022_traps.gains(results(kept, noise=0.0)).rows == []  # one half is missing
+    kept["10h/each, fresh crops"] = {"10h/ce": 1.125}
+    (row,) = collins2022_traps.gains(results(kept, noise=0.0)).rows
+    assert row[0] == "CIFAR-10H, de-aggregated"
+    assert row[2:] == ("−0.250 ±0.000", "+0.125 ±0.000", "5")
+
+
 def test_figures_are_drawn_of_what_there_is():
     assert collins2022.figures(Results([], "collins2022", "cpu")) == []
     numbers = {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from softlabel.reproduce import collins2022_printed as printed
 from softlabel.reproduce import papers, stored
 
 PAGE = Path(__file__).parents[2] / "docs" / "what-we-learned.md"
@@ -40,6 +41,67 @@ def test_softness_alone_does_as_well_on_a_hundred_images(said):
         assert text.format(*(f"{value:.2f}" for value in found)) in said
         ahead.append(every[recipe].difference("uniform", "t2-clamp/mean", "10h/ce").value)
     assert "by {} and {}.".format(*(short(value, 2) for value in ahead)) in said
+
+
+def test_fresh_crops_leave_little_of_the_gain(said):
+    results = stored.shipped("collins2022")["cpu"]
+    rows = {row[:2]: row[2:] for row in titled("collins2022", "cpu", "Soft labels against").rows}
+    for labels, part, words in (
+        (
+            "T2-clamp, de-aggregated",
+            1 / 5,
+            "T2-clamp labels gain over hard ones, {}, they leave {};",
+        ),
+        ("CIFAR-10H, de-aggregated", 1 / 8, "the gain of CIFAR-10H votes, {}, they leave {}."),
+    ):
+        frozen, fresh, runs = rows[labels, "cross-entropy, 3,000 CIFAR-10H images"]
+        gains = (gain.replace("−0.", ".").replace("±0", "± ") for gain in (frozen, fresh))
+        assert words.format(*gains) in said
+        assert int(runs) >= 5
+        robust = "loss under FGSM, 3,000 CIFAR-10H images"
+        before, after = (
+            float(gain.partition(" ")[0].replace("−", "-")) for gain in rows[labels, robust][:2]
+        )
+        assert after / before == pytest.approx(part, abs=0.02)
+    assert "Of robustness a fifth and an eighth are left" in said
+    cells = ("hard", "hard, fresh crops", "t2-clamp/each")
+    found = [short(results.mean(cell, "10h/ce").value, 2) for cell in cells]
+    assert "from {} to {} (soft".format(*found) in said
+    assert f"with frozen crops ({found[2]})" in said
+    soft = [one for one in results.cells if one not in cells and "fresh" not in one]
+    assert min(results.mean(cell, "10h/ce").value for cell in soft) > float(found[1]) + 0.3
+
+
+def test_labels_without_redistribution(said):
+    rows = titled("collins2022", "cpu", "What the traps").rows
+    found = {row[1]: row[4] for row in rows if row[0] == "no redistribution"}
+    rises = (
+        found[f"{one}-clamp/each, CE on 10h"].replace("+0.", ".").replace("±0", "± ")
+        for one in ("t1", "t2")
+    )
+    assert "cross-entropy rises by {} (T1) and {} (T2) against T1".format(*rises) in said
+    results = stored.shipped("collins2022")["cpu"]
+    apart = [
+        results.difference(f"t1-{how}/each", f"t2-{how}/each", "10h/ce").value
+        for how in ("none", "clamp")
+    ]
+    apart.append(printed.difference("t1-clamp/each", "t2-clamp/each", "10h", "ce").value)
+    words = "are then {} apart, with clamp {}; printed are {}."
+    assert words.format(*(short(value, 3) for value in apart)) in said
+
+
+def test_for_the_same_time_neither_is_ahead(said):
+    ahead: list[int] = []
+    for recipe in ("cpu", "features"):
+        results = stored.shipped("collins2022")[recipe]
+        same = [one for one in papers.find("collins2022").claims(recipe) if "same time" in one.id]
+        scores = [one.ours(results) for one in same]
+        ahead += [(one.high < 0) - (one.low > 0) for one in scores]
+    assert len(ahead) == 8
+    votes, rich = ahead.count(1), ahead.count(-1)
+    assert (
+        f"votes are ahead beyond chance in {votes} of 8 comparisons, rich answers in {rich}" in said
+    )
 
 
 def test_most_of_the_lower_kl_is_lost_late(said):

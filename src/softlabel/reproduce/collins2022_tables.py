@@ -31,7 +31,7 @@ def tables(results: Results) -> list[Table]:
         ("Beta of label smoothing, by validation images", {b: beta_cell(b) for b in BETAS}),
     )
     found += [_grid(results, title, cells) for title, cells in grids]
-    return [table for table in (*found, traps.table(results)) if table.rows]
+    return [table for table in (*found, traps.table(results), traps.gains(results)) if table.rows]
 
 
 def _table(results: Results, number: str) -> Table:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from softlabel.reproduce.collins2022_gathering import difference, mean
 from softlabel.reproduce.collins2022_names import FRESH, T2_EACH
+from softlabel.reproduce.collins2022_printed import EXAMS, LABELS
 from softlabel.reproduce.results import Results
 from softlabel.reproduce.scoring import Table, shown
 
@@ -73,3 +74,30 @@ def table(results: Results) -> Table:
             rows.append((one.trap, one.what, *means, shown(apart, "+.3f"), str(apart.n)))
     heads = ("trap", "what", "with it", "without", "difference", "runs")
     return Table("What the traps of the released code do", heads, rows)
+
+
+GAINS = {
+    f"{exam}/{score}": f"{called}, {where}"
+    for exam, where in EXAMS.items()
+    for score, called in (*SHOWN.items(), ("fgsm", "loss under FGSM"))
+}
+
+
+def gains(results: Results) -> Table:
+    """What soft labels gain over hard ones, with frozen crops and with fresh ones."""
+    rows = []
+    for score, called in GAINS.items():
+        for cell in CELLS[1:]:
+            pairs = ((f"{cell}{crops}", f"hard{crops}") for crops in ("", FRESH))
+            apart = [difference(results, (soft, score), (hard, score)) for soft, hard in pairs]
+            if all(apart):
+                count = min(one.n for one in apart if one)
+                rows.append(
+                    (LABELS[cell], called, *(shown(one, "+.3f") for one in apart), f"{count}")
+                )
+    note = (
+        "Soft minus hard, run by run, after as many epochs: crops drawn once, as in the released "
+        "code, against crops drawn anew in every epoch, as is usual."
+    )
+    heads = ("labels", "what", "frozen crops", "fresh crops", "runs")
+    return Table("Soft labels against hard ones, by crops", heads, rows, note)
