@@ -9,6 +9,9 @@ import pytest
 
 from softlabel.reproduce import collins2022_printed as printed
 from softlabel.reproduce import papers, stored
+from softlabel.reproduce.collins2022_claims import best
+from softlabel.reproduce.collins2022_names import BETAS, beta_cell
+from softlabel.tables import Score
 
 PAGE = Path(__file__).parents[2] / "docs" / "what-we-learned.md"
 
@@ -21,6 +24,11 @@ def said() -> str:
 def short(value: float, digits: int) -> str:
     """As the page writes them: .683."""
     return f"{value:.{digits}f}".removeprefix("0")
+
+
+def with_half(score: Score) -> str:
+    """As the page writes them: .283 ± .060."""
+    return f"{short(score.value, 3)} ± {short((score.high - score.low) / 2, 3)}"
 
 
 def titled(paper: str, recipe: str, title: str):
@@ -70,6 +78,46 @@ def test_fresh_crops_leave_little_of_the_gain(said):
     assert f"with frozen crops ({found[2]})" in said
     soft = [one for one in results.cells if one not in cells and "fresh" not in one]
     assert min(results.mean(cell, "10h/ce").value for cell in soft) > float(found[1]) + 0.3
+
+
+@pytest.mark.parametrize(
+    ("recipe", "words"),
+    [
+        (
+            "cpu",
+            [
+                "is {fixed} behind T2-clamp labels (de-aggregated; ",
+                "choose β = {beta} (",
+                "smoothing is {ahead} ahead (",
+                "are behind it by {votes} and",
+            ],
+        ),
+        (
+            "features",
+            [
+                "frozen features {fixed}). Our",
+                "(frozen features {beta}), and",
+                "(frozen features: {ahead} behind)",
+                " and {votes}. On these",
+            ],
+        ),
+    ],
+)
+def test_label_smoothing_that_is_tuned(said, recipe, words):
+    results = stored.shipped("collins2022")[recipe]
+    beta = best(results, {value: beta_cell(value) for value in BETAS}).value
+    tuned, rich = beta_cell(beta), "t2-clamp/each"
+    ahead = results.difference(rich, tuned, "10h/ce")
+    found = {
+        "fixed": short(results.difference("smoothing", rich, "10h/ce").value, 3),
+        "beta": short(beta, 1),
+        "ahead": with_half(ahead).removeprefix("-0"),
+        "votes": with_half(results.difference("10h/each", tuned, "10h/ce")),
+    }
+    for one in words:
+        assert one.format(**found) in said
+    assert (ahead.value > 0) == (recipe == "cpu")
+    assert results.difference(tuned, rich, "10h/rms").high < 0  # better calibrated
 
 
 def test_labels_without_redistribution(said):
