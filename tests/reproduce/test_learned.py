@@ -10,7 +10,7 @@ import pytest
 from softlabel.reproduce import collins2022_printed as printed
 from softlabel.reproduce import papers, stored
 from softlabel.reproduce.collins2022_claims import best
-from softlabel.reproduce.collins2022_names import BETAS, beta_cell
+from softlabel.reproduce.collins2022_names import BETAS, beta_cell, m_cells
 from softlabel.tables import Score
 
 PAGE = Path(__file__).parents[2] / "docs" / "what-we-learned.md"
@@ -49,6 +49,16 @@ def test_softness_alone_does_as_well_on_a_hundred_images(said):
         assert text.format(*(f"{value:.2f}" for value in found)) in said
         ahead.append(every[recipe].difference("uniform", "t2-clamp/mean", "10h/ce").value)
     assert "by {} and {}.".format(*(short(value, 2) for value in ahead)) in said
+
+
+def test_several_people_beat_one_vote(said):
+    assert "labels of two or more people beat one person's vote in every curve of ours" in said
+    for recipe in ("cpu", "features"):
+        results = stored.shipped("collins2022")[recipe]
+        for exam in printed.EXAMS:
+            for m, cell in m_cells("10h").items():
+                apart = results.difference(cell, "10h/1", f"{exam}/ce")
+                assert m == 1 or apart.high < 0
 
 
 def test_fresh_crops_leave_little_of_the_gain(said):
