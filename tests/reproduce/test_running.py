@@ -81,7 +81,7 @@ def test_probes_alone_are_made_again(runs):
     (run.path / probing.PROBES).unlink()
     partial = collecting.collect(out, "fake2020", "features")
     assert "size" not in partial.all[0].scores  # finished, and not yet probed
-    assert partial.mean("hard", "size") is None
+    assert partial.mean("hard", "size").n == 1  # of the other seed
     standings = running.stand(FAKE, "features", 2, out)
     assert [one.state for one in standings] == ["waiting", "finished", "finished", "finished"]
     for one in standings:
@@ -101,7 +101,7 @@ def test_seeds_that_were_run_before_still_count(runs):
     table["hard"]["1"] = table["soft"]["1"]  # of other labels: not the same cell any longer
     path.write_text(json.dumps(table))
     running.stand(FAKE, "features", 1, out)
-    assert collecting.collect(out, "fake2020", "features").mean("hard", "kl") is None
+    assert collecting.collect(out, "fake2020", "features").mean("hard", "kl").n == 1
     running.stand(FAKE, "features", 2, out)
 
 
@@ -255,7 +255,7 @@ def test_the_page_says_what_the_stored_results_say(runs, tmp_path):
         assert f"(../pictures/results/{name})" in text
     accuracy = number(results.mean("hard", "accuracy").value)
     assert f"| 2.000 ± 0.100 sd (second-hand) | fails: {accuracy}" in text
-    assert "1 of 2 numbers lie outside the published intervals (frozen features" in short
+    assert "1 of 2 numbers lies outside the published intervals (frozen features" in short
     own = findings.found(paper, {"paper": results})  # where it is the paper's network, one by one
     assert (
         f"Published 2.000 ± 0.100 sd (second-hand); ours {accuracy}"
@@ -285,7 +285,7 @@ def test_the_command_trains_and_tells(runs, capsys, tmp_path):
     )
     assert "untested (1): the paper does not say what was trained" in said
     assert "  1 hold, 0 weaker, 0 fail, 1 untested, of 2" in said
-    assert "1 of 2 numbers lie outside the published intervals (frozen features, which" in said
+    assert "1 of 2 numbers lies outside the published intervals (frozen features, which" in said
     assert re.search(r"frozen features +numbers +4 +1 +0 +1 +2", said)
     ET.fromstring(page.read_text().split("\n", 1)[1])
 
