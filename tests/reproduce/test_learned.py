@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from softlabel.reproduce import collins2022_printed as printed
 from softlabel.reproduce import papers, stored
+from softlabel.reproduce.claims import count, judged
 from softlabel.reproduce.collins2022_claims import best
 from softlabel.reproduce.collins2022_names import BETAS, beta_cell, m_cells
 from softlabel.tables import Score
@@ -205,6 +207,24 @@ def test_ten_seeds_can_show_it(said):
     assert len(rows) == 12
     assert "all twelve comparisons stay below .05" in said
     assert all(float(row[5]) < 0.05 and row[3].startswith("−") for row in rows)
+
+
+def test_on_pos_it_holds(said):
+    paper, results = papers.find("uma2020"), stored.shipped("uma2020")["paper"]
+    orders = [one for one in paper.claims("paper") if one.kind == "ordering" and "POS" in one.where]
+    counted = count(judged(one, results) for one in orders)
+    words = "{} of the {} orderings of Tables 2 and 3 hold and {} are weaker"
+    assert words.format(counted["holds"], len(orders), counted["weaker"]) in said
+    near, unsure = (
+        results.mean("pos/softmax", score).value for score in ("cross-entropy", "entropy-pearson")
+    )
+    assert f"nearest to people ({near:.2f}), and unsure where they are ({short(unsure, 2)})" in said
+    ways = ("shares", "crowd-layer", "softmax")
+    found = [results.mean(f"pos/{way}", "share/cross-entropy") for way in ways]
+    words = "learning from shares ({}), then the crowd layer ({}), then the soft loss ({})"
+    assert words.format(*(short(one.value, 2) for one in found)) in said
+    for first, second in pairwise(ways):
+        assert results.difference(f"pos/{first}", f"pos/{second}", "share/cross-entropy").high < 0
 
 
 def test_who_wins_depends_on_the_label(said):
