@@ -199,11 +199,12 @@ def whiskers(
 def _whisker(dot: Dot, x: Scale, y: float) -> Html:
     if not math.isfinite(dot.value):
         return words(x.start + 4, y + 4, "not defined")
-    hover = f"{dot.name}: {dot.value:.3f}"
-    if not (math.isfinite(dot.low) and math.isfinite(dot.high)):
-        return mark(dot.series, x(dot.value), y, hover, 5, fill_opacity=1)
-    hover += f" [{dot.low:.3f}, {dot.high:.3f}]"
+    known = math.isfinite(dot.low) and math.isfinite(dot.high)
+    interval = f" [{dot.low:.3f}, {dot.high:.3f}]" if known else ""
+    hover = f"{dot.name}: {dot.value:.3f}{interval}"
     point = mark(dot.series, x(dot.value), y, hover, 5, fill_opacity=1)
+    if not known:
+        return point
     colour = SERIES[dot.series % len(SERIES)]
     return join(rule(x(dot.low), y, x(dot.high), y, colour, stroke_width=2), point)
 
