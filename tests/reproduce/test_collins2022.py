@@ -208,7 +208,7 @@ def test_recipes_train_the_same_cells(by_recipe):
         name for name in names if "fresh crops" not in name
     ]
     assert [cell.name for cell in by_recipe["paper"]] == [
-        f"{net}/{name}" for net in NETWORKS for name in names
+        f"{net}/{name}" for net in NETWORKS for name in names if "epochs" not in name
     ]
     assert {cell.base for cell in by_recipe["paper"]} == {f"c22-{net}" for net in NETWORKS}
     assert collins2022.cells("data") == []
@@ -220,9 +220,13 @@ def test_every_delivery_is_one(by_recipe):
         if cell.name.rpartition("/")[2].isdigit():
             m = int(cell.name.rpartition("/")[2])
             assert (policy.m, policy.then) == (m, "per-annotator")
-    fresh = [cell.name for cell in by_recipe["cpu"] if cell.settings]
-    assert len(fresh) == 3
-    assert all("fresh crops" in name for name in fresh)
+    changed = {cell.name: cell.settings for cell in by_recipe["cpu"] if cell.settings}
+    fresh, long = {"augment": "per_epoch"}, {"augment": "per_epoch", "epochs": 65}
+    assert changed == {
+        f"{labels}, fresh crops{more}": settings
+        for more, settings in (("", fresh), (", 65 epochs", long))
+        for labels in ("hard", "10h/each", "t2-clamp/each")
+    }
 
 
 # ── pages ────────────────────────────────────────────────────────────────────────────────────
@@ -259,7 +263,11 @@ def test_what_fresh_crops_leave():
     kept["10h/each, fresh crops"] = {"10h/ce": 1.125}
     (row,) = collins2022_traps.gains(results(kept, noise=0.0)).rows
     assert row[0] == "CIFAR-10H, de-aggregated"
-    assert row[2:] == ("−0.250 ±0.000", "+0.125 ±0.000", "5")
+    assert row[2:] == ("−0.250 ±0.000", "+0.125 ±0.000", "–", "5")
+    kept["hard, fresh crops, 65 epochs"] = {"10h/ce": 1.0}
+    kept["10h/each, fresh crops, 65 epochs"] = {"10h/ce": 0.5}
+    (row,) = collins2022_traps.gains(results(kept, noise=0.0)).rows
+    assert row[2:] == ("−0.250 ±0.000", "+0.125 ±0.000", "−0.500 ±0.000", "5")
 
 
 def test_figures_are_drawn_of_what_there_is():

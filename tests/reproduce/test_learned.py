@@ -74,7 +74,7 @@ def test_fresh_crops_leave_little_of_the_gain(said):
         ),
         ("CIFAR-10H, de-aggregated", 1 / 8, "the gain of CIFAR-10H votes, {}, they leave {}."),
     ):
-        frozen, fresh, runs = rows[labels, "cross-entropy, 3,000 CIFAR-10H images"]
+        frozen, fresh, _, runs = rows[labels, "cross-entropy, 3,000 CIFAR-10H images"]
         gains = (gain.replace("−0.", ".").replace("±0", "± ") for gain in (frozen, fresh))
         assert words.format(*gains) in said
         assert int(runs) >= 5

@@ -15,6 +15,8 @@ from softlabel.reproduce.collins2022_labels import lesson
 from softlabel.reproduce.collins2022_names import (
     BETAS,
     FRESH,
+    FRESH_LONG,
+    LONG,
     M_10H,
     M_10S,
     NETWORKS,
@@ -42,14 +44,15 @@ def cells(recipe: Recipe, quick: bool = False) -> Sequence[Cell]:
         found = [cell for cell in _cells(where, QUICK) if cell.name in QUICK_CELLS]
     else:
         found = list(_cells(CIFAR))
-    if recipe == "paper":
+    if recipe == "paper":  # which has so many epochs anyway
+        found = [cell for cell in found if not cell.name.endswith(FRESH_LONG)]
         return [
             Cell(f"{net}/{cell.name}", cell.lesson, cell.deliver, cell.settings, f"c22-{net}")
             for net in (NETWORKS[:1] if quick else NETWORKS)
             for cell in found
         ]
     if recipe == "features":  # which cannot be cropped
-        return [cell for cell in found if not cell.name.endswith(FRESH)]
+        return [cell for cell in found if FRESH not in cell.name]
     return found
 
 
@@ -87,13 +90,14 @@ def _printed(cell: Make) -> Iterator[Cell]:
 
 def _traps(cell: Make) -> Iterator[Cell]:
     """Labels as the released code has them; and crops that are fresh in every epoch, where the
-    recipes freeze them as the released code does."""
+    recipes freeze them as the released code does, and once more for as long as the paper trains."""
     for labels in ("t1-none", "t2-none", "released"):
         yield cell(f"{labels}/each", labels, EACH)
-    fresh = partial(cell, augment="per_epoch")
-    yield fresh(f"hard{FRESH}", "t2-clamp", "hard")
-    yield fresh(f"10h/each{FRESH}", "10h", "per-annotator")
-    yield fresh(f"{T2_EACH}{FRESH}", "t2-clamp", EACH)
+    for called, more in ((FRESH, {}), (FRESH_LONG, {"epochs": LONG})):
+        fresh = partial(cell, augment="per_epoch", **more)
+        yield fresh(f"hard{called}", "t2-clamp", "hard")
+        yield fresh(f"10h/each{called}", "10h", "per-annotator")
+        yield fresh(f"{T2_EACH}{called}", "t2-clamp", EACH)
 
 
 def _tuned(cell: Make) -> Iterator[Cell]:

@@ -10,6 +10,8 @@ M_10H, M_10S = (1, 2, 4, 8, 16, 32), (1, 2, 3, 4, 5)  # of figures 6 and 10, bes
 SPREADS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4)  # gamma of the paper, which chose 0.1
 BETAS = (0.0, 1e-4, 1e-3, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4)  # of smoothing, which chose 0.05
 FRESH = ", fresh crops"  # behind the name of a cell
+LONG = 65  # epochs, the paper's
+FRESH_LONG = f"{FRESH}, {LONG} epochs"
 T2_EACH = "t2-clamp/each"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from softlabel.reproduce.collins2022_gathering import difference, mean
-from softlabel.reproduce.collins2022_names import FRESH, T2_EACH
+from softlabel.reproduce.collins2022_names import FRESH, FRESH_LONG, LONG, T2_EACH
 from softlabel.reproduce.collins2022_printed import EXAMS, LABELS
 from softlabel.reproduce.results import Results
 from softlabel.reproduce.scoring import Table, shown
@@ -88,16 +88,17 @@ def gains(results: Results) -> Table:
     rows = []
     for score, called in GAINS.items():
         for cell in CELLS[1:]:
-            pairs = ((f"{cell}{crops}", f"hard{crops}") for crops in ("", FRESH))
+            pairs = ((f"{cell}{crops}", f"hard{crops}") for crops in ("", FRESH, FRESH_LONG))
             apart = [difference(results, (soft, score), (hard, score)) for soft, hard in pairs]
-            if all(apart):
+            if all(apart[:2]):
                 count = min(one.n for one in apart if one)
                 rows.append(
                     (LABELS[cell], called, *(shown(one, "+.3f") for one in apart), f"{count}")
                 )
     note = (
         "Soft minus hard, run by run, after as many epochs: crops drawn once, as in the released "
-        "code, against crops drawn anew in every epoch, as is usual."
+        "code, against crops drawn anew in every epoch, as is usual; and these again for as many "
+        "epochs as the paper has."
     )
-    heads = ("labels", "what", "frozen crops", "fresh crops", "runs")
+    heads = ("labels", "what", "frozen crops", "fresh crops", f"fresh, {LONG} epochs", "runs")
     return Table("Soft labels against hard ones, by crops", heads, rows, note)
