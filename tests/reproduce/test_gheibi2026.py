@@ -285,6 +285,9 @@ def test_tables_and_figures_show_what_there_is():
         assert all(len(row) == len(table.columns) for row in table.rows)
     assert "(0.586)" in str(tables["Soft NLL by votes kept per image"].rows)
     assert "242.2" in str(tables["Flatness"].rows)
+    # eigenvalues 100, 101 and 102: two digits of the interval, and as many of the mean
+    (curved,) = (row[1] for row in tables["Flatness"].rows if row[0] == "k5/sls")
+    assert curved == "101.0 ±2.5"  # t(.975; 2) / sqrt(3) = 2.484
     drawn = {figure.name: figure.draw(640) for figure in gheibi2026.figures(results)}
     assert {"gain-by-distance", "slices", "between"} <= set(drawn)
     assert all(text.startswith("<svg") and "NaN" not in text for text in drawn.values())
