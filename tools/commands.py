@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import typer.main
 from typer.testing import CliRunner
 
 from softlabel.cli import app
+from softlabel.cli.contents import Contents
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 HEAD = """\
@@ -21,11 +23,12 @@ made by `make docs`.
 """
 
 
-def names(group: object, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+def names(command: Any, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """Every command and group, depth first, in the order in which ``--help`` shows them."""
     found = [before]
-    for name, command in getattr(group, "commands", {}).items():
-        found += names(command, (*before, name))
+    if isinstance(command, Contents):
+        for name in command.list_commands(None):
+            found += names(command.commands[name], (*before, name))
     return found
 
 

@@ -9,16 +9,18 @@ import sys
 import time
 
 import pytest
+import typer.main
 
 import softlabel
 from softlabel import files, registry
-from softlabel.cli import progress
+from softlabel.cli import app, progress
+from softlabel.cli.contents import ORDER
 
-COMMANDS = [
-    *([], ["label"], ["export"], ["inspect"], ["agree"], ["list"], ["demo"]),
-    *(["data"], ["data", "fetch"], ["data", "where"], ["data", "list"]),
-    *(["serve"], ["invite"], ["forget"], ["annotators"]),
-]
+PROGRAM = typer.main.get_command(app)
+GROUPS = {"": PROGRAM} | {
+    name: command for name, command in PROGRAM.commands.items() if hasattr(command, "commands")
+}
+COMMANDS = [[], *([*group.split(), name] for group in GROUPS for name in GROUPS[group].commands)]
 VOTES = "item,annotator,label\na,w1,x\na,w2,y\n"
 
 
@@ -32,6 +34,24 @@ def test_help_explains_every_option(run, command):
             beside = line.strip().partition("  ")[2].strip()
             below = lines[number + 1] if number + 1 < len(lines) else ""
             assert beside or below.startswith("     "), f"{line.strip()} has no help"
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_help_says_of_every_command_what_it_does_in_a_whole_sentence(run, group):
+    listed = run(*group.split(), "--help").out.partition("Commands:\n")[2]
+    assert "..." not in listed
+    said = " ".join(listed.split())
+    for name, command in GROUPS[group].commands.items():
+        first = " ".join(command.help.partition("\n\n")[0].split())
+        assert first.endswith(".")
+        assert f"{name} {first}" in said
+
+
+def test_commands_are_in_the_order_of_the_work(run):
+    listed = run("--help").out.partition("Commands:\n")[2].splitlines()
+    names = [line.split()[0] for line in listed if line[2:3] != " "]
+    assert names == list(ORDER)
+    assert set(names) == set(PROGRAM.commands)
 
 
 def test_label_has_no_more_options_than_can_be_kept_in_mind(run):

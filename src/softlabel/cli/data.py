@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from softlabel.cli.contents import Contents
 from softlabel.cli.shared import app, download_bars, show_facts
 from softlabel.errors import SoftlabelError
 
 data = typer.Typer(
+    cls=Contents,
     help="Published data sets: which there are, and where.",
     no_args_is_help=True,
     rich_markup_mode=None,

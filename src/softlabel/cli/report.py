@@ -26,7 +26,7 @@ def report(
         ),
     ],
 ) -> None:
-    """Write one self-contained page about runs.
+    """Write one self-contained page about the four papers, or about runs of your own.
 
     Runs of papers ('softlabel reproduce PAPER --out RUNS') are shown claim by claim, with a
     verdict on each; other runs by what they scored, in what they differ, and how sure they are.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from softlabel.cli.contents import Contents
 from softlabel.cli.grid import live
 from softlabel.cli.progress import progress
 from softlabel.cli.shared import app, show_table
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from softlabel.reproduce.scoring import Table
 
 reproduce = typer.Typer(
+    cls=Contents,
     help="Work out published or promised numbers again, from the data.",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from softlabel.cli.contents import Contents
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 DATASET = "dataset:"
 
 app = typer.Typer(
+    cls=Contents,
     help="Turn what people said about items into soft labels.",
     no_args_is_help=True,
     add_completion=False,
