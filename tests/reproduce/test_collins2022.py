@@ -272,6 +272,8 @@ def test_what_fresh_crops_leave():
 
 def test_figures_are_drawn_of_what_there_is():
     assert collins2022.figures(Results([], "collins2022", "cpu")) == []
+    alone = {"10h/each": {score("10h", measure): 1.0 for measure in printed.MEASURES}}
+    assert collins2022.figures(results(alone)) == []  # a point is no curve
     numbers = {
         cell: {
             score(exam, measure): 1 / m for exam in printed.EXAMS for measure in printed.MEASURES

@@ -128,10 +128,10 @@ def _by_time(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _line(results: Results, cells: Mapping[float, str], name: str, called: str) -> list[Line]:
-    """None where nothing was run."""
+    """None where nothing was run: one point is no curve."""
     found = {place: mean(results, cell, name) for place, cell in cells.items()}
     points = [(place, one.value, one.low, one.high) for place, one in found.items() if one]
-    return [Line(called, *zip(*points, strict=True))] if points else []
+    return [Line(called, *zip(*points, strict=True))] if len(points) > 1 else []
 
 
 def _reliability(results: Results) -> Iterator[tuple[str, Figure]]:
