@@ -46,10 +46,10 @@ class Scale:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers inside low..high, about so many of them.
+    """Round numbers inside low..high, about so many of them; one alone would not say the scale.
 
-    >>> ticks(0, 0.31)
-    [0.0, 0.1, 0.2, 0.3]
+    >>> ticks(0, 0.31), ticks(0.51, 1.2, 3)
+    ([0.0, 0.1, 0.2, 0.3], [0.6, 0.8, 1.0, 1.2])
     """
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
         return [low] if math.isfinite(low) else []
@@ -57,6 +57,8 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = power * next(s for s in (1, 2, 5, 10) if s * power >= rough * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    if last <= first:
+        return ticks(low, high, about + 1)
     return [round(i * step, 10) for i in range(first, last + 1)]
 
 
