@@ -209,6 +209,63 @@ def test_ten_seeds_can_show_it(said):
     assert all(float(row[5]) < 0.05 and row[3].startswith("−") for row in rows)
 
 
+def test_few_single_votes_beat_their_shares_from_scratch_too(said):
+    results = stored.shipped("gheibi2026")["cpu"]
+    gains = {
+        (k, policy): results.difference(f"k{k}/soft", f"k{k}/{policy}", "10h/cross-entropy")
+        for k in (5, 10, 50)
+        for policy in ("sls", "multipass", "control")
+    }
+    few = [gain for (k, _), gain in gains.items() if k < 50]
+    assert all(gain.low > 0 for gain in few)
+    assert all(gain.low < 0 for (k, _), gain in gains.items() if k == 50)
+    low, high = (short(limit(gain.value for gain in few), 3) for limit in (min, max))
+    behind = short(-gains[50, "multipass"].value, 3)
+    words = f"(by {low} to {high}), with 50 votes none is, and multipass is {behind} behind"
+    assert words in said
+
+
+def test_a_draw_must_be_fresh(said):
+    cells = ("sls", "stale-5", "stale-10", "stale-50", "majority")
+    words = (
+        "NLL of {:.2f}, every five epochs {:.2f}, every ten {:.2f}, and once for the whole "
+        "run {:.2f}, which is that of majority votes ({:.2f})"
+    )
+    found = {}
+    for recipe in ("cpu", "features"):
+        results = stored.shipped("gheibi2026")[recipe]
+        found[recipe] = [results.mean(f"all/{cell}", "10h/cross-entropy").value for cell in cells]
+        assert found[recipe][:4] == sorted(found[recipe][:4])
+    assert words.format(*found["cpu"]) in said
+
+
+def test_flat_is_not_good(said):
+    results = stored.shipped("gheibi2026")["cpu"]
+    cells = [f"{votes}/{way}" for votes in ("all", "k5") for way in ("soft", "sls", "multipass")]
+    cells += ["all/shuffled", "all/majority", "k5/majority", "all/control", "k5/control"]
+    largest = {cell: results.mean(cell, "flat/lambda-max").value for cell in cells}
+    trace = {cell: results.mean(cell, "flat/trace").value for cell in cells}
+    for found in (largest, trace):
+        assert max(found, key=found.__getitem__) == "all/shuffled"
+    words = (
+        "largest eigenvalue {:.0f} against {:.0f} after soft training, trace {:.0f} against {:.0f}"
+    )
+    known = (found[cell] for found in (largest, trace) for cell in ("all/shuffled", "all/soft"))
+    assert words.format(*known) in said
+    assert f"(SLS {largest['all/sls']:.0f}, multipass {largest['all/multipass']:.0f})" in said
+    for name in ("lambda-max", "trace"):  # of logarithms
+        for way in ("sls", "multipass"):
+            (claim,) = (
+                one for one in papers.find("gheibi2026").claims("cpu") if one.id == f"{name}-{way}"
+            )
+            ours = judged(claim, results).ours
+            assert ours.high < 0
+            assert ours.value > claim.published.value / 2
+    assert f"flatter network ({largest['k5/sls']:.0f}) than the soft" in said
+    near = (results.mean(cell, "10h/cross-entropy").value for cell in ("k5/sls", "all/soft"))
+    assert "soft NLL {:.2f} against {:.2f}".format(*near) in said
+
+
 def test_on_pos_it_holds(said):
     paper, results = papers.find("uma2020"), stored.shipped("uma2020")["paper"]
     orders = [one for one in paper.claims("paper") if one.kind == "ordering" and "POS" in one.where]
