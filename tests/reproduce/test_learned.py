@@ -53,6 +53,22 @@ def test_softness_alone_does_as_well_on_a_hundred_images(said):
     assert "by {} and {}.".format(*(short(value, 2) for value in ahead)) in said
 
 
+def test_the_papers_network_comes_near(said):
+    results = stored.shipped("collins2022")["paper"]
+    cells = ("hard", "10h/mean", "t2-clamp/mean", "10h/each", "t2-clamp/each")
+    ours = [results.mean(f"resnet34a/{cell}", "10h/ce").value for cell in cells]
+    theirs = [printed.number(cell, "10h", "ce").value for cell in cells]
+    hard, votes, rich, votes_each, rich_each = (f"{value:.3f}" for value in ours)
+    assert f"images is {hard} with hard labels (printed {theirs[0]:.3f}, the mean" in said
+    means = f"{votes} and {rich} with votes and T2-clamp labels, aggregated"
+    assert f"{means} ({theirs[1]:.3f} and {theirs[2]:.3f})" in said
+    each = f"{votes_each} and {rich_each} de-aggregated"
+    assert f"{each} ({theirs[3]:.3f} and {theirs[4]:.3f})" in said
+    for found in (ours, theirs):
+        assert found[0] > max(found[1:3])
+        assert min(found[1:3]) > max(found[3:])
+
+
 def test_several_people_beat_one_vote(said):
     assert "labels of two or more people beat one person's vote in every curve of ours" in said
     for recipe in ("cpu", "features"):
