@@ -205,12 +205,19 @@ def test_no_model_of_chaosnli_is_nearer_than_a_constant(recipe, said):
             assert results.mean(f"chaosnli/{part} {label}", "kl").low > constant
 
 
-def test_single_votes_gain_more_the_longer_it_goes(said):
-    results = stored.shipped("gheibi2026")["features"]
-    for start, words in (
-        ("all", "is {} (soft), {} (SLS) and {} (multipass) after 20 epochs"),
-        ("all-64", "and {}, {} and {} after 64"),
-    ):
+@pytest.mark.parametrize(
+    ("recipe", "early", "late"),
+    [
+        ("features", "is {} (soft), {} (SLS) and {} (multipass) after 20 epochs", "after 64. Soft"),
+        ("cpu", "is {}, {} and {} after 20 epochs, which is no difference", "after 64: soft"),
+    ],
+)
+def test_single_votes_gain_more_the_longer_it_goes(said, recipe, early, late):
+    results = stored.shipped("gheibi2026")[recipe]
+    for start, words in (("all", early), ("all-64", f"and {{}}, {{}} and {{}} {late}")):
+        for policy in ("sls", "multipass"):
+            apart = results.difference(f"{start}/{policy}", f"{start}/soft", "10h/cross-entropy")
+            assert (apart.high < 0) == ((recipe, start) != ("cpu", "all"))
         found = [
             results.mean(f"{start}/{policy}", "10h/cross-entropy").value
             for policy in ("soft", "sls", "multipass")
