@@ -107,10 +107,10 @@ def test_with_fresh_crops_the_gain_is_less_and_later(said):
     assert f"grown too sure ({short(results.mean(sure, '10h/ce').value, 2)})" in said
     early = "hard, fresh crops"
     near = (short(results.mean(cell, "10h/ce").value, 2) for cell in (early, late))
-    assert (
-        "end early ({}) are as near to people as soft labels that go on ({})".format(*near) in said
-    )
-    assert results.difference(late, early, "10h/ce").high > 0
+    words = "for 20 epochs ({}) are as near to people as soft labels taught for 65 ({})"
+    assert words.format(*near) in said
+    apart = results.difference(late, early, "10h/ce")
+    assert apart.low < 0 < apart.high
     right = (short(results.mean(cell, "10h/accuracy").value, 3) for cell in (early, late))
     assert "if less accurate ({} against {})".format(*right) in said
     assert results.difference(early, late, "10h/accuracy").high < 0
