@@ -12,7 +12,7 @@ from softlabel.store.engine import Engines, begin
 if TYPE_CHECKING:
     from alembic.config import Config
 
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 HEAD = REVISIONS[-1]
 VERSION = sa.text("SELECT version_num FROM alembic_version")
 

@@ -26,6 +26,13 @@ from sqlalchemy import (
 metadata = MetaData()
 Counter = BigInteger().with_variant(Integer, "sqlite")  # what SQLite needs to count by itself
 
+identity = Table(  # one row: which database this is, whatever its file is called
+    "identity",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("created_at", Float, nullable=False),
+)
+
 study = Table(
     "study",
     metadata,
@@ -35,6 +42,7 @@ study = Table(
     Column("per_item", Integer, nullable=False),
     Column("entered", Integer, nullable=False),  # how many people have come in so far
     Column("created_at", Float, nullable=False),
+    Column("mode", Text),  # how people are asked, as JSON; null: not written down
 )
 
 batch = Table(
@@ -54,6 +62,7 @@ item = Table(
     Column("batch", Text),
     Column("place", Integer, nullable=False),  # a stable random number: where walks pass it
     Column("taken", Integer, nullable=False),  # open and answered showings as a target
+    Column("digest", Text),  # of what is shown; null: not written down
     Index("item_by_taken", "study", "kind", "taken", "place", "id"),
     Index("item_by_batch", "study", "batch", "kind", "taken"),
 )
@@ -75,6 +84,8 @@ session = Table(
     Column("lease_seconds", Float, nullable=False),
     Column("batch", Text),  # the batch whose place this session takes up
     Column("entered_at", Float, nullable=False),
+    Column("simulated", Boolean, nullable=False, server_default=false()),
+    Column("skipped", Integer, nullable=False, server_default="0"),  # items skipped so far
     UniqueConstraint("study", "annotator"),
     UniqueConstraint("study", "number"),
     Index("session_by_lease", "study", "lease_end"),
@@ -101,6 +112,7 @@ showing = Table(
     Column("batch", Text),
     Column("state", Text, nullable=False),
     Column("response", Text),  # the id of the answer that counts now
+    Column("revisions", Integer, nullable=False, server_default="0"),
     ForeignKeyConstraint(["study", "item"], ["item.study", "item.id"]),
     Index("showing_by_item", "study", "item"),
     Index(  # no item twice to one person, whatever happens elsewhere

@@ -1,0 +1,23 @@
+"""Skips and revisions are counted, simulated people marked, and contents recognised."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    simulated = sa.Column("simulated", sa.Boolean, nullable=False, server_default=sa.false())
+    op.add_column("session", simulated)
+    op.add_column("session", sa.Column("skipped", sa.Integer, nullable=False, server_default="0"))
+    op.add_column("showing", sa.Column("revisions", sa.Integer, nullable=False, server_default="0"))
+    op.add_column("item", sa.Column("digest", sa.Text))
+    op.add_column("study", sa.Column("mode", sa.Text))
+    op.create_table(
+        "identity",
+        sa.Column("id", sa.Text, primary_key=True),
+        sa.Column("created_at", sa.Float, nullable=False),
+    )
