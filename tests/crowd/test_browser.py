@@ -14,7 +14,7 @@ from softlabel.crowd.server import serving
 @pytest.mark.parametrize("mode", ["hard", "classic", "quick", "chips", "search"])
 def test_one_person_answers_by_hand(make_study, stored, mode):
     study = make_study(mode, per_annotator=2, repeats=1)
-    with serving(study.folder) as server:
+    with serving(study.folder, "--rehearsal") as server:
         report = fill(server.url, study, annotators=1, seed=0)
     assert not report.errors
     assert [one.end for one in report.people] == ["finished"]

@@ -19,7 +19,8 @@ class Standing:
     ``histogram[n]`` is how many items have n answers; ``stored`` counts everything, practice,
     checks, repeats and skipped ones too; ``late`` ones were given when their items had all they
     wanted, and count towards nothing here.  ``paid`` sessions have answered all they were given,
-    those under way have answered ``shares`` whole sessions together.
+    those under way have answered ``shares`` whole sessions together.  ``simulated`` sessions are
+    those of a rehearsal.
     """
 
     items: int
@@ -35,6 +36,7 @@ class Standing:
     paid: int
     shares: float
     last_at: float | None
+    simulated: int = 0
 
     @property
     def missing(self) -> int:
@@ -66,6 +68,7 @@ def standing(study: Study, store: Store) -> Standing:
         paid=sum(one.stage in PAID for one in sessions),
         shares=math.fsum(_share(study, one) for one in sessions),
         last_at=progress.last_at,
+        simulated=sum(one.simulated for one in sessions),
     )
 
 

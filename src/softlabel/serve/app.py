@@ -83,7 +83,7 @@ def make_app(
     static.add_to(app)
     MediaTable(study).add_to(app)
     app.include_router(research.router(site))
-    app.add_api_route("/health", health, methods=["GET"])
+    app.add_api_route("/health", partial(health, store), methods=["GET"])
     app.openapi = partial(describe, app)  # type: ignore[method-assign]
     refuse = partial(refusal, site)
     app.add_exception_handler(HTTPException, partial(on_http_error, site))
@@ -108,9 +108,9 @@ def host_of(url: str) -> str:
     return f"[{name}]" if ":" in name else name
 
 
-async def health() -> dict[str, bool]:
+async def health(store: Store) -> dict[str, bool]:
     """Whether the server answers."""
-    return {"ok": True}
+    return {"ok": True, "rehearsal": True} if store.rehearsal else {"ok": True}
 
 
 def refusal(site: Site, scope: Scope, status: int, headers: dict[str, str]) -> Response:

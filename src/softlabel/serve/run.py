@@ -16,8 +16,10 @@ import uvicorn
 
 from softlabel import study as studies
 from softlabel.errors import SoftlabelError
+from softlabel.serve import databases
 from softlabel.serve.app import LOOPBACK, make_app
-from softlabel.serve.people import open_store, put_study
+from softlabel.serve.databases import Choice
+from softlabel.serve.people import put_study
 from softlabel.serve.secret import open_with_token
 
 KEEP_ALIVE = 75  # seconds; people think longer than the 5 s after which uvicorn would hang up
@@ -30,16 +32,24 @@ def run(
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
-    db: str | None = None,
+    database: Choice = Choice(),  # noqa: B008  frozen
     url: str | None = None,
     new_token: bool = False,
     ready: Ready | None = None,
 ) -> None:
     """Serve a study folder until the process is told to stop; what was acknowledged stays."""
     study = studies.read(folder)
-    secret, token = open_with_token(folder, renew=new_token)
-    with open_store(folder, db) as store, listening(host, port) as door:
+    with (
+        databases.opened(folder, study.name, database) as store,
+        listening(host, port) as door,
+    ):
         put_study(study, store, time.time())
+        secret, token = open_with_token(folder, renew=new_token)
+        databases.remember(folder, study.name, store, secret, time.time())
+        for line in databases.warnings(store):
+            tell(line)
+        if store.rehearsal:
+            tell(f"rehearsal: everybody counts as simulated; answers go to {store.name}")
         # a page elsewhere whose name is made to lead here must not reach a server of our own
         hosts = LOOPBACK if host in ("127.0.0.1", "localhost", "::1") else None
         app = make_app(study, store, secret, url=url, hosts=hosts)

@@ -7,7 +7,8 @@ import json
 import os
 import secrets
 import stat
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,10 +21,14 @@ TOKEN_BYTES = 32
 
 @dataclass(frozen=True)
 class Secret:
-    """``key`` makes pseudonyms and signs; ``researcher`` is the hash of a token, or empty."""
+    """``key`` makes pseudonyms and signs; ``researcher`` is the hash of a token, or empty.
+
+    ``databases`` are the ids of the databases that it belongs to, by their places.
+    """
 
     key: bytes
     researcher: str
+    databases: Mapping[str, str] = field(default_factory=dict)
 
     def pseudonym(self, kind: str, platform_id: str) -> str:
         """The name under which a person is stored; without the key nobody finds the way back."""
@@ -59,7 +64,7 @@ def open_secret(study_folder: Path) -> Secret:
     """The secret of a study, made on first use; the server adds the researcher's token."""
     path = folder_of(study_folder) / NAME
     if not path.exists():
-        _write(path, Secret(secrets.token_bytes(32), researcher=""), replace=False)
+        _write(path, Secret(secrets.token_bytes(32), researcher=""), instead=False)
     return read_secret(path)
 
 
@@ -68,14 +73,22 @@ def open_with_token(study_folder: Path, *, renew: bool = False) -> tuple[Secret,
     path = folder_of(study_folder) / NAME
     token = new_token()
     first = Secret(secrets.token_bytes(32), hash_token(token))
-    if not path.exists() and _write(path, first, replace=False):
+    if not path.exists() and _write(path, first, instead=False):
         return first, token
     found = read_secret(path)
     if found.researcher and not renew:
         return found, None
-    changed = Secret(found.key, hash_token(token))
-    _write(path, changed, replace=True)
+    changed = replace(found, researcher=hash_token(token))
+    _write(path, changed, instead=True)
     return changed, token
+
+
+def remember_database(study_folder: Path, place: str, id: str) -> None:
+    """Write down which database is at this place."""
+    path = folder_of(study_folder) / NAME
+    found = read_secret(path)
+    if found.databases.get(place) != id:
+        _write(path, replace(found, databases={**found.databases, place: id}), instead=True)
 
 
 def read_secret(path: Path) -> Secret:
@@ -87,24 +100,26 @@ def read_secret(path: Path) -> Secret:
         )
     try:
         fields = json.loads(path.read_text())
-        return Secret(bytes.fromhex(fields["key"]), str(fields["researcher"]))
-    except (ValueError, KeyError, TypeError) as wrong:
+        databases = {str(place): str(id) for place, id in fields.get("databases", {}).items()}
+        return Secret(bytes.fromhex(fields["key"]), str(fields["researcher"]), databases)
+    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise SoftlabelError(
             f'{path}: must be {{"key": hex, "researcher": hex}} as softlabel wrote it; '
             "restore it from a backup, since pseudonyms depend on it"
         ) from wrong
 
 
-def _write(path: Path, secret: Secret, *, replace: bool) -> bool:
+def _write(path: Path, secret: Secret, *, instead: bool) -> bool:
     """Write the whole file or nothing; False if another process was first."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    text = json.dumps({"key": secret.key.hex(), "researcher": secret.researcher})
+    fields = {"key": secret.key.hex(), "researcher": secret.researcher}
+    text = json.dumps(fields | ({"databases": secret.databases} if secret.databases else {}))
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text + "\n")
         file.flush()
         os.fsync(file.fileno())
     try:
-        if replace:
+        if instead:
             os.replace(draft, path)
         else:
             os.link(draft, path)  # unlike rename, refuses where a file stands already

@@ -5,7 +5,7 @@ from __future__ import annotations
 from softlabel.errors import MissingExtra
 
 try:
-    from softlabel.store.store import Store, open
+    from softlabel.store.store import Store, name_of, open
 except ModuleNotFoundError as error:
     if error.name not in ("sqlalchemy", "alembic", "psycopg"):
         raise
@@ -13,6 +13,7 @@ except ModuleNotFoundError as error:
 from softlabel.store.rows import (
     LEFT,
     Ack,
+    Crowd,
     Event,
     Invitation,
     ItemRow,
@@ -30,6 +31,7 @@ from softlabel.store.rows import (
 __all__ = [
     "LEFT",
     "Ack",
+    "Crowd",
     "Event",
     "Invitation",
     "ItemRow",
@@ -43,5 +45,6 @@ __all__ = [
     "StoredStudy",
     "TimedAnswer",
     "Timing",
+    "name_of",
     "open",
 ]

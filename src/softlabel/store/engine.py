@@ -99,6 +99,11 @@ def locate(place: str | Path) -> tuple[Path | None, sa.URL | None]:
     )
 
 
+def shown(url: sa.URL) -> str:
+    """An address without its password."""
+    return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=True)
+
+
 def begin(connection: sa.Connection) -> None:
     """Become the one writer of the database until the transaction ends."""
     connection.exec_driver_sql(BEGIN[connection.dialect.name])
@@ -154,8 +159,8 @@ def _sqlite_writer(file: Watched) -> Connect:
 
 
 def _postgresql(url: sa.URL) -> Engines:
+    name = shown(url)
     url = url.set(drivername="postgresql+psycopg")
-    name = url.render_as_string(hide_password=True)
     try:
         write = sa.create_engine(url, pool_pre_ping=True, pool_size=1, max_overflow=0)
     except ModuleNotFoundError:

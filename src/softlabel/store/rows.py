@@ -36,6 +36,7 @@ class Session(NamedTuple):
     answered: int
     lease_end: float
     entered_at: float
+    simulated: bool = False
 
 
 class Showing(NamedTuple):
@@ -139,6 +140,7 @@ class ResponseRow(NamedTuple):
     late: bool
     received_at: float
     timing: Timing
+    simulated: bool = False
 
 
 class Invitation(NamedTuple):
@@ -186,6 +188,15 @@ class Progress(NamedTuple):
     responses: int
     sessions: Mapping[str, int]
     last_at: float | None
+
+
+class Crowd(NamedTuple):
+    """Who is in a database: people, and simulated people."""
+
+    people: int
+    answers_of_people: int
+    simulated: int
+    answers_of_simulated: int
 
 
 class TimedAnswer(NamedTuple):

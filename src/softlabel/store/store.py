@@ -26,11 +26,12 @@ from softlabel.store import (
     studies,
     summaries,
 )
-from softlabel.store.engine import Engines, make_engines
+from softlabel.store.engine import Engines, locate, make_engines, shown
 from softlabel.store.file import mark_of
 from softlabel.store.jobs import reason
 from softlabel.store.rows import (
     Ack,
+    Crowd,
     Event,
     Invitation,
     ItemRow,
@@ -49,11 +50,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def open(place: str | Path, *, create: bool = True, read_only: bool = False) -> Store:
+def name_of(place: str | Path) -> str:
+    """What a database at this place is called, without its password."""
+    path, url = locate(place)
+    return str(path) if url is None else shown(url)
+
+
+def open(
+    place: str | Path, *, create: bool = True, read_only: bool = False, rehearsal: bool = False
+) -> Store:
     """The store at a path, ``sqlite:///…`` or ``postgresql://…``, brought up to date.
 
     ``create=False`` refuses a database that is not there yet.  With ``read_only`` nothing is
-    changed, not even the schema: one of another version is refused.
+    changed, not even the schema: one of another version is refused.  Whoever enters during a
+    ``rehearsal`` is marked as simulated for ever.
     """
     engines = make_engines(place, create=create, read_only=read_only)
     try:
@@ -68,7 +78,7 @@ def open(place: str | Path, *, create: bool = True, read_only: bool = False) -> 
     except StoreError:
         engines.dispose()
         raise
-    return Store(engines, read_only=read_only)
+    return Store(engines, read_only=read_only, rehearsal=rehearsal)
 
 
 def _mark(engines: Engines) -> None:
@@ -89,8 +99,11 @@ class Store:
     Times are seconds since 1970 as the caller's clock has them.
     """
 
-    def __init__(self, engines: Engines, *, read_only: bool = False) -> None:
+    def __init__(
+        self, engines: Engines, *, read_only: bool = False, rehearsal: bool = False
+    ) -> None:
         self._engines = engines
+        self.rehearsal = rehearsal
         self._writer = Writer(engines)
         if read_only:
             self._writer.close()
@@ -174,7 +187,7 @@ class Store:
         Who comes back from the recruiter as another session is a Conflict.
         """
         entry = sessions.Entry(
-            study, annotator, token_hash, label_order_of, seed, recruiter_session
+            study, annotator, token_hash, label_order_of, seed, recruiter_session, self.rehearsal
         )
         return self._write(sessions.enter, entry, now)
 
@@ -314,6 +327,10 @@ class Store:
 
     def progress(self, study: str) -> Progress:
         return self._read(summaries.progress, study)
+
+    def crowd(self, study: str | None = None) -> Crowd:
+        """How many people and simulated people came, to one study or to any of them."""
+        return self._read(summaries.crowd, study)
 
     def answers_per_item(self, study: str) -> dict[str, int]:
         return self._read(summaries.answers_per_item, study)
