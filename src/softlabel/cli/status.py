@@ -55,7 +55,7 @@ def status(
     with _opened(folder, db) as (study, store):
         found = monitor.overview(study, store, time.time())
         if output is not None:
-            with aside(output) as part:
+            with aside(output, private=True) as part:
                 part.write_bytes(monitor.roster(study, store, found))
     if as_json:
         typer.echo(json_text(_everything(study, found)))

@@ -15,7 +15,7 @@ from pathlib import Path
 from softlabel import store as stores
 from softlabel.errors import StoreError
 from softlabel.serve.secret import FOLDER, NAME, Secret, folder_of, read_secret, remember_database
-from softlabel.store import Store
+from softlabel.store import Contents, Store
 
 DATABASE, REHEARSAL = "answers.db", "rehearsal.db"
 MARKED = "secret"  # the event that says which key a study's pseudonyms are made with
@@ -78,6 +78,28 @@ def remember(folder: Path, study: str, store: Store, secret: Secret, now: float)
     mark = _mark(store, secret)
     if _last_mark(store, study) != mark:
         store.event(study, None, MARKED, {"mark": mark}, now).result()
+
+
+def restore(
+    folder: Path, db: str | None, file: Path, *, new_database: bool = False
+) -> tuple[Contents, Path | None]:
+    """Put a backup of the study's database in its place, and expect it there from now on."""
+    place, known = place_of(folder, db), _secret(folder)
+    key = _key(folder, place)
+    expected = None if known is None else known.databases.get(key)
+    if expected is not None and not new_database:
+        found = stores.contents(file).id
+        if found not in (expected, None):
+            raise StoreError(
+                f"{file} is a backup of database {found}, but {folder / FOLDER / NAME} says that "
+                f"the answers are in database {expected}; name a backup of that one, or say "
+                "--new-database to go on with another"
+            )
+    folder_of(folder)
+    restored, kept = stores.restore(place, file)
+    if known is not None:
+        remember_database(folder, key, restored.id)
+    return restored, kept
 
 
 def warnings(store: Store) -> list[str]:

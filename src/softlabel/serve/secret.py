@@ -83,12 +83,14 @@ def open_with_token(study_folder: Path, *, renew: bool = False) -> tuple[Secret,
     return changed, token
 
 
-def remember_database(study_folder: Path, place: str, id: str) -> None:
-    """Write down which database is at this place."""
+def remember_database(study_folder: Path, place: str, id: str | None) -> None:
+    """Write down which database is at this place; None: whichever is found there next."""
     path = folder_of(study_folder) / NAME
     found = read_secret(path)
     if found.databases.get(place) != id:
-        _write(path, replace(found, databases={**found.databases, place: id}), instead=True)
+        others = {where: one for where, one in found.databases.items() if where != place}
+        databases = others if id is None else {**others, place: id}
+        _write(path, replace(found, databases=databases), instead=True)
 
 
 def read_secret(path: Path) -> Secret:

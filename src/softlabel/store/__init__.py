@@ -5,6 +5,7 @@ from __future__ import annotations
 from softlabel.errors import MissingExtra
 
 try:
+    from softlabel.store.backup import Contents, backup, contents, restore
     from softlabel.store.store import Store, name_of, open
 except ModuleNotFoundError as error:
     if error.name not in ("sqlalchemy", "alembic", "psycopg"):
@@ -31,6 +32,7 @@ from softlabel.store.rows import (
 __all__ = [
     "LEFT",
     "Ack",
+    "Contents",
     "Crowd",
     "Event",
     "Invitation",
@@ -45,6 +47,9 @@ __all__ = [
     "StoredStudy",
     "TimedAnswer",
     "Timing",
+    "backup",
+    "contents",
     "name_of",
     "open",
+    "restore",
 ]

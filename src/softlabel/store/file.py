@@ -252,22 +252,27 @@ def inspect(path: Path) -> None:
         return
     if read_header(path) is None:
         raise StoreError(f"{path} is not a database; nothing in it was changed; name another file")
-    for left in reversed(range(LOOKS)):
-        if _log_belongs(path):
-            break
-        if not left:
-            raise StoreError(
-                f"{log_of(path)} does not belong to {path}: another file was copied over the "
-                "database while its log was there; restore a backup with softlabel restore, which "
-                "keeps both files under other names"
-            )
-        time.sleep(PAUSE)
+    if not belongs(path):
+        raise StoreError(
+            f"{log_of(path)} does not belong to {path}: another file was copied over the "
+            "database while its log was there; restore a backup with softlabel restore, which "
+            "keeps both files under other names"
+        )
     tables = _tables(path)
     if tables and not tables >= TABLES:
         raise StoreError(
             f"{path} is a database of another program: it has the tables "
             f"{', '.join(sorted(tables)[:5])}; nothing in it was changed; name another file"
         )
+
+
+def belongs(path: Path) -> bool:
+    """Whether the log beside a file, if there is one, was written for it."""
+    for _ in range(LOOKS):
+        if _log_belongs(path):
+            return True
+        time.sleep(PAUSE)
+    return False
 
 
 def _tables(path: Path) -> set[str]:
