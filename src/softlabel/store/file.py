@@ -31,6 +31,7 @@ LOG_HEADER, FRAME_HEADER = 32, 24
 TABLES = {"alembic_version", "study", "session", "response"}  # of every version of ours
 LOOKS, PAUSE = 3, 0.05  # a checkpoint of another process may be half done
 LOG_GROWTH = 4 << 20  # bytes
+NO_CHECKPOINT_ON_CLOSE = 1006  # SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
 
 
 class Header(NamedTuple):
@@ -129,7 +130,7 @@ class Watched:
         """
         for connection in self._connections:
             if hasattr(connection, "setconfig"):  # Python 3.12
-                connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
+                connection.setconfig(NO_CHECKPOINT_ON_CLOSE, True)
             else:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))  # never closed
         return all(hasattr(connection, "setconfig") for connection in self._connections)
