@@ -140,7 +140,9 @@ def _sqlite_looking(path: Path) -> Engines:
 
 
 def _sqlite_reading(creator: Connect) -> sa.Engine:
-    return sa.create_engine("sqlite://", creator=creator, pool_size=READERS, **OPTIONS)
+    return sa.create_engine(
+        "sqlite://", creator=creator, pool_size=2 * READERS, max_overflow=0, **OPTIONS
+    )
 
 
 def _sqlite_writer(file: Watched) -> Connect:

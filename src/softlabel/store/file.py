@@ -157,7 +157,8 @@ class Watched:
             or header.generation < least.generation
         ):
             return "another file was copied over it"
-        self._least = header  # another process may have been the one that raised it
+        if header.generation > least.generation:  # raised by another process
+            self._least = header
         return ""
 
 
