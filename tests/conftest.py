@@ -21,6 +21,10 @@ from hypothesis import HealthCheck, settings
 
 from softlabel import Index
 
+# Read when torch is first imported, by whichever test comes first.  Workers train with one
+# thread, and bits are promised for a fixed number of threads only.
+os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
 # no wall-clock judgements on shared machines; the same examples in every run
 settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

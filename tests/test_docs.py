@@ -142,7 +142,7 @@ def run_console(text, folder):
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
             env={**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"},
         )

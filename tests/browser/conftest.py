@@ -173,7 +173,7 @@ class Person:
     def open(self) -> Page:
         """A tab; mistakes of scripts in it are remembered."""
         page = self.context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self._hear)
         return page

@@ -166,7 +166,7 @@ class Person(httpx.Client):
     def __init__(self, running: Running, headers: dict[str, str]) -> None:
         self.running = running
         same = {"sec-fetch-site": "same-origin"}
-        super().__init__(base_url=running.url, headers=same | headers, timeout=30)
+        super().__init__(base_url=running.url, headers=same | headers, timeout=120)
 
     def agree(self) -> httpx.Response:
         return self.post("/consent", data={"adult": "on", "read": "on", "agree": "on"})

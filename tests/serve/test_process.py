@@ -77,7 +77,7 @@ class Target:
     async def start(self, launcher):
         launcher.stdin.write(f"{self.folder}\n".encode())
         await launcher.stdin.drain()
-        line = (await asyncio.wait_for(launcher.stdout.readline(), 30)).decode()
+        line = (await asyncio.wait_for(launcher.stdout.readline(), 120)).decode()
         self.url = line.rsplit(" ", 1)[1].strip().rstrip("/")
         self.pid = child_of(launcher.pid)
 
@@ -95,7 +95,7 @@ def child_of(pid):
 
 
 async def take_part(target):
-    async with httpx.AsyncClient(timeout=10) as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         agree = {"adult": "on", "read": "on", "agree": "on"}
         await target.ask(client, "POST", "/consent", data=agree)
         await target.ask(client, "POST", "/instructions")
