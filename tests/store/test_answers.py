@@ -48,11 +48,16 @@ def test_an_answer_keeps_how_it_was_asked_for(scene, ann):
     assert [(row.mode_options, row.frame) for row in scene.db.timings("birds")] == asked
 
 
-def test_a_skipped_item_is_answered(scene, ann):
-    scene.answer(ann, 0, answer_json=None, skip="cannot_judge")
+def test_a_skip_is_stored_and_is_no_answer(scene, ann):
+    scene.skip(ann, 0)
     (row,) = scene.db.responses("birds")
     assert (row.answer_json, row.skip) == (None, "cannot_judge")
     assert scene.db.missing(ann.id) == (1, 2, 3)
+    me = scene.db.session("token of ann")
+    assert (me.answered, me.skipped) == (0, 1)
+    assert set(scene.db.answers_per_item("birds").values()) == {0}
+    progress = scene.db.progress("birds")
+    assert (progress.answered, progress.skips) == (0, {"cannot_judge": 1})
 
 
 def test_the_same_answer_twice_is_stored_once(scene, ann):

@@ -85,7 +85,7 @@ session = Table(
     Column("batch", Text),  # the batch whose place this session takes up
     Column("entered_at", Float, nullable=False),
     Column("simulated", Boolean, nullable=False, server_default=false()),
-    Column("skipped", Integer, nullable=False, server_default="0"),  # items skipped so far
+    Column("skipped", Integer, nullable=False, server_default="0"),  # showings, practice aside
     UniqueConstraint("study", "annotator"),
     UniqueConstraint("study", "number"),
     Index("session_by_lease", "study", "lease_end"),

@@ -19,11 +19,27 @@ ITEMS = sa.select(
 ANSWERED = sa.select(sa.func.count()).where(
     showing.c.study == bind("of"), showing.c.kind == "target", showing.c.state == "answered"
 )
-LATE = sa.select(sa.func.count()).where(
-    showing.c.study == bind("of"),
-    showing.c.kind == "target",
-    showing.c.state == "released",
-    showing.c.response.is_not(None),
+_current = showing.join(response, response.c.id == showing.c.response)
+LATE = (
+    sa.select(sa.func.count())
+    .select_from(_current)
+    .where(
+        showing.c.study == bind("of"),
+        showing.c.kind == "target",
+        showing.c.state == "released",
+        response.c.skip.is_(None),
+    )
+)
+SKIPS = (
+    sa.select(response.c.skip, sa.func.count())
+    .select_from(_current)
+    .where(
+        showing.c.study == bind("of"),
+        showing.c.kind != "training",
+        showing.c.state == "skipped",
+    )
+    .group_by(response.c.skip)
+    .order_by(response.c.skip)
 )
 RESPONSES = sa.select(sa.func.count(), sa.func.max(response.c.received_at)).where(
     response.c.study == bind("of")
@@ -79,6 +95,7 @@ def progress(connection: sa.Connection, of: str) -> Progress:
         answered=connection.execute(ANSWERED, values).scalar_one(),
         full=full,
         late=connection.execute(LATE, values).scalar_one(),
+        skips={reason: count for reason, count in connection.execute(SKIPS, values)},
         responses=responses,
         sessions={stage: count for stage, count in connection.execute(STAGES, values)},
         last_at=last_at,
