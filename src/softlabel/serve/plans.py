@@ -71,6 +71,7 @@ class PlanWriter:
             "answered": sum(one["answered"] for one in shown),
             "showings": shown,
             "more": more,
+            "skips_left": self.study.most_skips - session.skipped,
         }
 
     def _item(self, showing: Showing) -> Item | None:
@@ -104,4 +105,5 @@ def _shown(showing: Showing, item: Item) -> dict[str, Any]:
         "text": item.text,
         "alt": item.alt,
         "answered": showing.response is not None,
+        "skipped": showing.state == "skipped",
     }

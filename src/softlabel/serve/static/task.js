@@ -277,7 +277,7 @@ class Task {
     this.fates.get(record.uuid)?.(outcome);
     this.fates.delete(record.uuid);
     const why = outcome.body?.error;
-    if (OVER.includes(why)) this.over();
+    if (OVER.includes(why) || outcome.body?.ended) this.over();
     else if (why === "answered") this.frame.announce(this.texts.elsewhere);
     else if (outcome.status !== 200) this.frame.complain(this.texts.one_refused);
   }
@@ -309,9 +309,22 @@ class Task {
   async skip() {
     if (!this.mode || isOpen()) return;
     const { current } = this;
-    const reason = await askSkip(this.texts);
-    if (reason !== null && this.current === current) await this.submit(reason);
-    else this.mode?.focus();
+    const reason = await askSkip(this.texts, this.skipWarning());
+    if (reason === null || this.current !== current) {
+      this.mode?.focus();
+      return;
+    }
+    await this.submit(reason);
+    if (this.current && this.current !== current) this.frame.complain(this.skipWarning());
+  }
+
+  /** What to say about skipping when hardly any more may be skipped, or null. */
+  skipWarning() {
+    const { showing, revising } = this.current;
+    const free = showing.phase === "practice" || (revising && this.work.isSkipped(showing));
+    const left = this.work.skipsLeft();
+    if (free || left > 1) return null;
+    return left === 1 ? this.texts.skips_one_left : this.texts.skips_none_left;
   }
 
   async help() {
