@@ -188,6 +188,23 @@ def test_a_skip_that_is_taken_back_may_be_used_again(served, person):
     assert running.store.progress("animals").skips == {}
 
 
+def test_an_answer_that_was_changed_too_often_stays_as_it_is(served, person, answers):
+    running = served(mode="hard", items=3, more="# revisions")
+    somebody = person(running.url).start().answer("1").saved()
+    with running.store._engines.write.begin() as connection:
+        connection.exec_driver_sql("UPDATE showing SET revisions = 50 WHERE position = 0")
+    somebody.press("Backspace").ready(after=1).answer("2").saved()
+    somebody.page.get_by_text("Your last change was not stored").wait_for()
+    assert answers(running) == [{"label": "cat"}]
+    assert somebody.position == 1, "the item is not asked again"
+    somebody.press("Backspace").ready(after=1)
+    assert somebody.page.locator("[aria-checked=true], .chosen").count() <= 1
+    somebody.press("Escape").ready(after=0)
+    somebody.answer("3").answer("4").done()
+    assert answers(running) == [{"label": "cat"}, {"label": "fox"}, {"label": "owl"}]
+    assert somebody.kept() == (0, [])
+
+
 def test_texts_sounds_and_a_picture_that_does_not_load(served, person, answers):
     rows = [{"id": "a", "text": "<b>bold?</b> & מלים"}, {"id": "b", "image": "0.png", "alt": "x"}]
     running = served(mode="hard", items=2, rows=rows)

@@ -14,7 +14,7 @@ from sqlalchemy import bindparam as bind
 from softlabel.errors import Absent, Conflict
 from softlabel.store import sessions
 from softlabel.store.late import state_after
-from softlabel.store.rows import LEFT, Ack, NewResponse, State
+from softlabel.store.rows import LEFT, MOST_REVISIONS, Ack, NewResponse, State
 from softlabel.store.schema import response, session, showing
 
 Row = Any  # of the statement SHOWN
@@ -30,6 +30,7 @@ TOLD = (
     showing.c.batch,
     showing.c.state,
     showing.c.response,
+    showing.c.revisions,
 )
 PLACES = showing.join(session, session.c.id == showing.c.session)
 _current = response.alias()
@@ -53,6 +54,11 @@ MARK = (
     sa.update(showing)
     .where(showing.c.session == bind("me"), showing.c.position == bind("place"))
     .values(state=bind("becomes"), response=bind("id"))
+)
+REVISED = (
+    sa.update(showing)
+    .where(showing.c.session == bind("me"), showing.c.position == bind("place"))
+    .values(revisions=showing.c.revisions + 1)
 )
 COUNT = (
     sa.update(session)
@@ -96,6 +102,10 @@ def answer(connection: sa.Connection, arrival: Arrival) -> Ack:
         return _known(shown, session_id, new)
     if shown.stage in LEFT:
         raise _too_late(session_id, shown.stage)
+    if shown.revisions >= MOST_REVISIONS:
+        where = f"position {new.position} of session {session_id}"
+        text = f"{where} was revised {MOST_REVISIONS} times; {shown.response} stands"
+        raise Conflict("revisions", text)
     becomes = shown.state
     if counts := _counts(connection, shown, session_id, new):
         becomes = state_after(connection, shown, session_id, skips=new.skip is not None)
@@ -103,6 +113,8 @@ def answer(connection: sa.Connection, arrival: Arrival) -> Ack:
     connection.execute(STORE, row_of(shown, arrival, late=late))
     if counts:
         connection.execute(MARK, place | {"becomes": becomes})
+    if shown.response is not None:
+        connection.execute(REVISED, place)
     skips = _skips(shown, becomes)
     more = _answers(shown, new) if counts else 0
     values = {"me": session_id, "more": more, "more_skips": skips, "now": arrival.now}

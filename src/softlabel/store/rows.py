@@ -10,6 +10,9 @@ Kind = Literal["target", "repeat", "gold", "attention", "training"]
 State = Literal["open", "answered", "skipped", "released"]
 """Open and answered showings of a target take one of its places, the others take none."""
 
+MOST_REVISIONS = 50
+"""How often the response to one showing may be revised: every one of them is kept for ever."""
+
 LEFT = frozenset({"screened-out", "no-consent", "withdrawn", "full", "closed", "done"})
 """The stages of people who will not answer any more: what they hold is given back."""
 

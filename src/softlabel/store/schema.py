@@ -112,7 +112,7 @@ showing = Table(
     Column("batch", Text),
     Column("state", Text, nullable=False),
     Column("response", Text),  # the id of the answer that counts now
-    Column("revisions", Integer, nullable=False, server_default="0"),
+    Column("revisions", Integer, nullable=False, server_default="0"),  # responses after the first
     ForeignKeyConstraint(["study", "item"], ["item.study", "item.id"]),
     Index("showing_by_item", "study", "item"),
     Index(  # no item twice to one person, whatever happens elsewhere

@@ -273,13 +273,21 @@ class Task {
   /** The server has spoken about an answer, here or in another tab. */
   settled(record, outcome) {
     const { given } = this.work;
-    if (given.get(record.position)?.uuid === record.uuid) given.set(record.position, record);
+    const why = outcome.body?.error;
+    const latest = given.get(record.position)?.uuid === record.uuid;
+    if (latest && why !== "revisions") given.set(record.position, record);
     this.fates.get(record.uuid)?.(outcome);
     this.fates.delete(record.uuid);
-    const why = outcome.body?.error;
     if (OVER.includes(why) || outcome.body?.ended) this.over();
     else if (why === "answered") this.frame.announce(this.texts.elsewhere);
+    else if (why === "revisions") this.unchanged();
     else if (outcome.status !== 200) this.frame.complain(this.texts.one_refused);
+  }
+
+  /** A change was not stored because there were too many: the answer before it stands. */
+  async unchanged() {
+    await this.work.recall();
+    this.frame.complain(this.texts.unchanged);
   }
 
   // going back, and other ways out ---------------------------------------------------------
