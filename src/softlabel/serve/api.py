@@ -30,7 +30,7 @@ class Api:
 
     def __init__(self, site: Site, sessions: Sessions, plan_writer: PlanWriter) -> None:
         self.site, self.sessions, self.plan_writer = site, sessions, plan_writer
-        self.lease_plan = lease_plan(site.study)
+        self.lease_plan, self.most_skips = lease_plan(site.study), site.study.most_skips
         path = getattr(site.study.mode, "path", "")
         self.labels_index = LabelIndex(site.study.labels, site.study.synonyms, path)
         self._mode_options = json.dumps(registry.settings(site.study.mode))
@@ -63,8 +63,8 @@ class Api:
         )
 
     def _store(self, session: str, response: NewResponse) -> Future[Ack]:
-        most = self.site.study.most_skips
-        return self.site.store.answer(session, response, self.site.now(), most_skips=most)
+        now, most = self.site.now(), self.most_skips
+        return self.site.store.answer(session, response, now, most_skips=most)
 
     def _read(self, body: AnswerBody) -> Answer | None:
         """What the answer says, if the mode can read it."""

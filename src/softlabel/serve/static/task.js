@@ -323,7 +323,8 @@ class Task {
       return;
     }
     await this.submit(reason);
-    if (this.current && this.current !== current) this.frame.complain(this.skipWarning());
+    const warning = this.current && this.current !== current ? this.skipWarning() : null;
+    if (warning) this.frame.complain(warning);
   }
 
   /** What to say about skipping when hardly any more may be skipped, or null. */
