@@ -174,13 +174,19 @@ def test_who_withdrew_is_flagged(make_world):
     assert not second.flags
 
 
-def test_skipped_answers_say_nothing_but_take_time(make_world):
+def test_skips_are_in_no_number_of_answers(make_world):
     world = make_world()
     world.visit("silent", lambda shown: None)
-    found = look(world).insight
-    assert found.agreement is None
-    assert found.seconds[0].answer.n == 8
-    assert found.people[0].answers == 0
+    found = look(world)
+    assert found.insight.agreement is None
+    assert found.insight.seconds == ()
+    assert found.insight.speed.per_hour == 0
+    (silent,) = found.people()
+    assert (silent.answers, silent.seconds.n) == (0, 0)
+    assert silent.skips == {"cannot_judge": 10}  # practice is not among them
+    here = found.standing
+    assert (here.answers, here.done, here.shares, here.histogram[0]) == (0, 0, 0.0, 12)
+    assert (here.skips, here.skipped) == ({"cannot_judge": 10}, {"silent": 10})
 
 
 def test_a_superseded_answer_does_not_count(make_world):

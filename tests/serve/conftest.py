@@ -124,8 +124,10 @@ class Clock:
 class Running:
     """A study that is being served from a thread."""
 
-    def __init__(self, folder: Path, db: str | None, stack: ExitStack, **options: Any) -> None:
-        self.folder, self.clock = folder, Clock()
+    def __init__(
+        self, folder: Path, db: str | None, stack: ExitStack, *, clock: Any = None, **options: Any
+    ) -> None:
+        self.folder, self.clock = folder, clock or Clock()
         self.study: Study = studies.read(folder)
         self.secret, self.token = open_with_token(folder)
         place = db or folder / ".softlabel" / "answers.db"
@@ -255,12 +257,13 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             url: str | None = None,
             limits: Limits | None = None,
             edit: Callable[[Path], object] | None = None,
+            clock: Callable[[], float] | None = None,
             **changes: Any,
         ) -> Running:
             folder = write_study(tmp_path / "birds", **changes)
             if edit is not None:
                 edit(folder)
-            return Running(folder, db, stack, url=url, limits=limits)
+            return Running(folder, db, stack, clock=clock, url=url, limits=limits)
 
         yield start
 

@@ -11,6 +11,11 @@ import pytest
 from softlabel.cli import main
 
 INVITED = 'kind = "invitation"'
+URL = """kind = "url"
+id_param = "who"
+complete_url = "https://x.example/done"
+screenout_url = "https://x.example/out"
+"""
 
 
 @pytest.fixture
@@ -132,7 +137,7 @@ def test_links_can_be_made_before_the_server_first_runs(study_folder, command):
 
 @pytest.mark.parametrize("by", ["pseudonym", "platform id"])
 def test_a_person_is_forgotten(serving, command, by):
-    running = serving(recruit='kind = "url"\nid_param = "who"\ncomplete_url = "https://x.example"')
+    running = serving(recruit=URL)
     for who in ("ann", "bob"):
         person = running.person()
         person.get("/", params={"who": who})

@@ -112,6 +112,7 @@ def test_without_the_file_the_nearest_one_is_named(make, wrong, tmp_path):
     assert wrong(tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'}: no such folder"]
 
 
+OUT = '\nscreenout_url = "https://a.example/out"'
 ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
 
 
@@ -180,33 +181,50 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
             "pay.minutes = nan: must be a finite number",
         ),
         (
-            '[recruit]\nkind = "url"\nid_param = "page"\ncomplete_url = "https://a.example/"',
+            f'[recruit]\nkind = "url"\nid_param = "page"\ncomplete_url = "https://a.example/"{OUT}',
             "recruit.id_param = 'page': is not a name that an address can carry (page is taken)",
         ),
         (
-            '[recruit]\nkind = "url"\nid_param = "id"',
+            f'[recruit]\nkind = "url"\nid_param = "id"{OUT}',
             "recruit.complete_url: must be given where kind = 'url'",
         ),
         (
-            '[recruit]\nkind = "url"\nid_param = "id"\ncomplete_url = "javascript:alert(1)"',
+            f'[recruit]\nkind = "url"\nid_param = "id"\ncomplete_url = "javascript:alert(1)"{OUT}',
             "recruit.complete_url = 'javascript:alert(1)': must be a whole address, beginning "
             "with https:// or http://",
         ),
         (
-            '[recruit]\nkind = "url"\nid_param = "i"\ncomplete_url = "https://a.example/{session}"',
+            '[recruit]\nkind = "url"\nid_param = "i"\n'
+            f'complete_url = "https://a.example/{{session}}"{OUT}',
             "recruit.complete_url = 'https://a.example/{session}': may hold the blanks {id} and, "
             "with a session_param, {session}, and no others",
         ),
         (
             '[recruit]\nkind = "url"\nid_param = "i"\nid_pattern = "["\n'
-            'complete_url = "https://a.example/"',
+            f'complete_url = "https://a.example/"{OUT}',
             "recruit.id_pattern = '[': is not a regular expression: unterminated character set at "
             "position 0",
         ),
         (
-            '[recruit]\nkind = "prolific"',
+            '[recruit]\nkind = "prolific"\nscreenout_code = "OUT"',
             "recruit.completion_code: must be given where kind = 'prolific'",
         ),
+        (
+            '[recruit]\nkind = "prolific"\ncompletion_code = "ABC"',
+            "recruit.screenout_code: must be given where kind = 'prolific': people return by it "
+            "who do not pass the quiz or skip too many items",
+        ),
+        (
+            '[recruit]\nkind = "url"\nid_param = "i"\ncomplete_url = "https://a.example/"',
+            "recruit.screenout_url: must be given where kind = 'url': people return by it who do "
+            "not pass the quiz or skip too many items",
+        ),
+        (
+            '[recruit]\nkind = "prolific"\ncompletion_code = "ABC"\nscreenout_code = "ABC"',
+            "recruit.screenout_code = 'ABC': must differ from completion_code, or people who are "
+            "screened out count as complete",
+        ),
+        ("skip_limit = 1.5", "items.skip_limit = 1.5: must be 1.0 or less"),
         (
             '[recruit]\ncompletion_code = "ABC"',
             "recruit.completion_code = 'ABC': means nothing where kind = 'open'; it belongs to "

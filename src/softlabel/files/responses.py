@@ -16,7 +16,7 @@ from softlabel.errors import FileError, ResponseError, SoftlabelError
 from softlabel.files import jsontext
 from softlabel.files.classic import with_repairs
 from softlabel.files.codes import coded
-from softlabel.files.envelope import Line, sort_out, wrong
+from softlabel.files.envelope import Line, skips_of, sort_out, wrong
 from softlabel.reading import stack
 from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Statements, names
 
@@ -25,8 +25,8 @@ LONGEST = 1e12  # ms; no clock says more
 
 class Responses(NamedTuple):
     """What was said, the line of each answer, whether the study itself asked for it a second
-    time, the seconds it took (NaN: not known), how many came late, and how many lines were left
-    out, by reason."""
+    time, the seconds it took (NaN: not known), how many came late, how many lines were left out,
+    by reason, and how often each person skipped an item, by reason."""
 
     said: Statements | Annotations
     lines: list[int]
@@ -34,6 +34,7 @@ class Responses(NamedTuple):
     seconds: list[float]
     late: int
     left_out: Mapping[str, int]
+    skips: Mapping[str, Mapping[str, int]]
 
 
 def read_responses(
@@ -54,7 +55,8 @@ def read_responses(
     lines = [line for line, _ in kept]
     again = [_asked_again(response) for _, response in kept]
     late = sum(bool(response.get("late")) for _, response in kept)
-    rest = (lines, again, [_seconds(response) for _, response in kept], late, left_out)
+    seconds = [_seconds(response) for _, response in kept]
+    rest = (lines, again, seconds, late, left_out, skips_of(every))
     if {row[1]["presentation"]["mode"] for row in kept} == {Hard.name}:
         votes = np.array([answer.named[0] for answer in answers])
         return Responses(Annotations(index, item, annotator, label=votes), *rest)

@@ -73,7 +73,7 @@ class Reader:
             active=_seconds(timing.active_ms),
             first=_seconds(timing.first_input_ms),
             steps=steps(timing.fields, timing.active_ms),
-            skipped=row.answer_json is None,
+            skip=row.skip,
             said=self.said(row),
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from softlabel import __version__
 from softlabel.errors import Conflict, ResponseError, StoreError
 from softlabel.serve import recruit, research, texts
 from softlabel.serve.api import Api, error
+from softlabel.serve.clock import Clock
 from softlabel.serve.documented import describe
 from softlabel.serve.entry import Entry
 from softlabel.serve.guard import Guard, Limits
@@ -44,15 +44,16 @@ def make_app(
     store: Store,
     secret: Secret,
     *,
-    now: Callable[[], float] = time.time,
+    now: Callable[[], float] | None = None,
     url: str | None = None,
     hosts: frozenset[str] | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
     """The application that serves this study.
 
-    ``url`` is the address that people see, if known; ``hosts`` are the names that requests may
-    call us by, and any will do if there are none.
+    ``now`` is a clock that does not go back; by default one that starts after everything in the
+    store.  ``url`` is the address that people see, if known; ``hosts`` are the names that requests
+    may call us by, and any will do if there are none.
     """
     words = texts.load(study.language)
     site = Site(
@@ -62,7 +63,7 @@ def make_app(
         texts=words,
         render=Renderer(study, words),
         recruiter=recruit.make(study.recruit),
-        now=now,
+        now=now or Clock(store.newest()),
         secure=bool(url) and urlsplit(url).scheme == "https",
     )
     sessions, static = Sessions(site), StaticTable()

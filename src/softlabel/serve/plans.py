@@ -37,7 +37,7 @@ class PlanWriter:
     """The plan of a session as JSON.  What is the same for everybody is made once."""
 
     def __init__(self, study: Study, texts: Catalogue, static: StaticTable) -> None:
-        self.study = study
+        self.study, self.most_skips = study, study.most_skips
         module = f"modes/{study.mode.name}.js"
         self.asks = sum(map(len, study.labels)) > MOST_SENT
         self._same: dict[str, Any] = {
@@ -71,6 +71,7 @@ class PlanWriter:
             "answered": sum(one["answered"] for one in shown),
             "showings": shown,
             "more": more,
+            "skips_left": self.most_skips - session.skipped,
         }
 
     def _item(self, showing: Showing) -> Item | None:
@@ -104,4 +105,5 @@ def _shown(showing: Showing, item: Item) -> dict[str, Any]:
         "text": item.text,
         "alt": item.alt,
         "answered": showing.response is not None,
+        "skipped": showing.state == "skipped",
     }

@@ -6,7 +6,6 @@ import asyncio
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,11 +16,13 @@ import uvicorn
 from softlabel import study as studies
 from softlabel.errors import SoftlabelError
 from softlabel.serve.app import LOOPBACK, make_app
+from softlabel.serve.clock import Clock
 from softlabel.serve.people import open_store, put_study
 from softlabel.serve.secret import open_with_token
 
 KEEP_ALIVE = 75  # seconds; people think longer than the 5 s after which uvicorn would hang up
 BACKLOG = 2048
+MINUTE = 60.0
 Ready = Callable[[str], None]
 
 
@@ -39,10 +40,16 @@ def run(
     study = studies.read(folder)
     secret, token = open_with_token(folder, renew=new_token)
     with open_store(folder, db) as store, listening(host, port) as door:
-        put_study(study, store, time.time())
+        now = Clock(store.newest())
+        if now.behind > MINUTE:
+            tell(
+                f"the clock of this machine is {now.behind / MINUTE:.0f} minutes behind the newest "
+                "entry of the database: times go on from that entry"
+            )
+        put_study(study, store, now())
         # a page elsewhere whose name is made to lead here must not reach a server of our own
         hosts = LOOPBACK if host in ("127.0.0.1", "localhost", "::1") else None
-        app = make_app(study, store, secret, url=url, hosts=hosts)
+        app = make_app(study, store, secret, now=now, url=url, hosts=hosts)
         if token is not None:
             tell(f"the researcher's token, shown this once: {token}")
         with stopping_quietly():

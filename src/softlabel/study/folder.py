@@ -128,6 +128,7 @@ def _study(folder: Path, settings: Settings, findings: Findings) -> Study | None
         seed=section.seed,
         lease_minutes=section.lease_minutes,
         toml=settings.text,
+        skip_limit=items.skip_limit,
         notes=tuple(findings.notes),
     )
     return _with_texts(study, settings, pages, quiz, debrief)

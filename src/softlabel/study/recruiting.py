@@ -28,7 +28,13 @@ KEYS: dict[str, tuple[str, ...]] = {  # what each kind of recruiter can be told
     "prolific": tuple(CODES.values()),
     "url": ("id_param", "session_param", "id_pattern", *CODES),
 }
-NEEDED = {"prolific": ("completion_code",), "url": ("id_param", "complete_url")}
+NEEDED = {
+    "prolific": ("completion_code", "screenout_code"),
+    "url": ("id_param", "complete_url", "screenout_url"),
+}
+SCREENED = "people return by it who do not pass the quiz or skip too many items"
+WHY = {"screenout_code": f": {SCREENED}", "screenout_url": f": {SCREENED}"}
+APART = (("completion_code", "screenout_code"), ("complete_url", "screenout_url"))
 BLANKS = re.compile(r"\{(\w*)\}")
 
 
@@ -47,8 +53,12 @@ def read_recruit(settings: Settings, findings: Findings) -> Recruit:
             findings.wrong(FILE, f"recruit.{key}", value, fault)
     for key in NEEDED.get(section.kind, ()):
         if key not in given and f"recruit.{key}" not in settings.broken:
-            reason = f"must be given where kind = {section.kind!r}"
+            reason = f"must be given where kind = {section.kind!r}{WHY.get(key, '')}"
             findings.wrong(FILE, f"recruit.{key}", None, reason)
+    for done, out in APART:
+        if given.get(out) is not None and given.get(out) == given.get(done):
+            reason = f"must differ from {done}, or people who are screened out count as complete"
+            findings.wrong(FILE, f"recruit.{out}", given[out], reason)
     return _recruit(section)
 
 

@@ -273,13 +273,21 @@ class Task {
   /** The server has spoken about an answer, here or in another tab. */
   settled(record, outcome) {
     const { given } = this.work;
-    if (given.get(record.position)?.uuid === record.uuid) given.set(record.position, record);
+    const why = outcome.body?.error;
+    const latest = given.get(record.position)?.uuid === record.uuid;
+    if (latest && why !== "revisions") given.set(record.position, record);
     this.fates.get(record.uuid)?.(outcome);
     this.fates.delete(record.uuid);
-    const why = outcome.body?.error;
-    if (OVER.includes(why)) this.over();
+    if (OVER.includes(why) || outcome.body?.ended) this.over();
     else if (why === "answered") this.frame.announce(this.texts.elsewhere);
+    else if (why === "revisions") this.unchanged();
     else if (outcome.status !== 200) this.frame.complain(this.texts.one_refused);
+  }
+
+  /** A change was not stored because there were too many: the answer before it stands. */
+  async unchanged() {
+    await this.work.recall();
+    this.frame.complain(this.texts.unchanged);
   }
 
   // going back, and other ways out ---------------------------------------------------------
@@ -309,9 +317,23 @@ class Task {
   async skip() {
     if (!this.mode || isOpen()) return;
     const { current } = this;
-    const reason = await askSkip(this.texts);
-    if (reason !== null && this.current === current) await this.submit(reason);
-    else this.mode?.focus();
+    const reason = await askSkip(this.texts, this.skipWarning());
+    if (reason === null || this.current !== current) {
+      this.mode?.focus();
+      return;
+    }
+    await this.submit(reason);
+    const warning = this.current && this.current !== current ? this.skipWarning() : null;
+    if (warning) this.frame.complain(warning);
+  }
+
+  /** What to say about skipping when hardly any more may be skipped, or null. */
+  skipWarning() {
+    const { showing, revising } = this.current;
+    const free = showing.phase === "practice" || (revising && this.work.isSkipped(showing));
+    const left = this.work.skipsLeft();
+    if (free || left > 1) return null;
+    return left === 1 ? this.texts.skips_one_left : this.texts.skips_none_left;
   }
 
   async help() {
