@@ -50,10 +50,19 @@ def serve(  # noqa: PLR0913  options, each with its own help
         bool,
         typer.Option("--new-token", help="Make the researcher another token; the old one ends."),
     ] = False,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a newly made token to this file, readable by you alone, instead of "
+            "printing it where a service's log would keep it.",
+        ),
+    ] = None,
     load: Load = None,
 ) -> None:
     """Serve a study to people's browsers until stopped; nothing acknowledged is lost."""
     from softlabel import serve as room
+    from softlabel.serve.secret import Handover
 
     load_strategies(load)
     if host not in LOOPBACK:
@@ -70,7 +79,7 @@ def serve(  # noqa: PLR0913  options, each with its own help
         port=port,
         db=db,
         url=url,
-        new_token=new_token,
+        token=Handover(new_token, token_file),
         ready=_open_browser if browser else None,
     )
 
