@@ -19,6 +19,7 @@ from softlabel.errors import SoftlabelError
 from softlabel.serve.app import LOOPBACK, make_app
 from softlabel.serve.people import open_store, put_study
 from softlabel.serve.secret import Handover, open_with_token
+from softlabel.serve.wire import Gate, Wire, fitted
 
 KEEP_ALIVE = 75  # seconds; people think longer than the 5 s after which uvicorn would hang up
 BACKLOG = 2048
@@ -49,12 +50,15 @@ def run(
         hosts = LOOPBACK if host in ("127.0.0.1", "localhost", "::1") else None
         app = make_app(study, store, secret, url=url, hosts=hosts)
         with stopping_quietly():
-            Server(_config(app), study.name, url, ready).run([door])
+            Server(configured(app), study.name, url, ready).run([door])
 
 
-def _config(app: object) -> uvicorn.Config:
+def configured(app: object, wire: Wire | None = None) -> uvicorn.Config:
+    """How uvicorn serves us: quietly, and with limits on connections."""
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
+        http=Gate(fitted(wire or Wire())),  # type: ignore[arg-type]  # makes protocols, as a class
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
