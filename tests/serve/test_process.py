@@ -315,8 +315,37 @@ def test_mistakes_are_told_before_anything_starts(tmp_path, capsys):
     told = capsys.readouterr().err
     assert "warning: 0.0.0.0 can be reached from other machines" in told
     assert "study.toml" in told
-    assert main(["serve", str(tmp_path), "--url", "birds.example.org"]) == 1
-    assert "must begin with http:// or https://" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    {
+        "birds.example.org": "must begin with http:// or https:// and name a host",
+        "ftp://birds.example.org": "must begin with http:// or https:// and name a host",
+        "https://": "must begin with http:// or https:// and name a host",
+        "https://birds.example.org:x": "must begin with http:// or https:// and name a host",
+        "https://[birds": "must begin with http:// or https:// and name a host",
+        "https://ann@birds.example.org": "must begin with http:// or https:// and name a host",
+        "https://example.org/birds": "must end after the host: https://example.org;",
+        "https://example.org/?birds": "must end after the host: https://example.org;",
+        "http://example.org:8080/birds/": "must end after the host: http://example.org:8080;",
+    }.items(),
+)
+def test_an_address_that_is_not_the_root_of_a_name_is_refused(tmp_path, capsys, url, told):
+    for command in (["serve", str(tmp_path)], ["invite", str(tmp_path), "ann"]):
+        assert main([*command, "--url", url]) == 1
+        error = capsys.readouterr().err
+        assert f"--url {url!r}: " in error
+        assert told in error.replace("\n", " ")
+    assert list(tmp_path.iterdir()) == [], "nothing was made"
+
+
+def test_an_address_with_a_slash_at_its_end_is_a_root(words, serve_study):
+    served = serve_study(words, "--url", "https://birds.example.org:8443/")
+    told = "the researcher's pages: https://birds.example.org:8443/research\n"
+    assert told in served.log.read_text()
+    reply = httpx.get(served.url, headers={"host": "birds.example.org:8443"})
+    assert reply.status_code == 200
 
 
 def test_a_full_disk_is_told_honestly_and_passes(words, serve_study):

@@ -16,7 +16,7 @@ import uvicorn
 
 from softlabel import study as studies
 from softlabel.errors import SoftlabelError
-from softlabel.serve.app import LOOPBACK, make_app
+from softlabel.serve.app import LOOPBACK, check_url, make_app
 from softlabel.serve.people import open_store, put_study
 from softlabel.serve.secret import Handover, open_with_token
 from softlabel.serve.wire import Gate, Wire, fitted
@@ -37,6 +37,8 @@ def run(
     ready: Ready | None = None,
 ) -> None:
     """Serve a study folder until the process is told to stop; what was acknowledged stays."""
+    if url is not None:
+        check_url(url)
     study, token = studies.read(folder), token or Handover()
     token.check()
     with listening(host, port) as door, open_store(folder, db) as store:

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from softlabel.serve.recruit.base import Arrival, Recruiter, Refused
-
-LONGEST = 200
+from softlabel.study.patterns import LONGEST
 
 
 class Url(Recruiter):
@@ -31,4 +30,4 @@ class Url(Recruiter):
 
     def _is_id(self, text: str) -> bool:
         assert self.settings.id_pattern is not None, "the study file has a pattern, if only ours"
-        return len(text) <= LONGEST and bool(re.fullmatch(self.settings.id_pattern, text))
+        return 0 < len(text) <= LONGEST and bool(re.fullmatch(self.settings.id_pattern, text))
