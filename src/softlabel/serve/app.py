@@ -55,14 +55,14 @@ def make_app(
     ``url`` is the address that people see, if known; ``hosts`` are the names that requests may
     call us by, and any will do if there are none.
     """
-    words = texts.load(study.language)
+    words, recruiter = texts.load(study.language), recruit.make(study.recruit)
     site = Site(
         study=study,
         store=store,
         secret=secret,
         texts=words,
-        render=Renderer(study, words),
-        recruiter=recruit.make(study.recruit),
+        render=Renderer(study, words, recruiter.platform()),
+        recruiter=recruiter,
         now=now,
         secure=bool(url) and urlsplit(url).scheme == "https",
     )
