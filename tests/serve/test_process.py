@@ -297,8 +297,9 @@ sys.exit(main(["serve", {str(words)!r}, "--port", "0"]))
     assert happened == ["socket.bind (('127.0.0.1', 0),)"]
 
 
-def test_the_missing_extra_is_named(words):
-    text = "import sys; sys.modules['fastapi'] = None; from softlabel.cli import main; "
+@pytest.mark.parametrize("missing", ["fastapi", "uvicorn", "httptools", "sqlalchemy", "jinja2"])
+def test_the_missing_extra_is_named(words, missing):
+    text = f"import sys; sys.modules[{missing!r}] = None; from softlabel.cli import main; "
     done = subprocess.run(
         [sys.executable, "-c", text + f"sys.exit(main(['serve', {str(words)!r}]))"],
         capture_output=True,
@@ -306,8 +307,11 @@ def test_the_missing_extra_is_named(words):
         check=False,
     )
     assert done.returncode == 1
-    assert "serving a study needs more packages than are installed" in done.stderr
-    assert "pip install 'softlabel[serve]'" in done.stderr
+    assert "needs more packages than are installed" in done.stderr
+    assert "in a copy of the repository pip install '.[serve]'" in done.stderr
+    assert "elsewhere pip install 'softlabel[serve]'" in done.stderr
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert "or `pip install '.[serve]'` in an environment of your own" in readme
 
 
 def test_mistakes_are_told_before_anything_starts(tmp_path, capsys):

@@ -40,9 +40,9 @@ def run(
     if url is not None:
         check_url(url)
     study, token = studies.read(folder), token or Handover()
-    token.check()
     with listening(host, port) as door, open_store(folder, db) as store:
         put_study(study, store, time.time())
+        token.check()
         # last of all that can fail: a token that was made but never shown is lost for good, and
         # so is the old one that it replaced
         secret, made = open_with_token(folder, renew=token.renew)
