@@ -22,7 +22,9 @@ from softlabel.pictures import png
 from softlabel.serve.app import make_app
 from softlabel.serve.guard import Limits
 from softlabel.serve.people import put_study
+from softlabel.serve.run import configured
 from softlabel.serve.secret import open_with_token
+from softlabel.serve.wire import Wire
 from softlabel.store import Store
 from softlabel.study import Study
 
@@ -125,7 +127,13 @@ class Running:
     """A study that is being served from a thread."""
 
     def __init__(
-        self, folder: Path, db: str | None, stack: ExitStack, *, clock: Any = None, **options: Any
+        self,
+        folder: Path,
+        db: str | None,
+        stack: ExitStack,
+        wire: Wire | None = None,
+        clock: Any = None,
+        **options: Any,
     ) -> None:
         self.folder, self.clock = folder, clock or Clock()
         self.study: Study = studies.read(folder)
@@ -137,9 +145,8 @@ class Running:
         door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         self.port = door.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        config = uvicorn.Config(
-            app, log_level="critical", lifespan="off", timeout_graceful_shutdown=2
-        )
+        config = configured(app, wire)
+        config.timeout_graceful_shutdown = 2
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([door],))
         thread.start()
@@ -256,6 +263,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             db: str | None = None,
             url: str | None = None,
             limits: Limits | None = None,
+            wire: Wire | None = None,
             edit: Callable[[Path], object] | None = None,
             clock: Callable[[], float] | None = None,
             **changes: Any,
@@ -263,7 +271,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             folder = write_study(tmp_path / "birds", **changes)
             if edit is not None:
                 edit(folder)
-            return Running(folder, db, stack, clock=clock, url=url, limits=limits)
+            return Running(folder, db, stack, wire, clock, url=url, limits=limits)
 
         yield start
 

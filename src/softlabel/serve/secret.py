@@ -38,6 +38,32 @@ class Secret:
         return hmac.compare_digest(hash_token(token), self.researcher)
 
 
+@dataclass(frozen=True)
+class Handover:
+    """How the researcher gets a token: ``renew`` makes another one, ``file`` takes it instead of
+    the terminal, so that it does not stay in a log."""
+
+    renew: bool = False
+    file: Path | None = None
+
+    def check(self) -> None:
+        """Refuse a file that could not be written, while no token exists that could be lost."""
+        folder = self.file.absolute().parent if self.file else None
+        if folder and not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise SoftlabelError(f"--token-file {self.file}: cannot write into {folder}")
+
+    def give(self, token: str) -> str:
+        """Hand over a token that is valid by now; the line to print about it."""
+        told = f"the researcher's token, shown this once: {token}"
+        if self.file is None:
+            return told
+        try:
+            write_private(self.file, f"{token}\n", replace=True)
+        except OSError as wrong:
+            return f"{self.file}: {wrong.strerror}, so here is {told}"
+        return f"the researcher's token is in {self.file}; read it once and delete the file"
+
+
 def new_token() -> str:
     """256 random bits that fit into an address."""
     return secrets.token_urlsafe(TOKEN_BYTES)
@@ -96,11 +122,16 @@ def read_secret(path: Path) -> Secret:
 
 
 def _write(path: Path, secret: Secret, *, replace: bool) -> bool:
-    """Write the whole file or nothing; False if another process was first."""
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     text = json.dumps({"key": secret.key.hex(), "researcher": secret.researcher})
+    return write_private(path, text + "\n", replace=replace)
+
+
+def write_private(path: Path, text: str, *, replace: bool) -> bool:
+    """Write the whole file or nothing, closed to other users; False if another process was first
+    and nothing may be replaced."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text + "\n")
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     try:
