@@ -153,7 +153,7 @@ def flooding(seconds: float, repetitions: int) -> list[list[str]]:
 
 
 def hostile(seconds: float, repetitions: int) -> list[list[str]]:
-    """People who answer five times a second, before an attack and while it goes on."""
+    """People who answer once a second, before an attack and while it goes on."""
     done = [runs.attacked(seconds) for _ in range(repetitions)]
     names = (f"{HONEST} people, nobody attacks", f"the same people, {attack()}")
     return [row(name, each) for name, each in zip(names, zip(*done, strict=True), strict=True)]

@@ -21,7 +21,7 @@ from softlabel.study import Study
 
 HALF_OPEN, SENDERS = 500, 4
 HEADER, PIECE = 42 * 1024 * 1024, b"a" * 65536
-THINK = 0.2  # seconds between two answers of a person
+THINK = 1.0  # seconds between two answers of a person
 PATIENCE = 30.0  # seconds after which an answer counts as an error
 HEAD = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Large: "
 

@@ -20,7 +20,7 @@ from softlabel.crowd.server import Server, serving
 
 SERVER, CLIENTS = 0, 1  # cores
 FLOOD = 64  # clients that never think
-HONEST = 40  # people who answer while somebody attacks
+HONEST = 100  # people who answer while somebody attacks
 TOKEN = re.compile(r"token[^:]*: (\S+)")
 
 Times = tuple[float, float, float, float]  # p50, p95, p99 and the largest, in ms

@@ -58,7 +58,7 @@ class Handover:
         if self.file is None:
             return told
         try:
-            write_private(self.file, f"{token}\n", replace=True)
+            write_private(self.file, f"{token}\n", instead=True)
         except OSError as wrong:
             return f"{self.file}: {wrong.strerror}, so here is {told}"
         return f"the researcher's token is in {self.file}; read it once and delete the file"
@@ -85,7 +85,7 @@ def open_secret(study_folder: Path) -> Secret:
     """The secret of a study, made on first use; the server adds the researcher's token."""
     path = folder_of(study_folder) / NAME
     if not path.exists():
-        _write(path, Secret(secrets.token_bytes(32), researcher=""), replace=False)
+        _write(path, Secret(secrets.token_bytes(32), researcher=""), instead=False)
     return read_secret(path)
 
 
@@ -94,13 +94,13 @@ def open_with_token(study_folder: Path, *, renew: bool = False) -> tuple[Secret,
     path = folder_of(study_folder) / NAME
     token = new_token()
     first = Secret(secrets.token_bytes(32), hash_token(token))
-    if not path.exists() and _write(path, first, replace=False):
+    if not path.exists() and _write(path, first, instead=False):
         return first, token
     found = read_secret(path)
     if found.researcher and not renew:
         return found, None
     changed = Secret(found.key, hash_token(token))
-    _write(path, changed, replace=True)
+    _write(path, changed, instead=True)
     return changed, token
 
 
@@ -121,21 +121,21 @@ def read_secret(path: Path) -> Secret:
         ) from wrong
 
 
-def _write(path: Path, secret: Secret, *, replace: bool) -> bool:
+def _write(path: Path, secret: Secret, *, instead: bool) -> bool:
     text = json.dumps({"key": secret.key.hex(), "researcher": secret.researcher})
-    return write_private(path, text + "\n", replace=replace)
+    return write_private(path, text + "\n", instead=instead)
 
 
-def write_private(path: Path, text: str, *, replace: bool) -> bool:
+def write_private(path: Path, text: str, *, instead: bool) -> bool:
     """Write the whole file or nothing, closed to other users; False if another process was first
-    and nothing may be replaced."""
+    and nothing may be put instead of it."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
     try:
-        if replace:
+        if instead:
             os.replace(draft, path)
         else:
             os.link(draft, path)  # unlike rename, refuses where a file stands already

@@ -56,7 +56,8 @@ class Wire:
 
 
 def fitted(wire: Wire) -> Wire:
-    """No more connections than this process may have open files; as many as it may are allowed."""
+    """The limits with no more connections than this process may open files, after it has asked
+    the system for as many as are needed."""
     if sys.platform == "win32":
         return wire
     import resource
