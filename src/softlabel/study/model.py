@@ -153,6 +153,7 @@ class Study:
     lease_minutes: int
     toml: str
     notes: tuple[Problem, ...] = ()  # what is odd but allowed
+    repeat_rest: bool = False  # whether Enter repeats what was said of the rest before
 
     @property
     def items_per_person(self) -> int:
