@@ -1,4 +1,4 @@
-"""A phone with ten labels: the picture and what ends the answer stay in sight, nothing is hidden."""
+"""A phone with ten labels: the picture and what ends the answer stay in sight."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TEN = [
     *("airplane", "automobile", "bird", "cat", "deer"),
     *("dog", "frog", "horse", "ship", "truck"),
 ]
-TREE = [f"{'vehicle' if name in 'airplane automobile ship truck' else 'animal'}/{name}" for name in TEN]
+TREE = [f"{'animal' if name in TEN[2:8] else 'vehicle'}/{name}" for name in TEN]
 TITLE = "Which animal is this, as far as anybody can tell from a picture of this size?"
 PHONE = {"viewport": {"width": 360, "height": 640}, "is_mobile": True, "has_touch": True}
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}

@@ -228,6 +228,20 @@ def test_of_two_labels_the_other_one_has_the_rest(served, person, answers, input
     assert label_of(running, said) == pytest.approx({"cat": 0.8, "dog": 0.2})
 
 
+def test_of_two_labels_the_other_one_is_not_sent_with_the_certainty_of_the_first(
+    served, person, answers
+):
+    running = served(mode="quick", items=2, labels=["cat", "dog"], more="# other")
+    somebody = person(running.url).start()
+    somebody.answer("1", "t")
+    somebody.press("Backspace").ready(after=1)
+    somebody.press("2")
+    assert somebody.position == 0
+    somebody.answer("w").saved()
+    said = answers(running)
+    assert [(one["top"], one["certainty"]) for one in said] == [("cat", 5), ("dog", 2)]
+
+
 def test_a_double_click_is_one_choice_and_a_later_click_takes_it_back(served, person):
     somebody = person(served(mode="quick", items=2, more="# double").url).start()
     page = somebody.page

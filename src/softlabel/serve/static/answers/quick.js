@@ -59,11 +59,12 @@ export class QuickAnswer extends Said {
 
   /**
    * Name a label: first the most likely one, then alternatives; an alternative again leaves.
-   * Of two labels the second one named replaces the first.
+   * Of two labels the second one named replaces the first, whose certainty it does not inherit.
    */
   choose(label) {
     const { top, alternatives } = this.state;
-    if (top === null || this.two) return this.#name("top", label, { top: label });
+    if (top === null) return this.#name("top", label, { top: label });
+    if (this.two) return this.#name("top", label, { top: label, certainty: null, rest: null });
     if (alternatives.includes(label)) {
       return this.#name("alternatives", label, { alternatives: without(alternatives, label) });
     }

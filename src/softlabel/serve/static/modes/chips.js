@@ -122,7 +122,7 @@ class Chips extends Panel {
       chosen: said.state.rest,
       share: said.mayKeepSome && free > 0 ? Math.round((100 * free) / said.n) : null,
       only: two ? said.rest(null) : null,
-      early: !said.isLaid() && said.state.rest === null,
+      early: !said.isLaid() && (two || said.state.rest === null),
     });
     this.drawHint();
   }
