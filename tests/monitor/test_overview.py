@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from softlabel import agree, monitor
+from softlabel import agree, files, monitor
 from softlabel.construct import Clamp
+from softlabel.elicit import Quick
 from softlabel.monitor.pace import Pace
 from softlabel.monitor.window import Window
 from softlabel.sampling import one_per_annotator
@@ -244,3 +245,17 @@ def test_an_answer_that_the_study_cannot_read_any_more_is_no_answer(make_world):
     renamed = replace(world.study, labels=("tabby", "dog", "fox", "hare"))
     found = monitor.overview(renamed, world.store, world.now).insight
     assert (found.people[0].answers, found.unreadable) == (0, 11)
+
+
+def test_answers_of_an_earlier_version_of_the_mode_still_count(make_world, monkeypatch, tmp_path):
+    """A study that ran before the page changed goes on, and loses nothing."""
+    world = make_world(mode="quick")
+    with monkeypatch.context() as before:
+        before.setattr(Quick, "version", 1)
+        world.visit("early")
+    world.visit("late")
+    found = look(world).insight
+    assert (found.unreadable, [person.answers > 0 for person in found.people]) == (0, [True] * 2)
+    monitor.export(world.study, world.store, tmp_path / "answers.jsonl")
+    exported = files.read(tmp_path / "answers.jsonl").said
+    assert set(exported.index.annotators.tolist()) == {"early", "late"}

@@ -31,7 +31,7 @@ def test_what_was_sent_is_stored_as_it_was_sent(running, answer_body):
     (row,) = running.responses()
     assert row.payload == text
     assert json.loads(row.answer_json) == CHOICE
-    assert (row.mode, row.mode_version, row.position, row.late) == ("quick", 1, 1, False)
+    assert (row.mode, row.mode_version, row.position, row.late) == ("quick", 2, 1, False)
     assert (row.timing.first_input_ms, row.timing.fields) == (900.5, {"top": 900.5})
 
 

@@ -135,7 +135,9 @@ def forget(
     person: Annotated[
         str,
         typer.Argument(
-            metavar="PERSON", help="The pseudonym, the recruiter's id, or the invited name."
+            metavar="PERSON",
+            help="The pseudonym, the recruiter's id, the invited name, or the code for deletion "
+            "that an open study shows.",
         ),
     ],
     db: Database = None,

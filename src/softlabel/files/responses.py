@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from softlabel import registry
-from softlabel.elicit import Answer, Hard, Mode
+from softlabel.elicit import Answer, Hard, Mode, versions_read
 from softlabel.errors import FileError, ResponseError, SoftlabelError
 from softlabel.files import jsontext
 from softlabel.files.classic import with_repairs
@@ -163,8 +163,10 @@ def _answer(path: str | Path, row: Line, labels: Sequence[str], readers: _Reader
     response = row[1]
     mode = readers.of(row)
     version = response["presentation"].get("mode_version")
-    if type(version) is not int or version != mode.version:
-        reason = f"answers of the mode {mode.name!r} are read in version {mode.version} only"
+    known = versions_read(mode)
+    if type(version) is not int or version not in known:
+        which = f"version{'s' if len(known) > 1 else ''} {' and '.join(map(str, known))}"
+        reason = f"answers of the mode {mode.name!r} are read in {which} only"
         raise wrong(path, row, "presentation.mode_version", version, reason)
     try:
         answer: Answer = mode.read(response["answer"], labels)

@@ -47,6 +47,7 @@ class PlanWriter:
             "language": texts.code,
             "dir": texts.dir,
             "frame": study.frame,
+            "repeat_rest": study.repeat_rest,
             "mode": {
                 "name": study.mode.name,
                 "version": study.mode.version,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hmac
 import json
 import os
@@ -28,6 +29,15 @@ class Secret:
     def pseudonym(self, kind: str, platform_id: str) -> str:
         """The name under which a person is stored; without the key nobody finds the way back."""
         return self.sign(f"{kind}:{platform_id}")[:16]
+
+    def deletion_code(self, annotator: str) -> str:
+        """What a person without a name quotes to have their answers deleted.
+
+        It is not the pseudonym: that one is published with the answers, and whoever reads it
+        there could ask in somebody else's place.
+        """
+        letters = base64.b32encode(bytes.fromhex(self.sign(f"deletion:{annotator}"))).decode()
+        return f"{letters[:5]}-{letters[5:10]}"
 
     def sign(self, text: str) -> str:
         """A keyed hash in hex."""

@@ -106,6 +106,7 @@ def _study(folder: Path, settings: Settings, findings: Findings) -> Study | None
         mode=asked.mode,
         mode_text=section.mode,
         frame=section.frame,
+        repeat_rest=section.repeat_rest,
         language=section.language,
         label_order=section.label_order,
         items=shown.targets.items,

@@ -157,6 +157,7 @@ class Study:
     toml: str
     skip_limit: float = SKIP_LIMIT  # the largest share of their items that a person may skip
     notes: tuple[Problem, ...] = ()  # what is odd but allowed
+    repeat_rest: bool = False  # whether Enter repeats what was said of the rest before
 
     @property
     def items_per_person(self) -> int:

@@ -77,6 +77,11 @@ class StudySection(Section):
         description="Whose view is asked for: self (what you believe) or third_person (how 100 "
         "others would answer).",
     )
+    repeat_rest: bool = Field(
+        default=False,
+        description="true: from the fourth item on, Enter repeats what the person last said of "
+        "the labels not named, and the answer records that it did (quick, chips and search).",
+    )
     language: Literal["en", "ar"] = Field(
         default="en", description="The language of buttons and of the texts that you do not write."
     )
