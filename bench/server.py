@@ -8,7 +8,8 @@ The server runs on core 0 and the annotators on core 1.  Each of them walks the 
 broken off in the middle and sent again, 5 % of people fail the quiz at first, 2 % leave early;
 whoever is done is replaced; the dashboard is open.  Latencies are of all requests of a run, the
 arrival included; answers per second are counted once everybody is at work.  After each run the
-ids in the database must be exactly those acknowledged.
+ids in the database must be exactly those acknowledged.  The last part is hostile: the latency of
+honest answers before and during an attack with huge headers and half-open connections.
 
 Prints one table and puts it into RESULTS.md (not with ``--quick``).  Where other programs run
 meanwhile, ``--realtime`` lets none of this wait for them (Linux, as root); the table says how many
@@ -28,8 +29,9 @@ from pathlib import Path
 
 import results
 from asking import figures, limits, peers, runs, usage
+from asking import hostile as attackers
 from asking.load import HABITS, Crowd
-from asking.runs import CLIENTS, FLOOD, SERVER, Run
+from asking.runs import CLIENTS, FLOOD, HONEST, SERVER, Run
 
 ANNOTATORS, RAMP, HERD = 1000, 60.0, 5.0
 MOST = 10_000  # annotators; beyond that one generator is not enough
@@ -150,6 +152,21 @@ def flooding(seconds: float, repetitions: int) -> list[list[str]]:
     ]
 
 
+def hostile(seconds: float, repetitions: int) -> list[list[str]]:
+    """People who answer once a second, before an attack and while it goes on."""
+    done = [runs.attacked(seconds) for _ in range(repetitions)]
+    names = (f"{HONEST} people, nobody attacks", f"the same people, {attack()}")
+    return [row(name, each) for name, each in zip(names, zip(*done, strict=True), strict=True)]
+
+
+def attack() -> str:
+    huge = attackers.HEADER // 2**20
+    return (
+        f"{attackers.HALF_OPEN} half-open connections, {attackers.SENDERS} headers of {huge} MB "
+        "at a time"
+    )
+
+
 def peer(given: str, size: Size) -> list[list[str]]:
     """The same people against another server: more and more of them, then as fast as it goes."""
     name, program = peers.program_of(given)
@@ -205,6 +222,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parts: list[Callable[[], list[list[str]]]] = [
         lambda: thinking(size),
         lambda: flooding(min(FLOODING, size.seconds), size.repetitions),
+        lambda: hostile(min(FLOODING, size.seconds), size.repetitions),
         *(partial(peer, one, size) for one in given.peer),
     ]
     made = [HEAD]

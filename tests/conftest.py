@@ -21,6 +21,10 @@ from hypothesis import HealthCheck, settings
 
 from softlabel import Index
 
+# Read when torch is first imported, by whichever test comes first.  Workers train with one
+# thread, and bits are promised for a fixed number of threads only.
+os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
 # no wall-clock judgements on shared machines; the same examples in every run
 settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -93,15 +97,24 @@ def postgres_server() -> Iterator[Any]:
     server.cleanup()
 
 
-@pytest.fixture
-def postgres_url(postgres_server: Any) -> str:
-    """A fresh and empty PostgreSQL database, which goes with its server."""
+@pytest.fixture(scope="session")
+def new_postgres(postgres_server: Any) -> Callable[[], str]:
+    """Makes fresh and empty PostgreSQL databases, which go with their server."""
     import psycopg
 
-    name = f"test_{next(_databases)}"
-    with psycopg.connect(postgres_server.get_uri(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return str(postgres_server.get_uri(name))
+    def make() -> str:
+        name = f"test_{next(_databases)}"
+        with psycopg.connect(postgres_server.get_uri(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return str(postgres_server.get_uri(name))
+
+    return make
+
+
+@pytest.fixture
+def postgres_url(new_postgres: Callable[[], str]) -> str:
+    """A fresh and empty PostgreSQL database."""
+    return new_postgres()
 
 
 _databases = count()

@@ -79,6 +79,18 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page.name}: no such file {target}"
 
 
+def test_the_result_in_the_readme_is_computed():
+    """Each number of "One result" is printed by the page that computes it."""
+    said = (ROOT / "README.md").read_text().split("## One result")[1].split("## ")[0]
+    page = (DOCS / "pools" / "worth.md").read_text()
+    printed = "".join(text for language, text in blocks(DOCS / "pools" / "worth.md"))
+    numbers = re.findall(r"\d+\.\d|\[[\d., ]+\]", said)
+    assert len(numbers) > 5
+    assert NEEDS_DATA in page
+    for number in numbers:
+        assert number in printed, f"README says {number}; docs/pools/worth.md does not"
+
+
 def blocks(page):
     return [(language, text) for language, _, text in BLOCK.findall(page.read_text())]
 
@@ -130,7 +142,7 @@ def run_console(text, folder):
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
             env={**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"},
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from asking import checks, figures, load, saturation, usage
+from asking import checks, figures, hostile, load, saturation, usage
 from asking import study as asked
 
 from softlabel import study as studies
@@ -20,6 +20,7 @@ from softlabel.crowd.server import Server, serving
 
 SERVER, CLIENTS = 0, 1  # cores
 FLOOD = 64  # clients that never think
+HONEST = 100  # people who answer while somebody attacks
 TOKEN = re.compile(r"token[^:]*: (\S+)")
 
 Times = tuple[float, float, float, float]  # p50, p95, p99 and the largest, in ms
@@ -87,6 +88,31 @@ def flood(database: str | None, seconds: float) -> Run:
             megabytes = usage.peak(running.process.pid)
         stored = checks.look(study, database or folder / ".softlabel" / "answers.db")
     return Run(rate, exact=stored.is_exactly(acknowledged), megabytes=megabytes)
+
+
+def attacked(seconds: float) -> tuple[Run, Run]:
+    """The same people without and with an attacker, against one server."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "load"
+        asked.write_long(folder, HONEST, items=round(2.5 * seconds / hostile.THINK))
+        study = studies.read(folder)
+        with server(folder) as running:
+            seen = hostile.run(running.url, study, HONEST, seconds)
+            megabytes = usage.peak(running.process.pid)
+        stored = checks.look(study, folder / ".softlabel" / "answers.db")
+    exact = set(stored.ids) >= set(seen.acknowledged)
+    both = [(seen.quiet, None, 0), (seen.attacked, megabytes, seen.errors)]
+    quiet, bad = (
+        Run(
+            len(times) / seconds,
+            figures.percentiles(times),
+            errors=errors,
+            exact=exact,
+            megabytes=peak,
+        )
+        for times, peak, errors in both
+    )
+    return quiet, bad
 
 
 @contextmanager

@@ -25,22 +25,28 @@ def run(url: str, study: Study, clients: int, seconds: float) -> tuple[float, li
 
 
 async def _run(site: Site, clients: int, seconds: float) -> tuple[float, list[str]]:
-    walks = [Walk(site, somebody, Log()) for somebody in crowd(clients, seed=0)]
-    for walk in walks:
-        await walk.enter("/")
-    outboxes = [_outbox(walk, site.study, site.truth) for walk in walks]
-    for walk in walks:
-        await walk.line.close()
-    wires = [await connect(site.url) for _ in walks]
+    boxes = await outboxes(site, clients)
+    wires = [await connect(site.url) for _ in boxes]
     begin = time.perf_counter()
     end = begin + seconds
-    pairs = zip(wires, outboxes, strict=True)
+    pairs = zip(wires, boxes, strict=True)
     told = await asyncio.gather(*(_post(wire, box, end) for wire, box in pairs))
     took = time.perf_counter() - begin
     for wire in wires:
         wire.close()
     acknowledged = [one for each in told for one in each]
     return len(acknowledged) / took, acknowledged
+
+
+async def outboxes(site: Site, people: int) -> list[Outbox]:
+    """Let so many people in, and prepare everything they have to say."""
+    walks = [Walk(site, somebody, Log()) for somebody in crowd(people, seed=0)]
+    for walk in walks:
+        await walk.enter("/")
+    boxes = [_outbox(walk, site.study, site.truth) for walk in walks]
+    for walk in walks:
+        await walk.line.close()
+    return boxes
 
 
 def _outbox(walk: Walk, study: Study, truth: Truth) -> Outbox:

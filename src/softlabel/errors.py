@@ -93,7 +93,8 @@ class MissingExtra(SoftlabelError, ImportError):
 
     def __init__(self, doing: str, extra: str) -> None:
         super().__init__(
-            f"{doing} needs more packages than are installed: pip install 'softlabel[{extra}]'"
+            f"{doing} needs more packages than are installed: in a copy of the repository "
+            f"pip install '.[{extra}]', elsewhere pip install 'softlabel[{extra}]'"
         )
 
 

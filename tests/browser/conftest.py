@@ -38,10 +38,11 @@ NO_QUIZ = "[quiz]\nask = false\n"
 STUDY = """
 [study]
 name = "animals"
-title = "Which animal is this?"
+title = "{title}"
 labels = {labels}
 mode = "{mode}"
 frame = "{frame}"
+repeat_rest = {repeat_rest}
 language = "{language}"
 label_order = "fixed"
 
@@ -74,8 +75,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def write_study(folder: Path, mode: str = "quick", items: int = 3, **changes: Any) -> Path:
     """Small pictures, each of its own shade, and one to practise on if wanted."""
     folder.mkdir(parents=True)
+    side = changes.pop("side", 32)
     for n in range(items + 1):
-        pixels = np.full((32, 32, 3), 40 + 3 * n, dtype=np.uint8)
+        pixels = np.full((side, side, 3), 40 + 3 * n, dtype=np.uint8)
         (folder / f"{n}.png").write_bytes(png.encode(pixels))
     rows = [{"id": f"item-{n}", "image": f"{n}.png", "alt": "an animal"} for n in range(items)]
     labels = changes.pop("labels", TREE if mode.startswith("search") else LABELS)
@@ -86,6 +88,7 @@ def write_study(folder: Path, mode: str = "quick", items: int = 3, **changes: An
     _write_lines(folder / "practice.jsonl", [practice | {"feedback": "Mostly a cat."}])
     (folder / "instructions.md").write_text("Look at each picture.\n\n---\n\nSay what it shows.")
     settings = {"frame": "self", "language": "en", "repeats": 0, "debrief": "false", "more": ""}
+    settings |= {"title": "Which animal is this?", "repeat_rest": "false"}
     settings["quiz"] = QUIZ if changes.pop("quiz", False) else NO_QUIZ
     settings["practice"] = 'practice = "practice.jsonl"' if changes.pop("practice", False) else ""
     settings |= {"labels": json.dumps(labels), "mode": mode} | changes
@@ -173,7 +176,7 @@ class Person:
     def open(self) -> Page:
         """A tab; mistakes of scripts in it are remembered."""
         page = self.context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self._hear)
         return page

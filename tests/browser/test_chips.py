@@ -71,3 +71,59 @@ def test_a_label_may_be_called_like_anything(served, person, answers):
     assert laid(somebody.page) == {}
     somebody.press(*["1"] * 12, *["2"] * 8)
     assert laid(somebody.page) == {"__proto__": 12, "constructor": 8}
+
+
+def test_nothing_is_asked_about_the_rest_before_the_chips_are_laid(served, person):
+    somebody = person(served(mode="chips", items=3, more="# early").url).start()
+    page = somebody.page
+    rest = page.locator(".rest")
+    assert "And the other" not in page.locator("#answer").inner_text()
+    assert not rest.is_visible()
+    somebody.press(*["1"] * 12)
+    assert not rest.is_visible()
+    somebody.press(*["2"] * 8)
+    assert page.locator("#rest-heading").inner_text() == "And the other 4?"
+    somebody.press("Shift+Digit2")
+    assert not rest.is_visible()
+    assert page.locator(".hint").inner_text() == "Lay 1 more chip."
+
+
+def test_where_some_chips_may_stay_in_the_hand_one_is_enough_to_ask(served, person):
+    somebody = person(served(mode="chips:allow_unallocated=true", items=3).url).start()
+    assert not somebody.page.locator(".rest").is_visible()
+    somebody.press("1")
+    assert somebody.page.locator("[data-rest=possible]").is_visible()
+    assert "95 % in all" in somebody.page.locator("[data-rest=possible]").inner_text()
+
+
+def test_of_two_labels_the_chips_say_everything(served, person, answers):
+    running = served(mode="chips", items=3, labels=["cat", "dog"])
+    somebody = person(running.url).start()
+    for keys in (["1", "a"], [*["1"] * 14, "ArrowDown", "a"]):
+        somebody.press(*keys)
+        assert somebody.page.locator(".rest-choice:visible").count() == 0
+        assert somebody.page.locator("[data-rest=done]").is_visible()
+        somebody.answer("Enter")
+    somebody.saved()
+    said = answers(running)
+    assert [(one["chips"], one["rest"]) for one in said] == [
+        ({"cat": 20}, "ruled_out"),
+        ({"cat": 14, "dog": 6}, "ruled_out"),
+    ]
+
+
+def test_of_two_labels_what_stays_in_the_hand_is_for_the_other(served, person, answers):
+    running = served(mode="chips:allow_unallocated=true", items=2, labels=["cat", "dog"])
+    somebody = person(running.url).start()
+    somebody.press(*["1"] * 15)
+    heading = somebody.page.locator("#rest-heading").inner_text()
+    assert heading == "The rest: 25 %, for the other one"
+    somebody.answer("Enter").saved()
+    assert (answers(running)[0]["unallocated"], answers(running)[0]["rest"]) == (5, "possible")
+
+
+def test_a_double_click_rules_out_once(served, person):
+    somebody = person(served(mode="chips", items=3, more="# double").url).start()
+    row = somebody.page.locator(".chip-row").nth(1)
+    row.locator(".out").dblclick()
+    assert "excluded" in row.get_attribute("class")

@@ -121,7 +121,7 @@ def test_leaving_the_study(served, person, answers, keep):
 
 
 def test_skipping_says_why_and_is_no_answer(served, person, answers):
-    running = served(mode="quick", items=5, more="# skip")
+    running = served(mode="quick", items=5, repeats="0\nskip_limit = 1", more="# skip")
     somebody = person(running.url).start()
     somebody.press("3", "s")
     somebody.page.locator("dialog").wait_for()
@@ -138,6 +138,68 @@ def test_skipping_says_why_and_is_no_answer(served, person, answers):
     reasons = ["media_broken", "not_in_list", "cannot_judge", "cannot_judge"]
     assert [row.skip for row in rows] == reasons
     assert answers(running) == [None] * 4
+
+
+def test_who_skips_too_much_is_warned_and_then_screened_out(served, person):
+    """Of eight items two may be skipped."""
+    codes = f"{PROLIFIC}# skipping"
+    running = served(mode="hard", items=8, repeats=1, practice=True, more=codes)
+    somebody = person(running.url)
+    arrive(somebody, 5)
+    somebody.start().answer("s", "3").go_on()  # practice costs nothing
+    page, warning = somebody.page, somebody.page.locator("dialog .problem")
+    somebody.press("s")
+    page.locator("dialog").wait_for()
+    assert warning.count() == 0
+    before = somebody.position
+    somebody.press("3").ready(after=before)
+    page.get_by_text("You can skip one more item.").wait_for()
+    somebody.answer("1").saved()
+    assert "skip" not in somebody.problem, "said once"
+    before = somebody.position
+    somebody.press("s")
+    page.locator("dialog").wait_for()
+    assert warning.inner_text().startswith("You can skip one more item.")
+    somebody.press("3").ready(after=before)
+    page.get_by_text("You cannot skip any more items").wait_for()
+    page.reload()
+    somebody.ready().press("s")
+    page.locator("dialog").wait_for()
+    assert warning.inner_text().startswith("You cannot skip any more items")
+    somebody.press("3").done()
+    page.get_by_text("You have skipped more items than this study allows").wait_for()
+    assert "SCR33NED" in page.content()
+    assert "C0MPLETE" not in page.content()
+    assert running.store.progress("animals").skips == {"cannot_judge": 3}
+    assert somebody.kept() == (0, []), "nothing is left to send"
+
+
+def test_a_skip_that_is_taken_back_may_be_used_again(served, person):
+    running = served(mode="hard", items=5, more="# taken back")
+    somebody = person(running.url).start().answer("s", "1")
+    somebody.page.get_by_text("You can skip one more item.").wait_for()
+    before = somebody.position
+    somebody.press("Backspace").ready(after=before)
+    assert somebody.position == 0
+    somebody.answer("1").saved()
+    somebody.press("s")
+    somebody.page.locator("dialog").wait_for()
+    assert somebody.page.locator("dialog .problem").count() == 0
+    assert running.store.progress("animals").skips == {}
+
+
+def test_an_answer_that_was_changed_too_often_stays_as_it_is(served, person, answers):
+    running = served(mode="hard", items=3, more="# revisions")
+    somebody = person(running.url).start().answer("1").saved()
+    with running.store._engines.write.begin() as connection:
+        connection.exec_driver_sql("UPDATE showing SET revisions = 50 WHERE position = 0")
+    somebody.press("Backspace").ready(after=1).answer("2").saved()
+    somebody.page.get_by_text("Your last change was not stored").wait_for()
+    assert answers(running) == [{"label": "cat"}]
+    assert somebody.position == 1, "the item is not asked again"
+    somebody.answer("3").answer("4").done()
+    assert answers(running) == [{"label": "cat"}, {"label": "fox"}, {"label": "owl"}]
+    assert somebody.kept() == (0, [])
 
 
 def test_texts_sounds_and_a_picture_that_does_not_load(served, person, answers):

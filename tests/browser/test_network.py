@@ -39,6 +39,36 @@ def test_offline_for_twenty_answers_and_back(served, person, answers):
     somebody.answer("1").done()
 
 
+def test_offline_with_nothing_left_the_page_says_what_is_true(served, person, answers):
+    """More may be given out later, but nothing is on its way; answers wait and are not lost."""
+    running = served(mode="hard", items=4, more="# nothing left", repeats="0\nbatch_size = 2")
+    somebody = person(running.url).start()
+    message = somebody.page.locator("#answer .wait")
+    somebody.context.set_offline(True)
+    somebody.answer("1").press("2")
+    message.get_by_text("2 answers are waiting here").wait_for()
+    text = message.inner_text()
+    assert "You have answered everything that is on this device." in text
+    assert "will be sent when the connection is back" in text
+    assert "on their way" not in somebody.page.locator("body").inner_text()
+    somebody.context.set_offline(False)
+    somebody.ready(after=1)
+    assert [one["label"] for one in answers(running)] == ["cat", "dog"]
+
+
+def test_offline_after_the_last_one_the_page_says_so(served, person, answers):
+    running = served(mode="hard", items=1, more="# last offline")
+    somebody = person(running.url).start()
+    somebody.context.set_offline(True)
+    somebody.press("1")
+    message = somebody.page.locator("#answer .wait")
+    message.get_by_text("1 answer is waiting here").wait_for()
+    assert "That was the last one" in message.inner_text()
+    somebody.context.set_offline(False)
+    somebody.done()
+    assert answers(running) == [{"label": "cat"}]
+
+
 def test_unsent_answers_survive_a_reload(served, person, answers):
     running = served(mode="hard", items=4, more="# unsent")
     somebody = person(running.url).start()

@@ -311,3 +311,19 @@ def test_real_people_are_over_confident(data_folder):
     assert found.temperature == pytest.approx(1.21, abs=0.01)
     low, middle, high = np.percentile([card.temperature for card in found.people], [10, 50, 90])
     assert (low, middle, high) == pytest.approx((1.00, 1.19, 1.41), abs=0.01)
+
+
+# ── skips ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_skips_stand_on_the_card_and_change_nothing_else():
+    votes, truth = example_votes()
+    plain = by_name(cards.cards(votes, gold=truth))
+    who = next(iter(plain))
+    skips = {who: {"cannot_judge": 2, "not_in_list": 1}, "silent": {"media_broken": 4}}
+    found = by_name(cards.cards(votes, gold=truth, skips=skips))
+    assert found.keys() == plain.keys() | {"silent"}
+    assert (found[who].skipped, found[who].skips) == (3, skips[who])
+    assert (found[who].answers, found[who].agreement) == (plain[who].answers, plain[who].agreement)
+    assert (found["silent"].answers, found["silent"].skipped, found["silent"].flags) == (0, 4, ())
+    assert cards.row(found["silent"])["skips"] == 4

@@ -174,7 +174,7 @@ def test_ctrl_c_exits_with_130(tmp_path):
         try:
             assert process.stdout.readline() == "working\n"
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=10)
+            out, err = process.communicate(timeout=120)
         finally:
             process.kill()
     assert (process.returncode, out, err) == (130, "", "")

@@ -23,7 +23,7 @@ def test_a_bar_and_the_time_left_where_they_are_known(terminal, capsys):
     seen = [""]
 
     def wait_for(text):
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while text not in seen[0] and time.monotonic() < end:
             time.sleep(0.02)
             seen[0] += capsys.readouterr().err

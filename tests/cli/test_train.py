@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -99,8 +100,23 @@ def test_no_command_has_more_than_seven_options(run, command):
         assert line.strip().partition("  ")[2] or below.startswith("     "), f"{line} has no help"
 
 
-def epochs_done() -> int:
-    return sum(len(run.log) for run in runs.every("runs")) if Path("runs").exists() else 0
+def freeze_a_run(seconds: float) -> int:
+    """Stop a worker in the midst of a run that is not the first; its process id.
+
+    A frozen worker cannot finish before the signal comes, however slow the machine is.
+    """
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        every = list(runs.every("runs")) if Path("runs").exists() else []
+        busy = [one for one in every if 3 < len(one.log) < EPOCHS and one.state == "running"]
+        if busy and any(one.finished for one in every):
+            worker = int(re.match(r"process (\d+)", (busy[0].path / "running").read_text())[1])
+            os.kill(worker, signal.SIGSTOP)
+            if len(busy[0].log) < EPOCHS:
+                return worker
+            os.kill(worker, signal.SIGCONT)
+        time.sleep(0.005)
+    raise AssertionError(f"no run was seen half-way in {seconds} s")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -112,14 +128,13 @@ def test_an_interrupted_grid_goes_on(run, folder):
         "from softlabel.cli import main; sys.exit(main(['grid', 'grid.toml', '--processes', '1']))"
     )
     with subprocess.Popen([sys.executable, "-c", start], stderr=subprocess.PIPE) as grid:
-        until = time.monotonic() + 120
-        while epochs_done() < EPOCHS + 4 and time.monotonic() < until:
-            time.sleep(0.005)
-        holder = next(iter(folder.glob("runs/*/running"))).read_text()
+        worker = freeze_a_run(600)
         grid.send_signal(signal.SIGINT)
-        _, err = grid.communicate(timeout=60)
+        time.sleep(1)  # in which it asks its worker to stop
+        with suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGCONT)
+        _, err = grid.communicate(timeout=300)
     assert (grid.returncode, err) == (130, b"")
-    worker = int(re.match(r"process (\d+)", holder)[1])
     with pytest.raises(ProcessLookupError):
         os.kill(worker, 0)
     states = [one.state for one in runs.every("runs")]

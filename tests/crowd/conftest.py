@@ -22,8 +22,8 @@ ITEMS = 8
 def make_study(tmp_path) -> Callable[..., Study]:
     """Write a study of short texts with a truth, and read it."""
 
-    def make(mode: str = "quick", more: str = "", **items: int) -> Study:
-        labels = TREE if mode == "search" else LABELS
+    def make(mode: str = "quick", more: str = "", two: bool = False, **items: int) -> Study:
+        labels = (TREE if mode == "search" else LABELS)[: 2 if two else None]
         folder = tmp_path / f"study-{mode}-{len(list(tmp_path.iterdir()))}"
         folder.mkdir()
         names = [f"note-{i}" for i in range(ITEMS)]

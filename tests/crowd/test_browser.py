@@ -11,9 +11,15 @@ from softlabel.crowd.browser import fill
 from softlabel.crowd.server import serving
 
 
-@pytest.mark.parametrize("mode", ["hard", "classic", "quick", "chips", "search"])
-def test_one_person_answers_by_hand(make_study, stored, mode):
-    study = make_study(mode, per_annotator=2, repeats=1)
+@pytest.mark.parametrize(
+    ("mode", "two"),
+    [
+        *((mode, False) for mode in ("hard", "classic", "quick", "chips", "search")),
+        *((mode, True) for mode in ("quick", "chips")),
+    ],
+)
+def test_one_person_answers_by_hand(make_study, stored, mode, two):
+    study = make_study(mode, two=two, per_annotator=2, repeats=1)
     with serving(study.folder, "--rehearsal") as server:
         report = fill(server.url, study, annotators=1, seed=0)
     assert not report.errors

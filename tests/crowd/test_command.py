@@ -22,7 +22,7 @@ from softlabel.store import NewResponse, Plan
 
 def simulate(*words: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "softlabel", "simulate", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
 
 
 def facts(done: subprocess.CompletedProcess[str]) -> dict[str, str]:

@@ -59,8 +59,9 @@ def test_people_fail_the_quiz_once_leave_early_or_come_too_late(make_study, stor
 
 
 RECRUITERS = {
-    "prolific": 'completion_code = "ABC"\n',
-    "url": 'id_param = "who"\nsession_param = "visit"\ncomplete_url = "https://example.org/"\n',
+    "prolific": 'completion_code = "ABC"\nscreenout_code = "OUT"\n',
+    "url": 'id_param = "who"\nsession_param = "visit"\ncomplete_url = "https://example.org/"\n'
+    'screenout_url = "https://example.org/out"\n',
     "invitation": "",
 }
 

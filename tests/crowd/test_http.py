@@ -40,12 +40,13 @@ class Server:
                 break
         writer.close()
 
-    def talk(self, conversation):
+    def talk(self, conversation, timeout=60):
         """Run a conversation with a client of this server."""
 
         async def run():
             server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
-            client = Client(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", timeout=0.5)
+            port = server.sockets[0].getsockname()[1]
+            client = Client(f"http://127.0.0.1:{port}", timeout=timeout)
             try:
                 return await conversation(client)
             finally:
@@ -142,7 +143,7 @@ def test_no_reply_in_time_is_an_error():
         with pytest.raises(TimeoutError):
             await client.get("/")
 
-    Server(b"").talk(conversation)
+    Server(b"").talk(conversation, timeout=0.5)
 
 
 def test_nonsense_is_an_error():

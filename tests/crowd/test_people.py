@@ -12,6 +12,8 @@ from softlabel.elicit import Classic, Hard
 
 LABELS = ("cat", "dog", "fox", "owl")
 BELIEF = np.array([0.5, 0.3, 0.15, 0.05])
+CODES = 'completion_code = "ABC"\nscreenout_code = "OUT"\n'
+BACK = 'complete_url = "https://example.org/"\nscreenout_url = "https://example.org/out"\n'
 
 
 def test_the_same_seed_gives_the_same_people_and_answers():
@@ -100,7 +102,7 @@ def test_habits_are_shares(rates):
 
 
 def test_ids_fit_the_recruiter(make_study):
-    study = make_study(more='[recruit]\nkind = "prolific"\ncompletion_code = "ABC"\n')
+    study = make_study(more=f'[recruit]\nkind = "prolific"\n{CODES}')
     paths = entrances(study, crowd(3, 0))
     assert len(set(paths)) == 3
     for path in paths:
@@ -114,12 +116,12 @@ def test_ids_fit_the_recruiter(make_study):
 )
 def test_ids_fit_the_pattern(make_study, pattern, path):
     settings = f'kind = "url"\nid_param = "who"\nid_pattern = "{pattern}"\n'
-    study = make_study(more=f'[recruit]\n{settings}complete_url = "https://example.org/"\n')
+    study = make_study(more=f"[recruit]\n{settings}{BACK}")
     assert entrances(study, crowd(2, 0))[1] == path
 
 
 def test_a_pattern_that_no_simulated_id_fits_is_said(make_study):
     settings = 'kind = "url"\nid_param = "who"\nid_pattern = "X[A-Z]{9}"\n'
-    study = make_study(more=f'[recruit]\n{settings}complete_url = "https://example.org/"\n')
+    study = make_study(more=f"[recruit]\n{settings}{BACK}")
     with pytest.raises(SoftlabelError, match="id_pattern"):
         entrances(study, crowd(2, 0))

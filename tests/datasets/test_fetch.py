@@ -58,7 +58,7 @@ def server(monkeypatch):
         thread.start()
         yield running
         running.shutdown()
-        thread.join(timeout=10)
+        thread.join(timeout=60)
 
 
 @pytest.fixture(autouse=True)

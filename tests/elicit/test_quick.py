@@ -159,3 +159,27 @@ def test_a_simulated_person_says_what_they_believe():
     assert (sent["top"], sent["certainty"], sent["alternatives"]) == ("deer", 5, [])
     sent = Quick().simulate(np.array([0.79, 0.07, 0.07, 0.07, 0.0]), LABELS, rng)
     assert (sent["alternatives"], sent["rest"], sent["excluded"]) == ([], "possible", ["horse"])
+
+
+def test_of_two_classes_a_simulated_person_names_no_alternative():
+    """As on the page: after the certainty the other class has the rest."""
+    rng = np.random.default_rng(0)
+    sent = Quick().simulate(np.array([0.19, 0.81]), ["cat", "dog"], rng)
+    assert sent == {
+        "top": "dog",
+        "certainty": 3,
+        "alternatives": [],
+        "excluded": [],
+        "rest": "possible",
+    }
+    assert Quick().read(sent, ["cat", "dog"]).percent == (80,)
+
+
+@pytest.mark.parametrize("value", [True, False, None])
+def test_a_repeated_rest_is_read_like_one_that_was_said(value):
+    said = answer(rest="ruled_out")
+    one, other = Quick().read(said, LABELS), Quick().read(said | {"repeated": value}, LABELS)
+    assert (one.named, one.percent) == (other.named, other.percent)
+    with pytest.raises(ResponseError, match="must be true or false") as error:
+        Quick().read(said | {"repeated": "yes"}, LABELS)
+    assert error.value.field == "repeated"

@@ -22,7 +22,7 @@ STEPS = DawidSkene(n_iter=5, tol=0.0)
 
 @pytest.fixture
 def engine(client, partitions):
-    client.wait_for_workers(1, timeout=60)
+    client.wait_for_workers(1, timeout=300)
     return DaskEngine(client, partitions)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, FileError, files
+from softlabel.construct import Clamp
 from softlabel.elicit import MODES, Chips, Classic
 from softlabel.files.envelope import told
 
@@ -131,6 +132,29 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path, change, column, words):
 
 
 # ── by which mode ────────────────────────────────────────────────────────────────────────────
+
+QUICK = {
+    "top": "cat",
+    "certainty": 3,
+    "alternatives": [],
+    "excluded": ["dog"],
+    "rest": "possible",
+}
+
+
+def test_answers_of_an_earlier_version_are_still_read(tmp_path):
+    """Version 2 of quick records whether the rest was repeated; what it says is read as before."""
+    versions = [(1, QUICK), (2, QUICK), (2, QUICK | {"repeated": True})]
+    rows = [
+        response(said, annotator=f"w{n}", mode="quick", shown={"mode_version": version})
+        for n, (version, said) in enumerate(versions)
+    ]
+    probs = Clamp()(files.read(written(tmp_path / "r.jsonl", *rows)).said).soft()
+    assert probs == pytest.approx(np.array([[0.8, 0.0, 0.1, 0.1]] * 3))
+    rows.append(response(QUICK, item="j", mode="quick", shown={"mode_version": 3}))
+    with pytest.raises(FileError, match="are read in versions 1 and 2 only"):
+        files.read(written(tmp_path / "r.jsonl", *rows))
+
 
 TEN = {"n": 10, "chips": {"cat": 7, "dog": 3}, "unallocated": 0, "excluded": [], "rest": "unsaid"}
 

@@ -144,7 +144,11 @@ class World:
         return own["response_uuid"]
 
     def visit(
-        self, name: str, answer: Callable[[Showing], Any] | None = None, most: float = math.inf
+        self,
+        name: str,
+        answer: Callable[[Showing], Any] | None = None,
+        most: float = math.inf,
+        **changes: Any,
     ) -> Session:
         """Somebody answers what they are given, ten seconds apart, and finishes."""
         who = self.enter(name)
@@ -157,7 +161,7 @@ class World:
                 break
             for one in waiting[: int(min(len(waiting), most - done))]:
                 self.now += 10
-                self.send(who, one, believe(one))
+                self.send(who, one, believe(one), **changes)
                 done += 1
         if done < most:
             self.store.finish(who.id, self.now).result()

@@ -84,6 +84,7 @@ def test_the_table_of_people_holds_what_they_said_at_the_end(run, folder, tmp_pa
         rows = list(csv.DictReader(file))
     assert [row["annotator"] for row in rows] == [f"person-{n}" for n in range(5)]
     assert {row["answered"] for row in rows} == {"19"}
+    assert {row["skipped"] for row in rows} == {"0"}
     assert {row["targets_and_repeats"] for row in rows} == {"14"}
     asked = [question.text for question in found.debrief]
     assert asked

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from softlabel import agree, monitor
+from softlabel import agree, files, monitor
 from softlabel.construct import Clamp
+from softlabel.elicit import Quick
 from softlabel.monitor.pace import Pace
 from softlabel.monitor.window import Window
 from softlabel.sampling import one_per_annotator
@@ -174,13 +175,19 @@ def test_who_withdrew_is_flagged(make_world):
     assert not second.flags
 
 
-def test_skipped_answers_say_nothing_but_take_time(make_world):
+def test_skips_are_in_no_number_of_answers(make_world):
     world = make_world()
     world.visit("silent", lambda shown: None)
-    found = look(world).insight
-    assert found.agreement is None
-    assert found.seconds[0].answer.n == 8
-    assert found.people[0].answers == 0
+    found = look(world)
+    assert found.insight.agreement is None
+    assert found.insight.seconds == ()
+    assert found.insight.speed.per_hour == 0
+    (silent,) = found.people()
+    assert (silent.answers, silent.seconds.n) == (0, 0)
+    assert silent.skips == {"cannot_judge": 10}  # practice is not among them
+    here = found.standing
+    assert (here.answers, here.done, here.shares, here.histogram[0]) == (0, 0, 0.0, 12)
+    assert (here.skips, here.skipped) == ({"cannot_judge": 10}, {"silent": 10})
 
 
 def test_a_superseded_answer_does_not_count(make_world):
@@ -238,3 +245,17 @@ def test_an_answer_that_the_study_cannot_read_any_more_is_no_answer(make_world):
     renamed = replace(world.study, labels=("tabby", "dog", "fox", "hare"))
     found = monitor.overview(renamed, world.store, world.now).insight
     assert (found.people[0].answers, found.unreadable) == (0, 11)
+
+
+def test_answers_of_an_earlier_version_of_the_mode_still_count(make_world, monkeypatch, tmp_path):
+    """A study that ran before the page changed goes on, and loses nothing."""
+    world = make_world(mode="quick")
+    with monkeypatch.context() as before:
+        before.setattr(Quick, "version", 1)
+        world.visit("early")
+    world.visit("late")
+    found = look(world).insight
+    assert (found.unreadable, [person.answers > 0 for person in found.people]) == (0, [True] * 2)
+    monitor.export(world.study, world.store, tmp_path / "answers.jsonl")
+    exported = files.read(tmp_path / "answers.jsonl").said
+    assert set(exported.index.annotators.tolist()) == {"early", "late"}

@@ -7,12 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-import torch
 
 from softlabel import Annotations, Index, SoftLabels
 from softlabel.files import write_said
 
-torch.set_num_threads(1)
 ITEMS, PEOPLE, COLOURS = 80, 5, ["red", "green", "blue"]
 
 

@@ -104,3 +104,13 @@ def test_many_classes_are_told_by_their_commonest_confusions():
     root = parsed(render(cards.cards(votes, gold=np.array([3, 4])), "v"))
     cells = ["".join(cell.itertext()) for cell in root.iter("th")]
     assert "c4 → c5" in cells
+
+
+def test_skips_are_on_the_page_with_their_reasons():
+    votes, truth = example_votes()
+    who = str(votes.index.annotators[0])
+    skips = {who: {"not_in_list": 1, "cannot_judge": 2}, "silent": {"media_broken": 4}}
+    text = render(cards.cards(votes, gold=truth, skips=skips), "votes.csv")
+    parsed(text)
+    assert "3 items skipped (2 cannot judge, 1 not in list)" in text
+    assert "0 answers to 0 items; 4 items skipped (4 media broken)" in text

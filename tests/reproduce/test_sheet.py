@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from softlabel.cli import reproduce as command
 from softlabel.reproduce import collins2022, document, figures, findings, sheet
 from softlabel.reproduce.claims import FEW, Claim, Published, judged
 from softlabel.reproduce.findings import Findings
@@ -29,6 +30,20 @@ def test_counts_that_are_in_no_paper_stand_apart():
     table = sheet.side_by_side(sheet.RECOUNTS, sheet.of_kind({"data": told}, sheet.RECOUNTS))
     assert [row[1] for row in table.rows] == ["counted"]
     assert "published" not in table.columns
+
+
+def test_the_command_does_not_count_them_among_the_claims_that_hold(capsys):
+    five = Score(5.0, 5.0, 5.0, 1)
+    told = [
+        said("printed", "exact", Published(5), five),
+        said("counted", "exact", Published(5, recounted=True), five),
+        said("miscounted", "exact", Published(6, recounted=True), five),
+    ]
+    command._show_findings(Findings(PAPER, told))
+    lines = capsys.readouterr().out.splitlines()
+    assert "  1 hold, 0 weaker, 0 fail, 0 untested, of 1" in lines
+    assert f"  not among these: 1 of 2 {sheet.RECOUNTS} come out the same" in lines
+    assert any(line.startswith("  fails") and "miscounted" in line for line in lines)
 
 
 def test_an_ordering_that_was_not_shown_before_is_counted_and_one_that_was_is_told():

@@ -22,7 +22,9 @@ from softlabel.pictures import png
 from softlabel.serve.app import make_app
 from softlabel.serve.guard import Limits
 from softlabel.serve.people import put_study
+from softlabel.serve.run import configured
 from softlabel.serve.secret import open_with_token
+from softlabel.serve.wire import Wire
 from softlabel.store import Store
 from softlabel.study import Study
 
@@ -124,8 +126,16 @@ class Clock:
 class Running:
     """A study that is being served from a thread."""
 
-    def __init__(self, folder: Path, db: str | None, stack: ExitStack, **options: Any) -> None:
-        self.folder, self.clock = folder, Clock()
+    def __init__(
+        self,
+        folder: Path,
+        db: str | None,
+        stack: ExitStack,
+        wire: Wire | None = None,
+        clock: Any = None,
+        **options: Any,
+    ) -> None:
+        self.folder, self.clock = folder, clock or Clock()
         self.study: Study = studies.read(folder)
         self.secret, self.token = open_with_token(folder)
         place = db or folder / ".softlabel" / "answers.db"
@@ -135,9 +145,8 @@ class Running:
         door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         self.port = door.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        config = uvicorn.Config(
-            app, log_level="critical", lifespan="off", timeout_graceful_shutdown=2
-        )
+        config = configured(app, wire)
+        config.timeout_graceful_shutdown = 2
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([door],))
         thread.start()
@@ -166,7 +175,7 @@ class Person(httpx.Client):
     def __init__(self, running: Running, headers: dict[str, str]) -> None:
         self.running = running
         same = {"sec-fetch-site": "same-origin"}
-        super().__init__(base_url=running.url, headers=same | headers, timeout=30)
+        super().__init__(base_url=running.url, headers=same | headers, timeout=120)
 
     def agree(self) -> httpx.Response:
         return self.post("/consent", data={"adult": "on", "read": "on", "agree": "on"})
@@ -254,13 +263,15 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             db: str | None = None,
             url: str | None = None,
             limits: Limits | None = None,
+            wire: Wire | None = None,
             edit: Callable[[Path], object] | None = None,
+            clock: Callable[[], float] | None = None,
             **changes: Any,
         ) -> Running:
             folder = write_study(tmp_path / "birds", **changes)
             if edit is not None:
                 edit(folder)
-            return Running(folder, db, stack, url=url, limits=limits)
+            return Running(folder, db, stack, wire, clock, url=url, limits=limits)
 
         yield start
 

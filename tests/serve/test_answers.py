@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from softlabel import registry
 from softlabel.errors import ResponseError
 from softlabel.serve.bodies import AnswerBody, read_answer
+from softlabel.store.rows import MOST_REVISIONS
 
 CHOICE = {"top": "wren", "certainty": 5, "alternatives": [], "excluded": [], "rest": "ruled_out"}
 
@@ -30,7 +31,7 @@ def test_what_was_sent_is_stored_as_it_was_sent(running, answer_body):
     (row,) = running.responses()
     assert row.payload == text
     assert json.loads(row.answer_json) == CHOICE
-    assert (row.mode, row.mode_version, row.position, row.late) == ("quick", 1, 1, False)
+    assert (row.mode, row.mode_version, row.position, row.late) == ("quick", 2, 1, False)
     assert (row.timing.first_input_ms, row.timing.fields) == (900.5, {"top": 900.5})
 
 
@@ -62,6 +63,20 @@ def test_a_second_answer_to_one_showing_is_refused_unless_it_revises(running, an
     revised = ann.give(1, supersedes=first["response_uuid"], answer=CHOICE)
     assert revised.status_code == 200
     assert [row.superseded for row in running.responses()] == [True, False]
+
+
+def test_revisions_end_after_a_while_and_the_last_one_stands(running, answer_body):
+    ann = running.person().to_task()
+    bodies = [answer_body(1)]
+    for _ in range(MOST_REVISIONS + 1):
+        bodies.append(answer_body(1, supersedes=bodies[-1]["response_uuid"]))
+    replies = [ann.post("/api/answers", json=body) for body in bodies]
+    assert {reply.status_code for reply in replies[:-1]} == {200}
+    assert (replies[-1].status_code, replies[-1].json()) == (409, {"error": "revisions"})
+    (stands,) = (row.id for row in running.responses() if not row.superseded)
+    assert stands == bodies[-2]["response_uuid"]
+    ann.answer_all()
+    assert ann.post("/api/finish", json={}).json() == {"open": True, "next": "/"}
 
 
 def test_answers_may_come_in_any_order_and_twice(running, answer_body):

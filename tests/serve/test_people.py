@@ -11,6 +11,11 @@ import pytest
 from softlabel.cli import main
 
 INVITED = 'kind = "invitation"'
+URL = """kind = "url"
+id_param = "who"
+complete_url = "https://x.example/done"
+screenout_url = "https://x.example/out"
+"""
 
 
 @pytest.fixture
@@ -132,7 +137,7 @@ def test_links_can_be_made_before_the_server_first_runs(study_folder, command):
 
 @pytest.mark.parametrize("by", ["pseudonym", "platform id"])
 def test_a_person_is_forgotten(serving, command, by):
-    running = serving(recruit='kind = "url"\nid_param = "who"\ncomplete_url = "https://x.example"')
+    running = serving(recruit=URL)
     for who in ("ann", "bob"):
         person = running.person()
         person.get("/", params={"who": who})
@@ -176,3 +181,55 @@ def test_forgetting_asks_first(serving, command, monkeypatch):
 def test_forgetting_nobody_says_so(running, command):
     code, _, err = command("forget", running.folder, "zoe", "--yes")
     assert (code, "study 'birds' knows nobody called 'zoe'" in err) == (1, True)
+
+
+CODE = re.compile(r"code for deletion: <strong><bdi>([A-Z2-7]{5}-[A-Z2-7]{5})</bdi>")
+
+
+def leave_keeping(person):
+    person.to_task()
+    person.give(person.open_positions()[0])
+    person.post("/withdraw", data={"keep": "yes"})
+
+
+WAYS_OUT = {"done": lambda person: person.to_done(), "left, answers kept": leave_keeping}
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_the_code_that_an_open_study_shows_deletes_the_answers(serving, command, way):
+    running = serving(recruit='kind = "open"')
+    other, person = running.person(), running.person()
+    other.to_done()
+    (kept,) = running.store.sessions("birds")
+    assert "you are shown a code" in person.get("/").text, "what consent promises"
+    WAYS_OUT[way](person)
+    (code,) = CODE.findall(person.get("/").text)
+    assert {row.annotator for row in running.responses()} > {kept.annotator}
+    typed = code.lower().replace("-", " ")  # as it is read out on the phone
+    assert command("forget", running.folder, typed, "--yes")[0] == 0
+    assert {row.annotator for row in running.responses()} == {kept.annotator}
+    assert running.session() == kept
+
+
+def test_the_code_for_deletion_is_there_from_the_first_page_on(serving):
+    """Whoever closes the page half-way has seen it; the published pseudonym does not give it."""
+    running = serving(recruit='kind = "open"')
+    person = running.person()
+    assert CODE.findall(person.get("/").text) == [], "nobody is known yet"
+    person.agree()
+    (code,) = CODE.findall(person.get("/").text)
+    assert code == running.secret.deletion_code(running.session().annotator)
+    person.post("/instructions")
+    assert CODE.findall(person.get("/").text) == [code]
+    assert CODE.findall(person.get("/withdraw").text) == [code]
+    person.post("/withdraw", data={"keep": "no"})
+    assert CODE.findall(person.get("/left").text) == [], "there is nothing left to delete"
+
+
+def test_who_was_sent_by_a_recruiter_has_an_id_and_needs_no_code(serving):
+    running = serving(recruit='kind = "url"\nid_param = "who"\ncomplete_url = "https://x.example"')
+    person = running.person()
+    person.get("/", params={"who": "ann"})
+    assert "you are shown a code" not in person.get("/").text
+    person.to_done()
+    assert CODE.findall(person.get("/").text) == []

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import resource
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import uuid
@@ -77,7 +80,7 @@ class Target:
     async def start(self, launcher):
         launcher.stdin.write(f"{self.folder}\n".encode())
         await launcher.stdin.drain()
-        line = (await asyncio.wait_for(launcher.stdout.readline(), 30)).decode()
+        line = (await asyncio.wait_for(launcher.stdout.readline(), 120)).decode()
         self.url = line.rsplit(" ", 1)[1].strip().rstrip("/")
         self.pid = child_of(launcher.pid)
 
@@ -95,7 +98,7 @@ def child_of(pid):
 
 
 async def take_part(target):
-    async with httpx.AsyncClient(timeout=10) as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         agree = {"adult": "on", "read": "on", "agree": "on"}
         await target.ask(client, "POST", "/consent", data=agree)
         await target.ask(client, "POST", "/instructions")
@@ -187,9 +190,74 @@ def test_a_second_start_continues_and_tells_no_token(words, serve_study, capsys)
         told = first.log.read_text()
         again = serve_study(words, port=port)
         assert ann.get("/api/plan").json() == before
-    assert again.log.read_text() == told
+    research = f"the researcher's pages: {again.url}/research\n"
+    assert again.log.read_text() == told + research
+    assert told.endswith(research)
     assert main(["serve", str(words), "--port", str(port)]) == 1
     assert f"cannot listen at 127.0.0.1, port {port}" in capsys.readouterr().err
+
+
+def test_a_start_that_fails_costs_no_token(words, serve_study):
+    """Real processes on a port that is really taken."""
+    secret = words / ".softlabel" / "secret.json"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        first = start_in_vain(words, "--port", port)
+        assert f"cannot listen at 127.0.0.1, port {port}" in first
+        assert "token" not in first
+        assert not secret.exists()
+        served = serve_study(words)
+        told = token_in(served.log.read_text())
+        before = secret.read_bytes()
+        assert "token" not in start_in_vain(words, "--port", port, "--new-token")
+        assert secret.read_bytes() == before
+    assert logs_in(served.url, told)
+    served.end()
+    renewed = serve_study(words, "--new-token")
+    assert not logs_in(renewed.url, told)
+    assert logs_in(renewed.url, token_in(renewed.log.read_text()))
+
+
+def test_a_store_that_does_not_open_costs_no_token_either(words, serve_study):
+    database = words / "answers.db"
+    database.write_text("not a database, though long enough to be taken for one\n" * 100)
+    assert "token" not in start_in_vain(words, "--port", "0", "--db", str(database))
+    assert not (words / ".softlabel" / "secret.json").exists()
+
+
+def test_a_token_can_go_to_a_file_instead_of_a_log(words, serve_study, tmp_path):
+    file = tmp_path / "token"
+    served = serve_study(words, "--token-file", file)
+    token = file.read_text().strip()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert token not in served.log.read_text()
+    assert f"the researcher's token is in {file}" in served.log.read_text()
+    assert logs_in(served.url, token)
+    nowhere = tmp_path / "nowhere" / "token"
+    told = start_in_vain(words, "--port", "0", "--new-token", "--token-file", str(nowhere))
+    assert f"--token-file {nowhere}: cannot write into {nowhere.parent}" in told
+    assert logs_in(served.url, token)
+
+
+def start_in_vain(folder, *options):
+    """What a server says that cannot start."""
+    done = subprocess.run(
+        [sys.executable, "-m", "softlabel", "serve", str(folder), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    return done.stderr
+
+
+def token_in(log):
+    return re.findall(r"the researcher's token, shown this once: (\S+)", log)[-1]
+
+
+def logs_in(url, token):
+    reply = httpx.post(f"{url}/research/login", data={"token": token}, headers=PROGRAM)
+    return reply.status_code == 303
 
 
 def test_nothing_connects_outwards(words, tmp_path):
@@ -229,8 +297,9 @@ sys.exit(main(["serve", {str(words)!r}, "--port", "0"]))
     assert happened == ["socket.bind (('127.0.0.1', 0),)"]
 
 
-def test_the_missing_extra_is_named(words):
-    text = "import sys; sys.modules['fastapi'] = None; from softlabel.cli import main; "
+@pytest.mark.parametrize("missing", ["fastapi", "uvicorn", "httptools", "sqlalchemy", "jinja2"])
+def test_the_missing_extra_is_named(words, missing):
+    text = f"import sys; sys.modules[{missing!r}] = None; from softlabel.cli import main; "
     done = subprocess.run(
         [sys.executable, "-c", text + f"sys.exit(main(['serve', {str(words)!r}]))"],
         capture_output=True,
@@ -238,8 +307,11 @@ def test_the_missing_extra_is_named(words):
         check=False,
     )
     assert done.returncode == 1
-    assert "serving a study needs more packages than are installed" in done.stderr
-    assert "pip install 'softlabel[serve]'" in done.stderr
+    assert "needs more packages than are installed" in done.stderr
+    assert "in a copy of the repository pip install '.[serve]'" in done.stderr
+    assert "elsewhere pip install 'softlabel[serve]'" in done.stderr
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert "or `pip install '.[serve]'` in an environment of your own" in readme
 
 
 def test_mistakes_are_told_before_anything_starts(tmp_path, capsys):
@@ -247,8 +319,37 @@ def test_mistakes_are_told_before_anything_starts(tmp_path, capsys):
     told = capsys.readouterr().err
     assert "warning: 0.0.0.0 can be reached from other machines" in told
     assert "study.toml" in told
-    assert main(["serve", str(tmp_path), "--url", "birds.example.org"]) == 1
-    assert "must begin with http:// or https://" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    {
+        "birds.example.org": "must begin with http:// or https:// and name a host",
+        "ftp://birds.example.org": "must begin with http:// or https:// and name a host",
+        "https://": "must begin with http:// or https:// and name a host",
+        "https://birds.example.org:x": "must begin with http:// or https:// and name a host",
+        "https://[birds": "must begin with http:// or https:// and name a host",
+        "https://ann@birds.example.org": "must begin with http:// or https:// and name a host",
+        "https://example.org/birds": "must end after the host: https://example.org;",
+        "https://example.org/?birds": "must end after the host: https://example.org;",
+        "http://example.org:8080/birds/": "must end after the host: http://example.org:8080;",
+    }.items(),
+)
+def test_an_address_that_is_not_the_root_of_a_name_is_refused(tmp_path, capsys, url, told):
+    for command in (["serve", str(tmp_path)], ["invite", str(tmp_path), "ann"]):
+        assert main([*command, "--url", url]) == 1
+        error = capsys.readouterr().err
+        assert f"--url {url!r}: " in error
+        assert told in error.replace("\n", " ")
+    assert list(tmp_path.iterdir()) == [], "nothing was made"
+
+
+def test_an_address_with_a_slash_at_its_end_is_a_root(words, serve_study):
+    served = serve_study(words, "--url", "https://birds.example.org:8443/")
+    told = "the researcher's pages: https://birds.example.org:8443/research\n"
+    assert told in served.log.read_text()
+    reply = httpx.get(served.url, headers={"host": "birds.example.org:8443"})
+    assert reply.status_code == 200
 
 
 def test_a_full_disk_is_told_honestly_and_passes(words, serve_study):

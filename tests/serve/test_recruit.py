@@ -17,6 +17,7 @@ completion_code = "DONE1"
 screenout_code = "OUT22"
 noconsent_code = "NO333"
 """
+SCREENOUT = 'screenout_code = "OUT22"\n'
 URL = """kind = "url"
 id_param = "who"
 session_param = "visit"
@@ -166,6 +167,46 @@ def test_platform_ids_are_nowhere_in_the_database(prolific):
         assert word.encode() not in database.read_bytes()
 
 
+def test_an_error_page_offers_the_way_back_to_prolific_and_no_code(prolific):
+    ann = prolific.person()
+    ann.get("/", params=ENTRY)
+    again = ENTRY | {"SESSION_ID": "f" * 24}
+    del ann.headers["sec-fetch-site"]
+    for status, reply in {
+        404: ann.get("/nowhere"),
+        409: ann.get("/", params=again),
+        400: prolific.person().get("/"),
+        403: ann.post("/consent"),
+        405: ann.delete("/consent", headers={"x-softlabel": "1"}),
+    }.items():
+        assert reply.status_code == status
+        assert '<a class="button" href="https://app.prolific.com/">Go back to Prolific</a>' in (
+            reply.text
+        ), status
+        assert "This does not complete the study" in reply.text
+        assert not any(code in reply.text for code in ("DONE1", "OUT22", "NO333")), status
+        assert "ann@example.org" in reply.text, "and whom to write to"
+
+
+def test_an_end_without_a_code_leads_to_the_platform_at_least(serving):
+    running = serving(recruit='kind = "prolific"\ncompletion_code = "DONE1"\n' + SCREENOUT)
+    ann = running.person()
+    ann.get("/", params=ENTRY)
+    ann.post("/consent", data={"decline": "1"})
+    page = ann.get("/").text
+    assert "You are not taking part" in page
+    assert "Go back to Prolific" in page
+    assert "DONE1" not in page
+
+
+def test_a_store_that_fails_offers_the_way_back_too(prolific):
+    ann = prolific.person()
+    prolific.store.close()
+    reply = ann.get("/", params=ENTRY)
+    assert reply.status_code in (500, 503)
+    assert "Go back to Prolific" in reply.text
+
+
 # ── any recruiter with an address ────────────────────────────────────────────────────────────
 
 
@@ -208,6 +249,18 @@ def test_a_generic_recruiters_parameters_are_checked(panel):
         assert "The address should contain" in reply.text
     reply = panel.person().get("/")
     assert (reply.status_code, "the link that was given to you" in reply.text) == (400, True)
+
+
+def test_its_error_pages_lead_to_its_own_site(panel):
+    page = panel.person().get("/nowhere").text
+    assert '<a class="button" href="https://panel.example/">Go back to panel.example</a>' in page
+
+
+@pytest.mark.parametrize("kind", ["open", "invitation"])
+def test_without_a_platform_an_error_page_says_whom_to_write_to(serving, kind):
+    page = serving(recruit=f'kind = "{kind}"').person().get("/nowhere").text
+    assert "Go back to" not in page
+    assert "ann@example.org" in page
 
 
 # ── the recruiters themselves ────────────────────────────────────────────────────────────────

@@ -335,7 +335,7 @@ def test_gold_ids_kinds_and_file_names_never_leave(running):
 def test_a_check_looks_like_any_other_item(running):
     shown = running.person().to_task().plan()["showings"]
     assert {tuple(one) for one in shown} == {
-        ("position", "phase", "image", "audio", "text", "alt", "answered")
+        ("position", "phase", "image", "audio", "text", "alt", "answered", "skipped")
     }
     assert {one["phase"] for one in shown} == {"practice", "main"}
 

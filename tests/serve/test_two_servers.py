@@ -34,7 +34,7 @@ ITEMS, PER_ITEM, PEOPLE = 12, 3, 9  # four items each: just enough
 async def take_part(urls, acknowledged):
     """Every request goes to the other server than the one before."""
     turn = cycle(urls)
-    async with httpx.AsyncClient(timeout=30, headers={"x-softlabel": "1"}) as client:
+    async with httpx.AsyncClient(timeout=120, headers={"x-softlabel": "1"}) as client:
 
         async def ask(method, path, **more):
             return await client.request(method, next(turn) + path, **more)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,13 @@ class Scene:
         }
         return NewResponse(**values | changes)
 
+    def skip(self, who: Session, position: int, now: float = 0.0, **changes: object) -> Ack:
+        """Say that this item cannot be judged; ``most_skips`` is the person's limit."""
+        most = changes.pop("most_skips", None)
+        said = {"id": f"{who.annotator}-{position}", "digest": "skip", "skip": "cannot_judge"}
+        new = self.response(who, position, **said | {"answer_json": None} | changes)
+        return self.db.answer(who.id, new, now, most_skips=most).result()
+
     def answer_all(self, who: Session, plan: Plan, now: float = 0.0) -> tuple[Showing, ...]:
         """Ask and answer until there is nothing left to do."""
         while waiting := [s for s in self.lease(who, plan, now) if s.state == "open"]:
@@ -75,7 +83,7 @@ class Scene:
             query = (
                 "SELECT item.id, count(showing.position) FROM item LEFT JOIN showing"
                 " ON showing.item = item.id AND showing.kind = 'target'"
-                " AND showing.state <> 'released'"
+                " AND showing.state IN ('open', 'answered')"
                 " WHERE item.kind = 'target' GROUP BY item.id ORDER BY item.id"
             )
             return {name: count for name, count in connection.exec_driver_sql(query)}
@@ -104,6 +112,16 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "answers.db")
     return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """For tests that open one store after the other: each time another place."""
+    if request.param == "postgres":
+        make: Callable[[], str] = request.getfixturevalue("new_postgres")
+        return make
+    numbers = count()
+    return lambda: str(tmp_path / f"answers-{next(numbers)}.db")
 
 
 @pytest.fixture

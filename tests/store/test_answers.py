@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from softlabel import store
 from softlabel.errors import Absent, Conflict, SoftlabelError, StoreError
 from softlabel.store import Ack, Plan, Timing
+from softlabel.store.rows import MOST_REVISIONS
 
 PLAN = Plan(per_item=2, per_annotator=4)
 
@@ -48,11 +49,16 @@ def test_an_answer_keeps_how_it_was_asked_for(scene, ann):
     assert [(row.mode_options, row.frame) for row in scene.db.timings("birds")] == asked
 
 
-def test_a_skipped_item_is_answered(scene, ann):
-    scene.answer(ann, 0, answer_json=None, skip="cannot_judge")
+def test_a_skip_is_stored_and_is_no_answer(scene, ann):
+    scene.skip(ann, 0)
     (row,) = scene.db.responses("birds")
     assert (row.answer_json, row.skip) == (None, "cannot_judge")
     assert scene.db.missing(ann.id) == (1, 2, 3)
+    me = scene.db.session("token of ann")
+    assert (me.answered, me.skipped) == (0, 1)
+    assert set(scene.db.answers_per_item("birds").values()) == {0}
+    progress = scene.db.progress("birds")
+    assert (progress.answered, progress.skips) == (0, {"cannot_judge": 1})
 
 
 def test_the_same_answer_twice_is_stored_once(scene, ann):
@@ -102,6 +108,32 @@ def test_a_revised_answer_replaces_and_keeps_the_first(scene, ann):
     assert scene.answer(ann, 0).state == "known"  # a late repetition of the first
     with pytest.raises(Conflict, match="is answered by second"):
         scene.answer(ann, 0, id="third", supersedes="ann-0")
+
+
+def test_an_answer_is_not_revised_without_end(scene, ann):
+    scene.answer(ann, 0, id="first")
+    last = "first"
+    for n in range(MOST_REVISIONS):
+        send = scene.skip if n % 2 else scene.answer
+        send(ann, 0, id=f"revision-{n}", supersedes=last)
+        last = f"revision-{n}"
+    with pytest.raises(Conflict, match=f"revised {MOST_REVISIONS} times; {last} stands") as caught:
+        scene.answer(ann, 0, id="too many", supersedes=last)
+    assert caught.value.reason == "revisions"
+    assert scene.db.showings(ann.id)[0].response == last
+    assert scene.skip(ann, 0, id=last, supersedes="revision-48").state == "known"
+    scene.answer(ann, 1)  # elsewhere it goes on
+    assert len(list(scene.db.responses("birds"))) == MOST_REVISIONS + 2
+    assert scene.taken() == scene.held()
+
+
+def test_answers_that_come_before_what_they_revise_are_limited_too(scene, ann):
+    """Each names the one that it follows, and that one comes afterwards."""
+    for n in range(MOST_REVISIONS + 1):
+        scene.answer(ann, 0, id=f"answer-{n}", supersedes=f"answer-{n + 1}")
+    with pytest.raises(Conflict) as caught:
+        scene.answer(ann, 0, id=f"answer-{n + 1}")
+    assert caught.value.reason == "revisions"
 
 
 def test_answers_may_arrive_in_the_wrong_order(scene, ann):

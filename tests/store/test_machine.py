@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
@@ -30,21 +28,21 @@ EXTRA = (ItemRow("easy", "training"), ItemRow("robin", "gold"))
 
 
 class Places(RuleBasedStateMachine):
-    """People come, lease, answer (also late), fall silent, come back, withdraw, are forgotten."""
+    """People come, lease, answer or skip (also late, also changing their minds), fall silent, come
+    back, withdraw, are sent away for skipping, are forgotten."""
 
     plan = LOOSE
     items = (*(ItemRow(f"bird-{i}") for i in range(4)), *EXTRA)
     people = Bundle("people")
-    scene_of = None  # set by the test
+    scene_of = new_place = None  # set by the test
 
     def __init__(self):
         super().__init__()
         self.stack = ExitStack()
-        folder = self.stack.enter_context(TemporaryDirectory())
-        self.db = self.stack.enter_context(store.open(Path(folder) / "answers.db"))
+        self.db = self.stack.enter_context(store.open(self.new_place()))
         self.scene = self.scene_of(self.db)
         self.scene.put(self.items, per_item=2)
-        self.now, self.entered, self.gone = 0.0, 0, set()
+        self.now, self.entered, self.gone, self.revised = 0.0, 0, set(), 0
 
     def teardown(self):
         self.stack.close()
@@ -74,6 +72,41 @@ class Places(RuleBasedStateMachine):
         self.scene.answer(who, each.position, now=self.now)
         self.check_batch(who, each)
         assert self.db.showings(who.id)[each.position].response is not None
+
+    @rule(who=people, which=st.integers(0, 30), most=st.sampled_from([None, None, 2]))
+    def skip(self, who, which, most):
+        shown = [s for s in self.db.showings(who.id) if s.response is None]
+        if not shown or who.annotator in self.gone:
+            return
+        each = shown[which % len(shown)]
+        ack = self.scene.skip(who, each.position, now=self.now, most_skips=most)
+        self.check_skip(who, each, ack, most)
+
+    @rule(who=people, which=st.integers(0, 30), skips=st.booleans())
+    def revise(self, who, which, skips):
+        """An answer or a skip takes the place of another."""
+        shown = [s for s in self.db.showings(who.id) if s.response is not None]
+        if not shown or who.annotator in self.gone:
+            return
+        each = shown[which % len(shown)]
+        self.revised += 1
+        new = {"id": f"revised-{self.revised}", "supersedes": each.response, "now": self.now}
+        if skips:
+            self.check_skip(who, each, self.scene.skip(who, each.position, **new), None)
+            return
+        self.scene.answer(who, each.position, **new)
+        assert self.db.showings(who.id)[each.position].response == new["id"]
+        self.check_batch(who, each)
+
+    def check_skip(self, who, each, ack, most):
+        now = self.db.showings(who.id)[each.position]
+        assert now.state == "skipped" or (each.state == now.state == "released")
+        over = most is not None and self.db.session(f"token of {who.annotator}").skipped > most
+        assert ack.ended is (over and each.kind != "training" and now.state == "skipped")
+        if ack.ended:
+            self.gone.add(who.annotator)
+            assert self.db.session(f"token of {who.annotator}").stage == "screened-out"
+            assert self.db.missing(who.id) == ()
 
     @rule(who=people, times=st.integers(1, 3))
     def work(self, who, times):
@@ -125,9 +158,27 @@ class Places(RuleBasedStateMachine):
             assert len(again) <= 1
             opened = [s for s in live if s.kind == "target" and s.state == "open"]
             self.check_amount(opened, [s for s in live if s.kind == "target"])
-            answered = [s for s in self.db.showings(session.id) if s.response is not None]
-            assert session.answered == len(answered)
             assert session.lease_end > 0 or not opened
+            self.check_counts(session)
+
+    def check_counts(self, session):
+        skipped = {row.id for row in self.db.responses("birds") if row.skip is not None}
+        shown = [s for s in self.db.showings(session.id) if s.response is not None]
+        assert session.answered == sum(s.response not in skipped for s in shown)
+        states = [s.state for s in shown if s.response in skipped]
+        assert set(states) <= {"skipped", "released"}
+        assert "skipped" not in [s.state for s in shown if s.response not in skipped]
+        counted = [s for s in shown if s.state == "skipped" and s.kind != "training"]
+        assert session.skipped == len(counted)
+
+    @invariant()
+    def skips_are_no_answers(self):
+        progress = self.db.progress("birds")
+        shown = [s for one in self.db.sessions("birds") for s in self.db.showings(one.id)]
+        answered = [s for s in shown if s.kind == "target" and s.state == "answered"]
+        assert progress.answered == len(answered) == sum(self.db.answers_per_item("birds").values())
+        sessions = self.db.sessions("birds")
+        assert sum(progress.skips.values()) == sum(one.skipped for one in sessions)
 
     def check_batch(self, who, each):
         """What a counted answer does to the batch; there is none here."""
@@ -151,7 +202,8 @@ class Batches(Places):
         with self.db._engines.read.connect() as connection:
             query = f"SELECT batch FROM session WHERE id = '{who.id}'"
             held = connection.exec_driver_sql(query).scalar()
-        assert held is not None or now.state == "released" or now.kind == "repeat"
+        counts = now.state not in ("released", "skipped") and now.kind != "repeat"
+        assert held is not None or not counts
 
     @invariant()
     def a_batch_counts_those_who_hold_it(self):
@@ -163,8 +215,8 @@ class Batches(Places):
 
 
 @pytest.mark.parametrize("machine", [Places, Batches])
-def test_places_whatever_happens(machine, scene_of):
-    machine.scene_of = staticmethod(scene_of)
+def test_places_whatever_happens(machine, scene_of, new_place):
+    machine.scene_of, machine.new_place = staticmethod(scene_of), staticmethod(new_place)
     case = machine.TestCase
     case.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
     case("runTest").runTest()

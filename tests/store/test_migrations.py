@@ -64,6 +64,39 @@ def test_an_older_database_keeps_everything_and_goes_on(old, scene_of):
         assert scene.taken() == scene.held() == {"bird-0": 2, "bird-1": 2}
 
 
+OLD_SKIPS = """
+INSERT INTO item VALUES ('birds', 'easy', 'training', NULL, 300, 0);
+INSERT INTO showing VALUES ('s1', 2, 'birds', 'easy', 'training', NULL, NULL, 'answered', 'r2');
+INSERT INTO response (id, study, session, annotator, item, kind, position, mode, mode_version, skip,
+  payload, digest, received_at, fields)
+  VALUES ('r2', 'birds', 's1', 'ann', 'easy', 'training', 2, 'hard', 1, 'not_in_list', '{}', 'd',
+  9.0, '{}');
+INSERT INTO response (id, study, session, annotator, item, kind, position, batch, mode,
+  mode_version, skip, payload, digest, received_at, fields, supersedes)
+  VALUES ('r3', 'birds', 's1', 'ann', 'bird-1', 'target', 0, 'b0', 'hard', 1, 'cannot_judge', '{}',
+  'e', 10.0, '{}', 'r1');
+UPDATE showing SET response = 'r3' WHERE position = 0;
+UPDATE session SET answered = 2;
+"""
+
+
+def test_skips_that_were_counted_as_answers_no_longer_are(old, scene_of):
+    engines = engine.make_engines(old, create=False)
+    with engines.write.begin() as connection:
+        for line in OLD_SKIPS.strip().split(";\n"):
+            connection.exec_driver_sql(line.rstrip(";"))
+    engines.dispose()
+    with store.open(old) as db:
+        ann = db.session("token of ann")
+        assert (ann.answered, ann.skipped) == (0, 1)
+        assert [s.state for s in db.showings("s1")] == ["skipped", "open", "skipped"]
+        scene = scene_of(db)
+        assert scene.taken() == scene.held() == {"bird-0": 1, "bird-1": 0}
+        assert db.progress("birds").skips == {"cannot_judge": 1}
+        scene.answer(ann, 0, supersedes="r3", now=11.0)
+        assert scene.taken() == scene.held() == {"bird-0": 1, "bird-1": 1}
+
+
 def test_the_newest_migration_makes_the_schema_that_the_code_uses(place):
     store.open(place).close()
     engines = engine.make_engines(place, create=False)

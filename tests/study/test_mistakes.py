@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 DOZEN = """\
@@ -112,6 +115,7 @@ def test_without_the_file_the_nearest_one_is_named(make, wrong, tmp_path):
     assert wrong(tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'}: no such folder"]
 
 
+OUT = '\nscreenout_url = "https://a.example/out"'
 ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
 
 
@@ -180,33 +184,50 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
             "pay.minutes = nan: must be a finite number",
         ),
         (
-            '[recruit]\nkind = "url"\nid_param = "page"\ncomplete_url = "https://a.example/"',
+            f'[recruit]\nkind = "url"\nid_param = "page"\ncomplete_url = "https://a.example/"{OUT}',
             "recruit.id_param = 'page': is not a name that an address can carry (page is taken)",
         ),
         (
-            '[recruit]\nkind = "url"\nid_param = "id"',
+            f'[recruit]\nkind = "url"\nid_param = "id"{OUT}',
             "recruit.complete_url: must be given where kind = 'url'",
         ),
         (
-            '[recruit]\nkind = "url"\nid_param = "id"\ncomplete_url = "javascript:alert(1)"',
-            "recruit.complete_url = 'javascript:alert(1)': must be a whole address, beginning "
-            "with https:// or http://",
+            f'[recruit]\nkind = "url"\nid_param = "id"\ncomplete_url = "javascript:alert(1)"{OUT}',
+            "recruit.complete_url = 'javascript:alert(1)': must be a whole address that begins "
+            "with https://",
         ),
         (
-            '[recruit]\nkind = "url"\nid_param = "i"\ncomplete_url = "https://a.example/{session}"',
+            '[recruit]\nkind = "url"\nid_param = "i"\n'
+            f'complete_url = "https://a.example/{{session}}"{OUT}',
             "recruit.complete_url = 'https://a.example/{session}': may hold the blanks {id} and, "
             "with a session_param, {session}, and no others",
         ),
         (
             '[recruit]\nkind = "url"\nid_param = "i"\nid_pattern = "["\n'
-            'complete_url = "https://a.example/"',
+            f'complete_url = "https://a.example/"{OUT}',
             "recruit.id_pattern = '[': is not a regular expression: unterminated character set at "
             "position 0",
         ),
         (
-            '[recruit]\nkind = "prolific"',
+            '[recruit]\nkind = "prolific"\nscreenout_code = "OUT"',
             "recruit.completion_code: must be given where kind = 'prolific'",
         ),
+        (
+            '[recruit]\nkind = "prolific"\ncompletion_code = "ABC"',
+            "recruit.screenout_code: must be given where kind = 'prolific': people return by it "
+            "who do not pass the quiz or skip too many items",
+        ),
+        (
+            '[recruit]\nkind = "url"\nid_param = "i"\ncomplete_url = "https://a.example/"',
+            "recruit.screenout_url: must be given where kind = 'url': people return by it who do "
+            "not pass the quiz or skip too many items",
+        ),
+        (
+            '[recruit]\nkind = "prolific"\ncompletion_code = "ABC"\nscreenout_code = "ABC"',
+            "recruit.screenout_code = 'ABC': must differ from completion_code, or people who are "
+            "screened out count as complete",
+        ),
+        ("skip_limit = 1.5", "items.skip_limit = 1.5: must be 1.0 or less"),
         (
             '[recruit]\ncompletion_code = "ABC"',
             "recruit.completion_code = 'ABC': means nothing where kind = 'open'; it belongs to "
@@ -227,6 +248,90 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
 def test_one_mistake_is_one_line(make, wrong, added, line):
     folder = make(f"{ONE}{added}\n", {".softlabel/secret.json": "{}"})
     assert wrong(folder) == [f"study.toml, {line}"]
+
+
+BACK = {
+    "complete_url": "https://panel.example/done",
+    "screenout_url": "https://panel.example/out",
+}
+PANEL = "".join(f'{key} = "{value}"\n' for key, value in BACK.items())
+URL = '[recruit]\nkind = "url"\nid_param = "i"\n'
+WHOLE = "must be a whole address that begins with https://"
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    {
+        "http://panel.example/done": WHOLE,
+        "//panel.example/done": WHOLE,
+        "data:text/html,x": WHOLE,
+        "https://panel.example:port/": WHOLE,
+        "https:///done": f"names no host that people can reach: {WHOLE}",
+        "https://nowhere/done": f"names no host that people can reach: {WHOLE}",
+        "https://ann:secret@panel.example/": "holds a user name or a password, which everybody "
+        "would see",
+        "https://panel.example/a\nb": "holds a blank, a line break or a backslash; an address has "
+        "none",
+        "https://panel.example\\@evil.example/": "holds a blank, a line break or a backslash; an "
+        "address has none",
+        "https://{id}.example/": "may hold blanks only after the name of the host",
+        "https://panel.example/{who}": "may hold the blanks {id} and, with a session_param, "
+        "{session}, and no others",
+        "https://panel.example/{id": "may hold the blanks {id} and, with a session_param, "
+        "{session}, and no others",
+    }.items(),
+)
+@pytest.mark.parametrize("key", ["complete_url", "screenout_url", "noconsent_url"])
+def test_addresses_that_people_must_not_be_sent_to(make, wrong, key, address, reason):
+    lines = "".join(f"{k} = {json.dumps(v)}\n" for k, v in (BACK | {key: address}).items())
+    folder = make(f"{ONE}{URL}{lines}")
+    assert wrong(folder) == [f"study.toml, recruit.{key} = {address!r}: {reason}"]
+
+
+@pytest.mark.parametrize("address", ["https://a.example/?x={id}#y", "http://127.0.0.1:8001/done"])
+def test_addresses_that_people_may_be_sent_to(make, wrong, address):
+    out = 'screenout_url = "https://panel.example/out"'
+    assert wrong(make(f'{ONE}{URL}complete_url = "{address}"\n{out}\n')) == []
+
+
+SLOW = [
+    *(r"(a+)+", r"(a*)*b", r"([a-z]+)*[0-9]", r"(a|aa)+", r"(a|a)*", r"(.*)*x", r"(\w+\s?)*"),
+    *(r"a*a*a*a*b", r".*.*.*=.*", r"(?:a?){40}a{40}", r"(?=(a+)+b)a+", r"(?:(?:){9999}){9999}a"),
+    *(r"((a|b)*c|d)+", r"(x+x+)+y", r"(?>(a+)+)b", r"(a)?(?(1)(b+)+|c)"),
+]
+USUAL = [
+    *(r"^[0-9a-f]{24}$", r"[A-Za-z0-9._@-]{1,128}", r"\d+", r"(?:w_)?[A-Za-z0-9]{5,20}"),
+    *(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", r"[A-Z0-9]+-[A-Z0-9]+", r"(A|B|C)[0-9]{4}"),
+    *(r"[^@\s]{1,40}@[a-z.]{1,40}\.[a-z]{2,10}", r"(cat|dog)-\d{1,9}"),
+]
+
+
+@pytest.mark.parametrize("pattern", SLOW)
+def test_a_pattern_that_could_take_very_long_is_refused(make, wrong, pattern):
+    told = wrong(make(f"{ONE}{URL}{PANEL}id_pattern = '{pattern}'\n"))
+    assert told == [
+        f"study.toml, recruit.id_pattern = {pattern!r}: could take very long to refuse an id: "
+        "write no repeat inside a repeat, as in (a+)+, and say how often at most, for instance "
+        "[A-Za-z0-9_-]{1,64}"
+    ]
+
+
+@pytest.mark.parametrize("pattern", USUAL)
+def test_usual_patterns_are_taken_and_do_not_take_long(make, wrong, pattern):
+    assert wrong(make(f"{ONE}{URL}{PANEL}id_pattern = '{pattern}'\n")) == []
+    for text in ("a" * 199 + "!", "0" * 200, "A-" * 100, "a@" * 100, "a." * 99 + "!"):
+        re.fullmatch(pattern, text)  # within milliseconds, or not before the end of the world
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"), [(".*", "''"), ("[0-9]*", "''"), (".+", "' '"), (r"\S+", "'{{%ID%}}'")]
+)
+def test_a_pattern_that_takes_anything_for_an_id_is_refused(make, wrong, pattern, text):
+    told = wrong(make(f"{ONE}{URL}{PANEL}id_pattern = '{pattern}'\n"))
+    assert told == [
+        f"study.toml, recruit.id_pattern = {pattern!r}: matches {text} too, which is no id; name "
+        "the characters of an id, for instance [A-Za-z0-9_-]{1,64}"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,24 @@ def test_how_many_people_are_needed(make, rest, own, people):
     assert (found.items_per_person, found.people_needed) == (own, people)
 
 
+@pytest.mark.parametrize(
+    ("rest", "most"),
+    [
+        ("", 2),  # a fifth of twelve
+        ("per_annotator = 4", 2),  # never fewer
+        ("skip_limit = 0", 2),
+        ("skip_limit = 0.75", 9),
+        ("skip_limit = 1", 12),
+    ],
+)
+def test_how_many_items_may_be_skipped(make, rest, most):
+    assert read(make, rest).most_skips == most
+
+
+def test_a_share_of_items_is_not_rounded_down_by_the_computer(make):
+    assert read(make, "skip_limit = 0.29").skips_among(100) == 29
+
+
 def test_labels_and_synonyms_from_files(make):
     toml = '[study]\nlabels = "{}"\nsynonyms = "words.json"\nmode = "search"\n'
     toml += '[items]\nsource = "images"\n'
@@ -86,9 +104,10 @@ def test_any_other_recruiter(make):
     given = (
         '[recruit]\nkind = "url"\nid_param = "who"\nsession_param = "visit"\n'
         'complete_url = "https://sona.example/credit?id={id}&visit={session}"\n'
+        'screenout_url = "https://sona.example/out"\n'
     )
     found = read(make, given).recruit
-    assert (found.id_param, found.session_param, found.screenout_url) == ("who", "visit", None)
+    assert (found.id_param, found.session_param, found.noconsent_url) == ("who", "visit", None)
     assert found.id_pattern == "^[A-Za-z0-9._@-]{1,128}$"
 
 

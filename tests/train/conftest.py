@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 from softlabel import Annotations, Index
 from softlabel.deliver import Teaching
@@ -20,15 +19,6 @@ class Fixed:
 
     def labels_for(self, epoch, indices, rng):
         return self.labels[indices]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Tests share their cores; and bits are promised for a fixed number of threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

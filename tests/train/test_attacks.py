@@ -17,8 +17,6 @@ from softlabel.train.pixels import CIFAR, Normalise
 from softlabel.train.predicting import probs
 from softlabel.train.surface import surface
 
-torch.set_num_threads(1)
-
 
 def linear(weight):
     """Logits W x in double precision."""

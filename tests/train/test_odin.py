@@ -13,7 +13,6 @@ from softlabel.train import odin as room
 from softlabel.train.odin import odin
 from softlabel.train.pixels import CIFAR
 
-torch.set_num_threads(1)
 WEIGHT = np.array([[2.0, 0.0, 1.0], [0.0, 1.0, -1.0], [-1.0, 1.0, 0.5]])
 
 

@@ -16,7 +16,6 @@ from softlabel.train.sharpness import barrier, keskar, lambda_max, sam, slice_1d
 from softlabel.train.slices import estimate_statistics
 from softlabel.train.surface import Surface
 
-torch.set_num_threads(1)
 H = torch.tensor([[3.0, 1.0], [1.0, 2.0]], dtype=torch.float64)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import betaincinv
@@ -21,7 +22,8 @@ UNKNOWN = Score(math.nan, math.nan, math.nan, 0)
 @dataclass(frozen=True, eq=False)
 class Card:
     """``answers`` counts repeats; everything else but ``repeats`` and ``seconds`` is about the
-    first answer to each of ``items``.
+    first answer to each of ``items``.  ``skips`` are no answers: how often the person skipped an
+    item, by reason.
 
     ``confusion[j, l]`` counts how often l was said where the reference says j (fractions for soft
     labels); ``reliability`` is the share of it on the diagonal: the chance that a class drawn
@@ -42,8 +44,14 @@ class Card:
     confusion: Floats | None = None
     repeats: agree.Repeats = agree.NEVER
     seconds: Spread = UNTIMED
+    skips: Mapping[str, int] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+
+    @property
+    def skipped(self) -> int:
+        """How many items the person skipped."""
+        return sum(self.skips.values())
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,13 +47,15 @@ def cards(
     pooled: SoftLabels | None = None,
     seconds: Floats | None = None,
     rules: Rules = PRESETS["paper"],
+    skips: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Cards:
-    """The cards of everybody who answered.
+    """The cards of everybody who answered, or of whom only ``skips`` are known.
 
     ``each`` holds one label per answer, repeats included, in the order in which they were given;
     ``said`` the statements they were made from, row by row, where there are any: then ``rules``
     are applied.  ``gold`` (m,) are class codes, -1 unknown; ``pooled`` a truth posterior of the
-    same items; ``seconds`` (n,) the time each answer took, NaN unknown.
+    same items; ``seconds`` (n,) the time each answer took, NaN unknown.  ``skips`` says how often
+    each person skipped an item, by reason.
     """
     if each.anonymous:
         raise DataError("annotators cannot be described: some answers are anonymous")
@@ -76,7 +78,7 @@ def cards(
         reference=reference.words,
         temperature=common,
         repeats=everybody,
-        people=_flagged(people),
+        people=_flagged(_with_skips(people, skips or {})),
     )
 
 
@@ -125,6 +127,14 @@ def _with_times(people: Deck, each: Annotations, seconds: Floats | None) -> Deck
         a: replace(card, answers=int(answers[a]), seconds=spread(times[a].tolist()))
         for a, card in people.items()
     }
+
+
+def _with_skips(people: Deck, skips: Mapping[str, Mapping[str, int]]) -> Deck:
+    """With what each person skipped, and a card for those who did nothing else."""
+    found = {a: replace(card, skips=skips.get(card.annotator, {})) for a, card in people.items()}
+    silent = sorted(skips.keys() - {card.annotator for card in people.values()})
+    cards = (Card(annotator=name, answers=0, skips=skips[name]) for name in silent)
+    return found | dict(enumerate(cards, start=max(people, default=-1) + 1))
 
 
 def _with_skill(people: Deck, pooled: SoftLabels | None) -> Deck:

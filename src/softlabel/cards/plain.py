@@ -15,6 +15,7 @@ def row(card: Card) -> dict[str, str | int | float]:
         "annotator": card.annotator,
         "answers": card.answers,
         "items": card.items,
+        "skips": card.skipped,
         "agreement": card.agreement,
         "reliability": card.reliability.value,
         "reliability_low": card.reliability.low,
@@ -53,6 +54,7 @@ def _person(card: Card) -> dict[str, Any]:
         "annotator": card.annotator,
         "answers": card.answers,
         "items": card.items,
+        "skips": dict(card.skips),
         "agreement": card.agreement,
         "reliability": {
             "value": reliability.value,

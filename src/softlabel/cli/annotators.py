@@ -86,6 +86,7 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
             pooled=posterior,
             seconds=opened.seconds,
             rules=chosen,
+            skips=opened.skips,
         )
         if output is not None:
             _write(output, found, source)
@@ -168,6 +169,7 @@ def _row(card: Card) -> dict[str, Any]:
     return {
         "annotator": card.annotator,
         "answers": f"{card.answers:,}",
+        "skips": f"{card.skipped:,}",
         "agreement": number(card.agreement),
         "reliability": number(card.reliability.value),
         "sharpness": number(card.sharpness),

@@ -122,9 +122,10 @@ def _statements(
 ) -> tuple[Statements, Ints | None, Floats | None, dict[str, str]]:
     """What was said, the gold classes and the seconds per answer, where these are known, and what
     must be told about the reading."""
-    said, gold, seconds, told = open_answers(text, labels, tell)
+    opened = open_answers(text, labels, tell)
     of_the_form = text.startswith(DATASET)  # the floor of 3 s is for the form; keys are quicker
-    return _not_votes(text, said), gold, seconds if of_the_form else None, told
+    seconds = opened.seconds if of_the_form else None
+    return _not_votes(text, opened.said), opened.gold, seconds, opened.told
 
 
 def _not_votes(text: str, said: object) -> Statements:

@@ -208,19 +208,23 @@ def _show_findings(found: Findings) -> None:
 
 
 def _show_claims(recipe: str, judgements: Sequence[Judged]) -> None:
+    """The claims of one recipe; counts that are in no paper stand apart and are counted apart."""
     from softlabel.reproduce.sheet import CALLED, RECOUNTS, claim_table, in_words, kind_of
 
-    called = CALLED[cast(Any, recipe)]
-    again = [one for one in judgements if kind_of(one.claim) == RECOUNTS]
-    again = [one for one in again if one.verdict == "holds"]
-    _show(claim_table(called, [one for one in judgements if one not in again]))
-    if again:
-        typer.echo(f"  {len(again)} {RECOUNTS} hold too, and are not listed")
-    reasons = dict.fromkeys(one.reason for one in judgements if one.reason)
+    recounts = [one for one in judgements if kind_of(one.claim) == RECOUNTS]
+    claims = [one for one in judgements if one not in recounts]
+    _show(claim_table(CALLED[cast(Any, recipe)], claims))
+    reasons = dict.fromkeys(one.reason for one in claims if one.reason)
     for reason in reasons:
-        some = sum(one.reason == reason for one in judgements)
+        some = sum(one.reason == reason for one in claims)
         typer.echo(f"  untested ({some}): {reason}")
-    typer.echo(f"  {in_words(judgements)}")
+    typer.echo(f"  {in_words(claims)}")
+    differ = [one for one in recounts if one.verdict != "holds"]
+    if differ:
+        _show(claim_table(RECOUNTS, differ))
+    if recounts:
+        same = len(recounts) - len(differ)
+        typer.echo(f"  not among these: {same} of {len(recounts)} {RECOUNTS} come out the same")
 
 
 # ── pools ────────────────────────────────────────────────────────────────────────────────────

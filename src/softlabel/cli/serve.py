@@ -42,7 +42,8 @@ def serve(  # noqa: PLR0913  options, each with its own help
         str | None,
         typer.Option(
             metavar="URL",
-            help="The public address, if a proxy stands in front: https://birds.example.org",
+            help="The public address, without a path, if a proxy stands in front: "
+            "https://birds.example.org",
         ),
     ] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the study in a browser.")] = False,
@@ -73,11 +74,20 @@ def serve(  # noqa: PLR0913  options, each with its own help
             "database. People who come back count as new.",
         ),
     ] = False,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a newly made token to this file, readable by you alone, instead of "
+            "printing it where a service's log would keep it.",
+        ),
+    ] = None,
     load: Load = None,
 ) -> None:
     """Serve a study to people's browsers until stopped; nothing acknowledged is lost."""
     from softlabel import serve as room
     from softlabel.serve.databases import Choice
+    from softlabel.serve.secret import Handover
 
     load_strategies(load)
     if host not in LOOPBACK:
@@ -86,15 +96,13 @@ def serve(  # noqa: PLR0913  options, each with its own help
             "a proxy with a certificate in front of 127.0.0.1 is safer",
             err=True,
         )
-    if url is not None and not url.startswith(("http://", "https://")):
-        raise SoftlabelError(f"--url {url!r} must begin with http:// or https://")
     room.run(
         folder,
         host=host,
         port=port,
         database=Choice(db, rehearsal, new_database, new_secret),
         url=url,
-        new_token=new_token,
+        token=Handover(new_token, token_file),
         ready=_open_browser if browser else None,
     )
 
@@ -121,8 +129,10 @@ def invite(
 ) -> None:
     """Make personal links to a study; each is shown once and can be revoked."""
     from softlabel.serve import people
+    from softlabel.serve.app import check_url
 
     load_strategies(load)
+    check_url(url)
     now = time.time()
     with people.opened(folder, db) as (study, store, key):
         for name in revoke or ():
@@ -149,7 +159,9 @@ def forget(
     person: Annotated[
         str,
         typer.Argument(
-            metavar="PERSON", help="The pseudonym, the recruiter's id, or the invited name."
+            metavar="PERSON",
+            help="The pseudonym, the recruiter's id, the invited name, or the code for deletion "
+            "that an open study shows.",
         ),
     ],
     db: Database = None,

@@ -121,12 +121,13 @@ def open_source(text: str, labels: list[str] | None, tell: Tell, mode: Any = Non
 
 class Answers(NamedTuple):
     """Every answer, repeats too; the gold classes (m,) and the seconds of each answer (n,), where
-    these are known; and what must be told about the reading."""
+    these are known; what must be told about the reading; and what each person skipped."""
 
     said: Said
     gold: Ints | None
     seconds: Floats | None
     told: dict[str, str]
+    skips: Mapping[str, Mapping[str, int]]
 
 
 def open_answers(text: str, labels: list[str] | None, tell: Tell) -> Answers:
@@ -134,13 +135,13 @@ def open_answers(text: str, labels: list[str] | None, tell: Tell) -> Answers:
     found = open_dataset(text, tell)
     if found is None:
         opened = open_source(text, labels, tell)
-        return Answers(opened.said, None, opened.seconds, opened.facts)
+        return Answers(opened.said, None, opened.seconds, opened.facts, opened.skips)
     said = _said(text, found)
     seconds = found.arrays["rt_ms"] / 1000 if "rt_ms" in found.arrays else None
     if "duplicate" in found.arrays:  # rows that the release holds twice
         once = ~found.arrays["duplicate"]
         said, seconds = said.take(once), None if seconds is None else seconds[once]
-    return Answers(said, found.gold, seconds, {})
+    return Answers(said, found.gold, seconds, {}, {})
 
 
 def _said(text: str, found: Dataset) -> Said:

@@ -122,7 +122,12 @@ def _show(study: Study, found: Overview) -> None:
     show_table(f"items by number of answers ({study.per_item} wanted)", counts, SHOWN)
     show_table("seconds per answer and per field", _seconds(insight), 99)
     flagged = [
-        {"annotator": one.annotator, "answers": one.answers, "why": "; ".join(one.flags)}
+        {
+            "annotator": one.annotator,
+            "answers": one.answers,
+            "skips": here.skipped.get(one.annotator, 0),
+            "why": "; ".join(one.flags),
+        }
         for one in found.people()
         if one.flags
     ]
@@ -141,7 +146,8 @@ def _progress(found: Overview) -> dict[str, str]:
     facts = {
         "items done": f"{here.done:,} of {here.items:,}",
         "answers": f"{here.answers:,} of {here.wanted:,} ({there})",
-        "stored": f"{here.stored:,} with practice, checks and repeats",
+        "skips": words.skips(here.skips),
+        "stored": f"{here.stored:,} with practice, checks, repeats and skips",
         "people": f"{here.people:,}",
         "speed": rate + to_go,
     }

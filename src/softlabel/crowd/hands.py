@@ -19,7 +19,9 @@ def hard(page: Page, said: Said, labels: Sequence[str]) -> None:
 
 
 def quick(page: Page, said: Said, labels: Sequence[str]) -> None:
-    """Label, alternatives, what is ruled out, certainty, the rest; the last one sends it."""
+    """Label, alternatives, what is ruled out, certainty, the rest; the last one sends it.
+
+    Of two labels the certainty is the last one."""
     for label in (said["top"], *said["alternatives"]):
         page.keyboard.type(_key(label, labels))
     for label in said["excluded"]:
@@ -27,7 +29,7 @@ def quick(page: Page, said: Said, labels: Sequence[str]) -> None:
             page.keyboard.press(f"Shift+Digit{digit}")
     page.keyboard.press(CERTAINTY[said["certainty"] - 1])
     named = len(said["alternatives"]) + len(said["excluded"]) + 1
-    if said["alternatives"] or said["rest"] == "possible":
+    if len(labels) > 2 and (said["alternatives"] or said["rest"] == "possible"):
         page.keyboard.press(REST[said["rest"]] if named < len(labels) else "Enter")
 
 

@@ -1,6 +1,6 @@
 """Ways of asking for a belief."""
 
-from softlabel.elicit.base import Answer, Field, Kind, Mode
+from softlabel.elicit.base import Answer, Field, Kind, Mode, versions_read
 from softlabel.elicit.chips import Chips
 from softlabel.elicit.classic import Classic
 from softlabel.elicit.hard import Hard
@@ -20,4 +20,5 @@ __all__ = [
     "Mode",
     "Quick",
     "Search",
+    "versions_read",
 ]

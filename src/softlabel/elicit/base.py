@@ -41,7 +41,10 @@ class Answer(NamedTuple):
 
 
 class Mode(Protocol):
-    """A way of asking.  ``version`` is written into every answer given through it."""
+    """A way of asking.  ``version`` is written into every answer given through it.
+
+    A mode may also have ``earlier``, a tuple of the older versions whose answers ``read`` takes.
+    """
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -58,3 +61,8 @@ class Mode(Protocol):
         self, belief: Floats, labels: Sequence[str], rng: np.random.Generator
     ) -> dict[str, Any]:
         """What a person who believes ``belief[k]`` would send."""
+
+
+def versions_read(mode: Mode) -> tuple[int, ...]:
+    """The versions of a mode whose answers it reads: older ones if it names them, and its own."""
+    return (*getattr(mode, "earlier", ()), mode.version)

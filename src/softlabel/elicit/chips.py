@@ -13,6 +13,7 @@ from softlabel.elicit.fields import (
     codes_of,
     read_class,
     read_classes,
+    read_repeated,
     read_rest,
     read_whole,
     refuse_unknown_keys,
@@ -39,14 +40,15 @@ class Chips:
     allow_unallocated: bool = False
 
     name: ClassVar[str] = "chips"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
+    earlier: ClassVar[tuple[int, ...]] = (1,)
     paper: ClassVar[str] = "Goldstein & Rothschild 2014; the roulette of Oakley & O'Hagan's SHELF"
     fields: ClassVar[tuple[Field, ...]] = (
         Field("chips", "chips", True, "Of all the chips, how many does each class get?"),
         Field("excluded", "subset", False, "Which classes is it definitely not?"),
         Field("rest", "rest", False, "And the classes without chips?"),
     )
-    recorded: ClassVar[tuple[str, ...]] = ("n", "unallocated")
+    recorded: ClassVar[tuple[str, ...]] = ("n", "unallocated", "repeated")
 
     def rules(self) -> dict[str, Any]:
         check(self)
@@ -56,6 +58,7 @@ class Chips:
         check(self)
         refuse_unknown_keys(payload, self.fields, self.recorded)
         read_whole("n", payload.get("n"), self.n, self.n)
+        read_repeated(payload)
         codes = codes_of(labels)
         laid = self._laid(payload, codes)
         excluded = read_classes("excluded", payload.get("excluded"), codes)
@@ -98,7 +101,10 @@ class Chips:
     def simulate(
         self, belief: Floats, labels: Sequence[str], rng: np.random.Generator
     ) -> dict[str, Any]:
-        """Rounds to whole chips; calls the rest possible where it holds 5 % or more."""
+        """Rounds to whole chips; calls the rest possible where it holds 5 % or more.
+
+        Of two classes the page does not ask about the rest: the chips say all.
+        """
         check(self)
         weights = np.append(belief, 0.0)  # last: what stays in the hand
         if self.allow_unallocated:
@@ -113,5 +119,5 @@ class Chips:
             "chips": {label: count for label, count in zip(labels, laid, strict=True) if count},
             "unallocated": spare,
             "excluded": [],
-            "rest": "possible" if spare or doubted >= 0.05 else "ruled_out",
+            "rest": "possible" if spare or (doubted >= 0.05 and len(labels) > 2) else "ruled_out",
         }

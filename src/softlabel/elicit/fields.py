@@ -94,6 +94,13 @@ def read_whole(field: str, value: Any, low: int, high: int) -> int:
     return value
 
 
+def read_repeated(payload: Payload) -> None:
+    """``repeated`` marks a rest that Enter repeated from the item before; it changes no reading."""
+    value = payload.get("repeated")
+    if value is not None and not isinstance(value, bool):
+        raise ResponseError("repeated", value, "must be true or false")
+
+
 def read_rest(payload: Payload) -> Rest:
     """What was said of everything not named; saying nothing is ``unsaid``."""
     value = payload.get("rest")

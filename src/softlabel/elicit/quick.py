@@ -13,6 +13,7 @@ from softlabel.elicit.fields import (
     codes_of,
     read_class,
     read_classes,
+    read_repeated,
     read_rest,
     read_whole,
     refuse_unknown_keys,
@@ -35,13 +36,18 @@ class Quick:
     alternative, whose share is left unstated; ``"ruled_out"``: they are impossible;
     ``"unsaid"``: they are possible, but the alternatives take all that is left.  If that made
     another class likelier than the first, the first is raised until it is not: "guessing" between
-    two classes is 50 to 50.  A contradictory answer is refused.
+    two classes is 50 to 50.  Without alternatives the rest must be ``possible``: what the first
+    class leaves is spread evenly over the classes not excluded.  A contradictory answer is refused.
+
+    Answers of version 1 are read in the same way.  Version 2 adds ``repeated``; it spreads the
+    rest where no alternative is named, and of two classes asks for no alternative.
     """
 
     certainty: str = "40+60+80+95+100"
 
     name: ClassVar[str] = "quick"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
+    earlier: ClassVar[tuple[int, ...]] = (1,)
     paper: ClassVar[str] = "ours; the inputs of Collins, Bhatt & Weller 2022 with fewer keystrokes"
     fields: ClassVar[tuple[Field, ...]] = (
         Field("top", "choice", True, "Which class is it most likely?"),
@@ -50,6 +56,7 @@ class Quick:
         Field("excluded", "subset", False, "Which classes is it definitely not?"),
         Field("rest", "rest", False, "And all the others?"),
     )
+    recorded: ClassVar[tuple[str, ...]] = ("repeated",)
 
     def rules(self) -> dict[str, Any]:
         return {"certainty": self.levels(), "alternatives": MOST_ALTERNATIVES}
@@ -72,7 +79,8 @@ class Quick:
         return levels
 
     def read(self, payload: Payload, labels: Sequence[str]) -> Answer:
-        refuse_unknown_keys(payload, self.fields)
+        refuse_unknown_keys(payload, self.fields, self.recorded)
+        read_repeated(payload)
         levels, codes = self.levels(), codes_of(labels)
         top = read_class("top", payload["top"], codes)
         level = levels[read_whole("certainty", payload["certainty"], 1, len(levels)) - 1]
@@ -101,7 +109,8 @@ class Quick:
         answer: dict[str, Any] = {"top": labels[order[0]], "certainty": certainty}
         if certainty == len(levels):
             return answer | {"alternatives": [], "excluded": [], "rest": "ruled_out"}
-        most = min(MOST_ALTERNATIVES, len(labels) - 1)
+        # of two classes the page asks for no alternative: the other one has the rest
+        most = min(MOST_ALTERNATIVES, len(labels) - 1) if len(labels) > 2 else 0
         shapes = [(others, False) for others in range(1, most + 1)]
         shapes += [(others, True) for others in range(min(most, len(labels) - 2) + 1)]
         level = int(levels[certainty - 1])
@@ -150,7 +159,7 @@ def _refuse_doubt_without_object(
         reason = "who is certain has no alternative; lower the certainty or name none"
         raise ResponseError("alternatives", payload["alternatives"], reason)
     if level < 100 and not others and rest != "possible":
-        reason = "who is not certain names an alternative or says that the rest is possible"
+        reason = "who is not certain names an alternative or leaves the rest possible"
         raise ResponseError("certainty", payload["certainty"], reason)
     if level < 100 and not others and not left:
         reason = "no other class is left that it could be; then it is certain"

@@ -14,6 +14,7 @@ from softlabel.elicit.fields import (
     read_class,
     read_classes,
     read_list,
+    read_repeated,
     read_rest,
     read_texts,
     read_whole,
@@ -52,14 +53,15 @@ class Search:
     path: str = "/"
 
     name: ClassVar[str] = "search"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
+    earlier: ClassVar[tuple[int, ...]] = (1,)
     paper: ClassVar[str] = "ours; the many classes that Collins, Bhatt & Weller 2022 leave open"
     fields: ClassVar[tuple[Field, ...]] = (
         Field("picks", "chips", True, "Which classes could it be, and how many chips on each?"),
         Field("scope", "subset", False, "Outside which branches is it definitely not?"),
         Field("rest", "rest", False, "And all the others?"),
     )
-    recorded: ClassVar[tuple[str, ...]] = ("n", "queries")
+    recorded: ClassVar[tuple[str, ...]] = ("n", "queries", "repeated")
 
     def rules(self) -> dict[str, Any]:
         check(self)
@@ -70,6 +72,7 @@ class Search:
         refuse_unknown_keys(payload, self.fields, self.recorded)
         read_whole("n", payload.get("n"), self.n, self.n)
         read_texts("queries", payload.get("queries"))
+        read_repeated(payload)
         tree = tree_of(tuple(labels), self.path)
         picks = self._picks(payload["picks"], tree)
         percent, first = np.zeros(len(labels)), np.zeros(len(labels))

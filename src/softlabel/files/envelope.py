@@ -47,6 +47,20 @@ def sort_out(path: str | Path, rows: Iterable[Line]) -> tuple[list[Line], list[L
     return every, kept, left_out
 
 
+def skips_of(every: Iterable[Line]) -> dict[str, dict[str, int]]:
+    """How often each named person skipped an item, by reason; practice is not counted."""
+    rows = [row for _, row in every]
+    replaced = {row.get("supersedes") for row in rows} - {None}
+    found: dict[str, dict[str, int]] = {}
+    for row in rows:
+        practice = row["presentation"]["kind"] == "training"
+        stands = row["answer"] is None and row.get("response_uuid") not in replaced
+        if stands and not practice and row["annotator"] is not None:
+            mine = found.setdefault(str(row["annotator"]), {})
+            mine[row["skip"]] = mine.get(row["skip"], 0) + 1
+    return found
+
+
 def told(left_out: Mapping[str, int]) -> str:
     """``12 practice, 1 skipped``; nothing if nothing was left out."""
     return ", ".join(f"{left_out[why]:,} {why}" for why in LEFT_OUT if left_out.get(why))

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from softlabel import registry
-from softlabel.elicit import Answer, Hard, Mode
+from softlabel.elicit import Answer, Hard, Mode, versions_read
 from softlabel.errors import FileError, ResponseError, SoftlabelError
 from softlabel.files import jsontext
 from softlabel.files.classic import with_repairs
 from softlabel.files.codes import coded
-from softlabel.files.envelope import Line, sort_out, wrong
+from softlabel.files.envelope import Line, skips_of, sort_out, wrong
 from softlabel.reading import stack
 from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Statements, names
 
@@ -26,7 +26,8 @@ LONGEST = 1e12  # ms; no clock says more
 class Responses(NamedTuple):
     """What was said, the line of each answer, whether the study itself asked for it a second
     time, the seconds it took (NaN: not known), how many came late, how many lines were left out,
-    by reason, and how many answers simulated people gave."""
+    by reason, how often each person skipped an item, by reason, and how many answers simulated
+    people gave."""
 
     said: Statements | Annotations
     lines: list[int]
@@ -34,6 +35,7 @@ class Responses(NamedTuple):
     seconds: list[float]
     late: int
     left_out: Mapping[str, int]
+    skips: Mapping[str, Mapping[str, int]]
     simulated: int = 0
 
 
@@ -57,7 +59,7 @@ def read_responses(
     late = sum(bool(response.get("late")) for _, response in kept)
     simulated = sum(bool(response.get("simulated")) for _, response in kept)
     seconds = [_seconds(response) for _, response in kept]
-    rest = (lines, again, seconds, late, left_out, simulated)
+    rest = (lines, again, seconds, late, left_out, skips_of(every), simulated)
     if {row[1]["presentation"]["mode"] for row in kept} == {Hard.name}:
         votes = np.array([answer.named[0] for answer in answers])
         return Responses(Annotations(index, item, annotator, label=votes), *rest)
@@ -164,8 +166,10 @@ def _answer(path: str | Path, row: Line, labels: Sequence[str], readers: _Reader
     response = row[1]
     mode = readers.of(row)
     version = response["presentation"].get("mode_version")
-    if type(version) is not int or version != mode.version:
-        reason = f"answers of the mode {mode.name!r} are read in version {mode.version} only"
+    known = versions_read(mode)
+    if type(version) is not int or version not in known:
+        which = f"version{'s' if len(known) > 1 else ''} {' and '.join(map(str, known))}"
+        reason = f"answers of the mode {mode.name!r} are read in {which} only"
         raise wrong(path, row, "presentation.mode_version", version, reason)
     try:
         answer: Answer = mode.read(response["answer"], labels)

@@ -40,8 +40,9 @@ class Source:
     ``repeats`` is what to do, unless told, where one person answered one item more than once.
     ``left_out`` counts the answers of a study that are not for labels: practice, checks, skipped,
     superseded.  ``late`` answers count: they were given, but after the study had stopped waiting.
-    ``seconds`` (n,) is the time each answer took, NaN where it is not known.  ``simulated`` counts
-    answers that simulated people gave.
+    ``seconds`` (n,) is the time each answer took, NaN where it is not known.  ``skips`` says how
+    often each person skipped an item, by reason.  ``simulated`` counts answers that simulated
+    people gave.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Source:
     left_out: Mapping[str, int] = field(default_factory=dict)
     late: int = 0
     seconds: Floats | None = None
+    skips: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     simulated: int = 0
 
     @property
@@ -158,6 +160,7 @@ def _of_responses(
         left_out=dict(found.left_out),
         late=found.late,
         seconds=np.array(found.seconds, dtype=np.float64),
+        skips=found.skips,
         simulated=found.simulated,
     )
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from softlabel import registry
+from softlabel.elicit import versions_read
 from softlabel.store import ResponseRow
 from softlabel.study import Study
 
@@ -61,7 +62,7 @@ def options(study: Study, row: ResponseRow) -> Mapping[str, Any]:
         found: Mapping[str, Any] = json.loads(row.mode_options)
         return found
     mode = study.mode
-    same = (row.mode, row.mode_version) == (mode.name, mode.version)
+    same = row.mode == mode.name and row.mode_version in versions_read(mode)
     return registry.settings(mode) if same else {}
 
 

@@ -11,7 +11,7 @@ from softlabel.monitor.accord import Agreement, agreement, disagreement
 from softlabel.monitor.money import Bill, bill
 from softlabel.monitor.pace import Pace
 from softlabel.monitor.people import Person, Reference, people
-from softlabel.monitor.sample import ASKED, Sample
+from softlabel.monitor.sample import Sample
 from softlabel.monitor.seconds import Seconds, by_mode
 from softlabel.monitor.speed import Speed, speed
 from softlabel.monitor.standing import Standing, standing
@@ -19,7 +19,7 @@ from softlabel.monitor.window import MOST, Window
 from softlabel.store import Store
 from softlabel.study import Study
 
-LEAVING = {"withdrawn": "withdrew", "screened-out": "failed the quiz"}
+LEAVING = {"withdrawn": "withdrew", "screened-out": "skipped too many items"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ def combined(study: Study, stand: Standing, found: Insight | None) -> Overview:
 
 def insight(study: Study, sample: Sample, now: float, pace: Pace) -> Insight:
     """What can be learned from a sample; rests between the steps as ``pace`` says."""
-    asked = [one for one in sample.seen if one.kind in ASKED]
+    asked = sample.asked
     timed = by_mode((one.mode, one.active, one.first, one.steps) for one in asked)
     pace()
     agreed = agreement(sample)

@@ -6,8 +6,9 @@ A flag excludes nobody and rejects nobody; it names a fact and the limit that it
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from softlabel.cost import Spread, spread
 from softlabel.elicit import Hard
 from softlabel.metrics import total_variation
 from softlabel.monitor.pace import Pace
-from softlabel.monitor.sample import ASKED, Sample, labelled
+from softlabel.monitor.sample import Sample, labelled
 from softlabel.quality import FEW, PRESETS, Usual, Verdict, judge, usual
 from softlabel.tables import Floats
 
@@ -36,7 +37,10 @@ class Checks:
 
 @dataclass(frozen=True)
 class Person:
-    """What one annotator's answers look like.  ``flags`` deserve a look, ``remarks`` may."""
+    """What one annotator's answers look like.  ``flags`` deserve a look, ``remarks`` may.
+
+    ``skips`` are the items skipped instead, by reason; practice is not among them.
+    """
 
     annotator: str
     answers: int
@@ -46,6 +50,7 @@ class Person:
     repeats: Repeats = NEVER
     gold: Checks = Checks()
     attention: Checks = Checks()
+    skips: Mapping[str, int] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -68,6 +73,7 @@ def people(sample: Sample, known: Mapping[str, Reference], pace: Pace) -> tuple[
     verdicts = {verdict.annotator: verdict for verdict in _verdicts(sample, pace)}
     repeats = steadiness(sample.each, sample.said, sample.is_repeat)[1]
     times = {name: spread(values) for name, values in _times(sample).items()}
+    skips = _skips(sample)
     close = {card.annotator: card for card in cards(sample.each)}
     common = usual(
         (one.median for one in times.values()),
@@ -85,6 +91,7 @@ def people(sample: Sample, known: Mapping[str, Reference], pace: Pace) -> tuple[
             repeats=repeats.get(name, NEVER),
             gold=checks["gold"].get(name, Checks()),
             attention=checks["attention"].get(name, Checks()),
+            skips=dict(skips.get(name, {})),
             remarks=verdict.remarks if verdict else (),
         )
         found.append(_flagged(person, verdict, common))
@@ -103,10 +110,18 @@ def _flagged(person: Person, verdict: Verdict | None, common: Usual) -> Person:
 
 def _times(sample: Sample) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {}
-    for one in sample.seen:
-        if one.kind in ASKED:
-            times.setdefault(one.annotator, []).append(one.active)
+    for one in sample.asked:
+        times.setdefault(one.annotator, []).append(one.active)
     return times
+
+
+def _skips(sample: Sample) -> dict[str, Counter[str]]:
+    """How often each person skipped an item, by reason."""
+    found: dict[str, Counter[str]] = {}
+    for one in sample.seen:
+        if one.skip is not None and one.kind != "training":
+            found.setdefault(one.annotator, Counter())[one.skip] += 1
+    return found
 
 
 def _verdicts(sample: Sample, pace: Pace) -> Iterator[Verdict]:

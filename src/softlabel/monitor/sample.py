@@ -33,8 +33,12 @@ class Seen(NamedTuple):
     active: float  # seconds the person looked at the item, without the time it was hidden
     first: float  # seconds until the first input
     steps: Steps
-    skipped: bool
+    skip: str | None  # the reason of a skip
     said: Answer | None
+
+    @property
+    def skipped(self) -> bool:
+        return self.skip is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,11 @@ class Sample:
     def unreadable(self) -> int:
         """Answers that the study cannot read: its labels or its mode have changed since."""
         return sum(one.said is None and not one.skipped for one in self.seen)
+
+    @cached_property
+    def asked(self) -> tuple[Seen, ...]:
+        """What was answered of the target items and their repeats."""
+        return tuple(one for one in self.seen if one.kind in ASKED and not one.skipped)
 
     @cached_property
     def said(self) -> Statements:

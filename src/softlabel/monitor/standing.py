@@ -17,10 +17,11 @@ class Standing:
     """``answers`` count towards the ``wanted`` ones: targets, each up to its quota.
 
     ``histogram[n]`` is how many items have n answers; ``stored`` counts everything, practice,
-    checks, repeats and skipped ones too; ``late`` ones were given when their items had all they
-    wanted, and count towards nothing here.  ``paid`` sessions have answered all they were given,
-    those under way have answered ``shares`` whole sessions together.  ``simulated`` sessions are
-    those of a rehearsal.
+    checks, repeats and skips too; ``late`` ones were given when their items had all they wanted,
+    and count towards nothing here.  ``skips`` are no answers: how often people skipped an item, by
+    their reason, and ``skipped`` by person; practice is not among them.  ``paid`` sessions have
+    finished all they were given, those under way have answered ``shares`` whole sessions together.
+    ``simulated`` sessions are those of a rehearsal.
     """
 
     items: int
@@ -29,6 +30,8 @@ class Standing:
     wanted: int
     stored: int
     late: int
+    skips: Mapping[str, int]
+    skipped: Mapping[str, int]
     histogram: tuple[int, ...]
     per_item: Mapping[str, int]
     stages: Mapping[str, int]
@@ -61,6 +64,8 @@ def standing(study: Study, store: Store) -> Standing:
         wanted=progress.items * quota,
         stored=progress.responses,
         late=progress.late,
+        skips=progress.skips,
+        skipped={one.annotator: one.skipped for one in sessions if one.skipped},
         histogram=tuple(counted[n] for n in range(max([quota, *counted]) + 1)),
         per_item=per_item,
         stages=progress.sessions,

@@ -7,7 +7,7 @@ import math
 from collections import deque
 
 from softlabel import registry
-from softlabel.elicit import Answer, Mode
+from softlabel.elicit import Answer, Mode, versions_read
 from softlabel.errors import ResponseError, SoftlabelError
 from softlabel.monitor.pace import Pace
 from softlabel.monitor.sample import Sample, Seen
@@ -73,7 +73,7 @@ class Reader:
             active=_seconds(timing.active_ms),
             first=_seconds(timing.first_input_ms),
             steps=steps(timing.fields, timing.active_ms),
-            skipped=row.answer_json is None,
+            skip=row.skip,
             said=self.said(row),
         )
 
@@ -96,7 +96,7 @@ class Reader:
 
     def _said(self, name: str, version: int, options: str, text: str) -> Answer | None:
         mode = self._mode(name, options)
-        if mode is None or version != mode.version:
+        if mode is None or version not in versions_read(mode):
             return None
         try:
             return mode.read(json.loads(text), self.study.labels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 NONE = "–"
@@ -25,6 +26,18 @@ def seconds(value: float) -> str:
     ('2.3', '123')
     """
     return number(value, 1 if value < 100 else 0)
+
+
+def skips(by_reason: Mapping[str, int]) -> str:
+    """How often items were skipped, and why.
+
+    >>> skips({"cannot_judge": 2, "not_in_list": 1}), skips({})
+    ('3 (2 cannot judge, 1 not in list)', '0')
+    """
+    if not by_reason:
+        return "0"
+    why = (f"{count(n)} {reason.replace('_', ' ')}" for reason, n in by_reason.items())
+    return f"{count(sum(by_reason.values()))} ({', '.join(why)})"
 
 
 def share(part: float, whole: float) -> str:

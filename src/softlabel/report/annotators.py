@@ -21,6 +21,7 @@ LISTED = 2_000  # rows of the table
 COLUMNS = (
     "person",
     "answers",
+    "skips",
     "agreement",
     "reliability",
     "sharpness",
@@ -66,7 +67,7 @@ def everybody(found: Cards) -> Section:
         person). Reliability: the chance to say what the reference says, with its 95 % interval.
         Sharpness: mean entropy of the own labels in nats; small is sharp. Temperature: above 1 a
         person says too much, below 1 too little. Repeats: how often the top class was another the
-        second time. Seconds: of the middle answer.""",
+        second time. Seconds: of the middle answer. Skips: items that a person skipped.""",
         table("Most flags first, then least agreement with the others", COLUMNS, rows),
     ]
     if len(found.people) > LISTED:
@@ -84,6 +85,7 @@ def _row(place: int, person: Card, middle: float) -> tuple[object, ...]:
     return (
         name,
         f"{person.answers:,}",
+        f"{person.skipped:,}",
         el("span", number(person.agreement), agreed, class_="spark"),
         interval(person.reliability, 2),
         person.sharpness,

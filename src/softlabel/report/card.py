@@ -51,6 +51,9 @@ def _in_words(person: Card) -> str:
         f"reliability {number(right.value)} ({number(right.low)} to {number(right.high)})",
         f"sharpness {number(person.sharpness)} nats",
     ]
+    if person.skips:
+        why = (f"{n:,} {reason.replace('_', ' ')}" for reason, n in sorted(person.skips.items()))
+        said.insert(1, f"{person.skipped:,} items skipped ({', '.join(why)})")
     if math.isfinite(person.temperature):
         said.append(f"temperature {number(person.temperature)}")
     if math.isfinite(person.skill):

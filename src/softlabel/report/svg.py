@@ -263,7 +263,7 @@ def lines(
     across = span((v for line in series for v in line.x), list(named or ()))
     x = Scale(*across, 44, frame.width - 14)
     parts = (v for line in series for part in (line.y, line.low, line.high) for v in part)
-    ends = span(parts, [0] if zero else [])
+    ends = span(parts, [*([0] if zero else []), *(guide.y for guide in guides)])
     told, height = legends([line.name for line in series], 44, frame.width - 44)
     y = Scale(*ends, frame.height - 44, 38 + height)
     x_ticks = {*ticks(x.low, x.high, 8 if frame.width > 480 else 5)}

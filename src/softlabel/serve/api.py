@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
@@ -29,7 +30,7 @@ class Api:
 
     def __init__(self, site: Site, sessions: Sessions, plan_writer: PlanWriter) -> None:
         self.site, self.sessions, self.plan_writer = site, sessions, plan_writer
-        self.lease_plan = lease_plan(site.study)
+        self.lease_plan, self.most_skips = lease_plan(site.study), site.study.most_skips
         path = getattr(site.study.mode, "path", "")
         self.labels_index = LabelIndex(site.study.labels, site.study.synonyms, path)
         self._mode_options = json.dumps(registry.settings(site.study.mode))
@@ -51,14 +52,19 @@ class Api:
         answer = self._read(body)
         response = self._response(body, raw)
         try:
-            ack = await written(self.site.store.answer(session, response, self.site.now()))
+            ack = await written(self._store(session, response))
         except Absent as wrong:
             return self._explain(session, body, wrong)
         told = self._feedback(ack, answer)
+        ended = b',"ended":true' if ack.ended else b""
         return Response(
-            b'{"acknowledged":"%b","feedback":%b}' % (body.response_uuid.encode(), told),
+            b'{"acknowledged":"%b","feedback":%b%b}' % (body.response_uuid.encode(), told, ended),
             media_type=JSON,
         )
+
+    def _store(self, session: str, response: NewResponse) -> Future[Ack]:
+        now, most = self.site.now(), self.most_skips
+        return self.site.store.answer(session, response, now, most_skips=most)
 
     def _read(self, body: AnswerBody) -> Answer | None:
         """What the answer says, if the mode can read it."""
@@ -125,7 +131,7 @@ class Api:
             if session.stage == flow.TASK:
                 if missing := await self._missing(session):
                     return JSONResponse({"open": False, "missing": missing})
-                await self._pass_gate(session)
+                await self._pass_gate(session, await read(self.site.store.showings, session.id))
             return JSONResponse({"open": True, "next": "/"})
 
     async def labels(
@@ -147,11 +153,13 @@ class Api:
         showings = await self._lease(session)
         return [one.position for one in showings if one.state == "open"]
 
-    async def _pass_gate(self, session: Session) -> None:
-        site, to = self.site, flow.after(self.site.study, flow.TASK)
-        now, leaves = site.now(), session.stage
+    async def _pass_gate(self, session: Session, showings: Sequence[Showing]) -> None:
+        site, to = self.site, flow.after_task(self.site.study, session, showings)
+        out = to == flow.SCREENED_OUT
+        event = flow.SCREENED_OUT if out else "answered-all"
+        detail = {"reason": "skips", "skipped": session.skipped} if out else {}
         moving = site.store.set_stage(
-            session.id, to, event="answered-all", detail={}, now=now, leaves=leaves
+            session.id, to, event=event, detail=detail, now=site.now(), leaves=session.stage
         )
         await written(moving)
 

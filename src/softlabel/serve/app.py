@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import re
 from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlsplit
@@ -14,9 +14,10 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from softlabel import __version__
-from softlabel.errors import Conflict, ResponseError, StoreError
+from softlabel.errors import Conflict, ResponseError, SoftlabelError, StoreError
 from softlabel.serve import recruit, research, texts
 from softlabel.serve.api import Api, error
+from softlabel.serve.clock import Clock
 from softlabel.serve.documented import READY, describe
 from softlabel.serve.entry import Entry
 from softlabel.serve.guard import Guard, Limits
@@ -43,25 +44,26 @@ def make_app(
     store: Store,
     secret: Secret,
     *,
-    now: Callable[[], float] = time.time,
+    now: Callable[[], float] | None = None,
     url: str | None = None,
     hosts: frozenset[str] | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
     """The application that serves this study.
 
-    ``url`` is the address that people see, if known; ``hosts`` are the names that requests may
-    call us by, and any will do if there are none.
+    ``now`` is a clock that does not go back; by default one that starts after everything in the
+    store.  ``url`` is the address that people see, if known; ``hosts`` are the names that requests
+    may call us by, and any will do if there are none.
     """
-    words = texts.load(study.language)
+    words, recruiter = texts.load(study.language), recruit.make(study.recruit)
     site = Site(
         study=study,
         store=store,
         secret=secret,
         texts=words,
-        render=Renderer(study, words),
-        recruiter=recruit.make(study.recruit),
-        now=now,
+        render=Renderer(study, words, recruiter.platform()),
+        recruiter=recruiter,
+        now=now or Clock(store.newest()),
         secure=bool(url) and urlsplit(url).scheme == "https",
     )
     sessions, static = Sessions(site), StaticTable()
@@ -101,6 +103,26 @@ def make_app(
         hosts=LOOPBACK | {host_of(url)} if url else hosts,
     )
     return app
+
+
+def check_url(url: str) -> None:
+    """Refuse a public address at which our pages could not be found."""
+    try:
+        parts = urlsplit(url)
+        named = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        named, parts = False, urlsplit("")
+    if parts.scheme not in ("http", "https") or not named or re.search(r"[\s\\@]", url):
+        raise SoftlabelError(
+            f"--url {url!r}: the address must begin with http:// or https:// and name a host, "
+            "such as https://birds.example.org"
+        )
+    if parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise SoftlabelError(
+            f"--url {url!r}: a study stands at the root of a name, so the address must end after "
+            f"the host: {parts.scheme}://{parts.netloc}; give each study a name of its own, such "
+            "as https://birds.example.org"
+        )
 
 
 def host_of(url: str) -> str:

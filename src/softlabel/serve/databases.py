@@ -102,15 +102,16 @@ def restore(
     return restored, kept
 
 
-def warnings(store: Store) -> list[str]:
+def remarks(store: Store) -> Iterator[str]:
     """What whoever starts a server should know about its database."""
     path = Path(store.name)
-    if "://" in store.name or not stat.S_IMODE(path.stat().st_mode) & 0o077:
-        return []
-    return [
-        f"warning: other users of this machine can open {path}, which holds what people said; "
-        f"close it with: chmod 600 {path}*"
-    ]
+    if "://" not in store.name and stat.S_IMODE(path.stat().st_mode) & 0o077:
+        yield (
+            f"warning: other users of this machine can open {path}, which holds what people said; "
+            f"close it with: chmod 600 {path}*"
+        )
+    if store.rehearsal:
+        yield f"rehearsal: everybody counts as simulated; answers go to {store.name}"
 
 
 def _key(folder: Path, place: str | Path) -> str:

@@ -36,7 +36,10 @@ ANSWERS: dict[str, Any] = {
     "responses": _says(
         **SESSION,
         **STORE,
-        _409="another answer stands in its place",
+        _200="stored: acknowledged is its id; ended is true if the session is over, as it is for "
+        "somebody who has skipped more items than the study allows",
+        _409="another answer stands in its place (conflict, answered), it was revised too often "
+        "(revisions), or the session is over (left, withdrawn)",
         _413="larger than 64 kB",
         _422="an answer that cannot be read: field and reason",
         _429="too many requests; try again later",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from softlabel.store import Session, Showing
 from softlabel.study import Study
 
 CONSENT, INSTRUCTIONS, QUIZ, TASK = "consent", "instructions", "quiz", "task"
@@ -37,6 +40,18 @@ def after(study: Study, stage: str) -> str:
     """The stage that follows."""
     way = steps(study)
     return way[way.index(stage) + 1]
+
+
+def after_task(study: Study, session: Session, showings: Sequence[Showing]) -> str:
+    """Where the task leads: on, or out for somebody who skipped too much.
+
+    Sessions are sent away when they pass the limit, so what is looked for here is somebody who got
+    fewer items than others, answered none of them, and skipped more than so few allow.
+    """
+    targets = [one for one in showings if one.kind == "target" and one.response is not None]
+    nothing = all(one.state == "skipped" for one in targets)
+    most = study.skips_among(len(targets)) if nothing else study.most_skips
+    return SCREENED_OUT if session.skipped > most else after(study, TASK)
 
 
 def after_quiz(study: Study, passed: bool, tries: int) -> str:

@@ -35,7 +35,8 @@ class Leaving:
         session = await self.sessions.session(request)
         if session is None or session.stage not in flow.UNDER_WAY:
             return home()
-        return self.site.render("withdraw.html", step=None, session=session)
+        code = self.pages.delete_code(session)
+        return self.site.render("withdraw.html", step=None, session=session, delete_code=code)
 
     async def withdraw(self, request: Request) -> Response:
         """Leave the study; the answers are kept or deleted."""

@@ -63,8 +63,16 @@ class Pages:
             "page": 1,
             "code": outcome and recruiter.code(outcome),
             "returns": False,
+            "walk_in": recruiter.walk_in,
+            "delete_code": self.delete_code(session),
         }
         return self.site.render(flow.PAGES[stage], status, None, **(told | values))
+
+    def delete_code(self, session: Session | None) -> str | None:
+        """What somebody who walked in needs to have their answers deleted; others have an id."""
+        if session is None or not self.site.recruiter.walk_in:
+            return None
+        return self.site.secret.deletion_code(session.annotator)
 
     async def turn_away(self, session: Session | None) -> Response:
         """Nothing is left to do; who has not come in yet may look again later."""

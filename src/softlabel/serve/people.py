@@ -69,12 +69,17 @@ def revoke(study: Study, store: Store, name: str, now: float) -> None:
 
 
 def find(study: Study, store: Store, secret: Secret, person: str) -> str:
-    """The pseudonym of a person who is named by it, by the recruiter's id or as invited."""
+    """The pseudonym of a person who is named by it, by the recruiter's id, as invited, or by the
+    code for deletion that an open study shows."""
     invited = {one.annotator for one in store.invitations(study.name)}
     for annotator in (person, *(secret.pseudonym(kind, person) for kind in KINDS)):
         if annotator in invited or store.session_of(study.name, annotator) is not None:
             return annotator
+    code = "".join(person.split()).replace("-", "").upper()
+    for session in store.sessions(study.name):
+        if secret.deletion_code(session.annotator).replace("-", "") == code:
+            return session.annotator
     raise StoreError(
         f"study {study.name!r} knows nobody called {person!r}: neither as a pseudonym, "
-        "nor as a recruiter's id, nor by invitation"
+        "nor as a recruiter's id, nor by invitation, nor by a code for deletion"
     )

@@ -37,7 +37,7 @@ class PlanWriter:
     """The plan of a session as JSON.  What is the same for everybody is made once."""
 
     def __init__(self, study: Study, texts: Catalogue, static: StaticTable) -> None:
-        self.study = study
+        self.study, self.most_skips = study, study.most_skips
         module = f"modes/{study.mode.name}.js"
         self.asks = sum(map(len, study.labels)) > MOST_SENT
         self._same: dict[str, Any] = {
@@ -47,6 +47,7 @@ class PlanWriter:
             "language": texts.code,
             "dir": texts.dir,
             "frame": study.frame,
+            "repeat_rest": study.repeat_rest,
             "mode": {
                 "name": study.mode.name,
                 "version": study.mode.version,
@@ -71,6 +72,7 @@ class PlanWriter:
             "answered": sum(one["answered"] for one in shown),
             "showings": shown,
             "more": more,
+            "skips_left": self.most_skips - session.skipped,
         }
 
     def _item(self, showing: Showing) -> Item | None:
@@ -104,4 +106,5 @@ def _shown(showing: Showing, item: Item) -> dict[str, Any]:
         "text": item.text,
         "alt": item.alt,
         "answered": showing.response is not None,
+        "skipped": showing.state == "skipped",
     }

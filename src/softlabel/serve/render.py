@@ -10,6 +10,7 @@ import jinja2
 from starlette.responses import HTMLResponse
 
 from softlabel.serve import flow, markdown
+from softlabel.serve.recruit import Platform
 from softlabel.serve.texts import Catalogue
 from softlabel.study import Study
 
@@ -19,7 +20,7 @@ FOLDER = Path(__file__).parent / "templates"
 class Renderer:
     """Fills templates; everything that goes into one is escaped, and nothing may be missing."""
 
-    def __init__(self, study: Study, texts: Catalogue) -> None:
+    def __init__(self, study: Study, texts: Catalogue, platform: Platform | None = None) -> None:
         self.study, self.texts = study, texts
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(FOLDER),
@@ -37,6 +38,7 @@ class Renderer:
             "t": texts.page,
             "say": texts.say,
             "steps": flow.steps(study),
+            "platform": platform,
             "leaving": flow.UNDER_WAY - {flow.CONSENT},
         }
 

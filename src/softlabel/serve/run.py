@@ -6,7 +6,6 @@ import asyncio
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,13 +16,16 @@ import uvicorn
 from softlabel import study as studies
 from softlabel.errors import SoftlabelError
 from softlabel.serve import databases
-from softlabel.serve.app import LOOPBACK, make_app
+from softlabel.serve.app import LOOPBACK, check_url, make_app
+from softlabel.serve.clock import Clock
 from softlabel.serve.databases import Choice
 from softlabel.serve.people import put_study
-from softlabel.serve.secret import open_with_token
+from softlabel.serve.secret import Handover, open_with_token
+from softlabel.serve.wire import Gate, Wire, fitted
 
 KEEP_ALIVE = 75  # seconds; people think longer than the 5 s after which uvicorn would hang up
 BACKLOG = 2048
+MINUTE = 60.0
 Ready = Callable[[str], None]
 
 
@@ -34,34 +36,46 @@ def run(
     port: int = 8000,
     database: Choice = Choice(),  # noqa: B008  frozen
     url: str | None = None,
-    new_token: bool = False,
+    token: Handover | None = None,
     ready: Ready | None = None,
 ) -> None:
     """Serve a study folder until the process is told to stop; what was acknowledged stays."""
-    study = studies.read(folder)
+    if url is not None:
+        check_url(url)
+    study, token = studies.read(folder), token or Handover()
     with (
-        databases.opened(folder, study.name, database) as store,
         listening(host, port) as door,
+        databases.opened(folder, study.name, database) as store,
     ):
-        put_study(study, store, time.time())
-        secret, token = open_with_token(folder, renew=new_token)
-        databases.remember(folder, study.name, store, secret, time.time())
-        for line in databases.warnings(store):
+        now = Clock(store.newest())
+        if now.behind > MINUTE:
+            tell(
+                f"the clock of this machine is {now.behind / MINUTE:.0f} minutes behind the newest "
+                "entry of the database: times go on from that entry"
+            )
+        put_study(study, store, now())
+        token.check()
+        # last of all that can fail: a token that was made but never shown is lost for good, and
+        # so is the old one that it replaced
+        secret, made = open_with_token(folder, renew=token.renew)
+        if made is not None:
+            tell(token.give(made))
+        databases.remember(folder, study.name, store, secret, now())
+        for line in databases.remarks(store):
             tell(line)
-        if store.rehearsal:
-            tell(f"rehearsal: everybody counts as simulated; answers go to {store.name}")
         # a page elsewhere whose name is made to lead here must not reach a server of our own
         hosts = LOOPBACK if host in ("127.0.0.1", "localhost", "::1") else None
-        app = make_app(study, store, secret, url=url, hosts=hosts)
-        if token is not None:
-            tell(f"the researcher's token, shown this once: {token}")
+        app = make_app(study, store, secret, now=now, url=url, hosts=hosts)
         with stopping_quietly():
-            Server(_config(app), study.name, ready).run([door])
+            Server(configured(app), study.name, url, ready).run([door])
 
 
-def _config(app: object) -> uvicorn.Config:
+def configured(app: object, wire: Wire | None = None) -> uvicorn.Config:
+    """How uvicorn serves us: quietly, and with limits on connections."""
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
+        http=Gate(fitted(wire or Wire())),  # type: ignore[arg-type]  # makes protocols, as a class
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -95,15 +109,18 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 class Server(uvicorn.Server):
     """Says where it listens, once it does."""
 
-    def __init__(self, config: uvicorn.Config, name: str, ready: Ready | None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, name: str, url: str | None, ready: Ready | None
+    ) -> None:
         super().__init__(config)
-        self.name, self.ready = name, ready
+        self.name, self.url, self.ready = name, url, ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         assert sockets, "the door is opened before the server"
         host, port = sockets[0].getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        tell(f"the researcher's pages: {(self.url or address).rstrip('/')}/research")
         sys.stdout.write(f"softlabel serves {self.name} at {address}\n")
         sys.stdout.flush()
         if self.ready is not None:

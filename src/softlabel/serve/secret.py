@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hmac
 import json
 import os
@@ -34,6 +35,15 @@ class Secret:
         """The name under which a person is stored; without the key nobody finds the way back."""
         return self.sign(f"{kind}:{platform_id}")[:16]
 
+    def deletion_code(self, annotator: str) -> str:
+        """What a person without a name quotes to have their answers deleted.
+
+        It is not the pseudonym: that one is published with the answers, and whoever reads it
+        there could ask in somebody else's place.
+        """
+        letters = base64.b32encode(bytes.fromhex(self.sign(f"deletion:{annotator}"))).decode()
+        return f"{letters[:5]}-{letters[5:10]}"
+
     def sign(self, text: str) -> str:
         """A keyed hash in hex."""
         return hmac.new(self.key, text.encode(), sha256).hexdigest()
@@ -41,6 +51,32 @@ class Secret:
     def is_researcher(self, token: str) -> bool:
         """Whether this is the token that was printed."""
         return hmac.compare_digest(hash_token(token), self.researcher)
+
+
+@dataclass(frozen=True)
+class Handover:
+    """How the researcher gets a token: ``renew`` makes another one, ``file`` takes it instead of
+    the terminal, so that it does not stay in a log."""
+
+    renew: bool = False
+    file: Path | None = None
+
+    def check(self) -> None:
+        """Refuse a file that could not be written, while no token exists that could be lost."""
+        folder = self.file.absolute().parent if self.file else None
+        if folder and not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise SoftlabelError(f"--token-file {self.file}: cannot write into {folder}")
+
+    def give(self, token: str) -> str:
+        """Hand over a token that is valid by now; the line to print about it."""
+        told = f"the researcher's token, shown this once: {token}"
+        if self.file is None:
+            return told
+        try:
+            write_private(self.file, f"{token}\n", instead=True)
+        except OSError as wrong:
+            return f"{self.file}: {wrong.strerror}, so here is {told}"
+        return f"the researcher's token is in {self.file}; read it once and delete the file"
 
 
 def new_token() -> str:
@@ -112,12 +148,17 @@ def read_secret(path: Path) -> Secret:
 
 
 def _write(path: Path, secret: Secret, *, instead: bool) -> bool:
-    """Write the whole file or nothing; False if another process was first."""
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     fields = {"key": secret.key.hex(), "researcher": secret.researcher}
     text = json.dumps(fields | ({"databases": secret.databases} if secret.databases else {}))
+    return write_private(path, text + "\n", instead=instead)
+
+
+def write_private(path: Path, text: str, *, instead: bool) -> bool:
+    """Write the whole file or nothing, closed to other users; False if another process was first
+    and nothing may be put instead of it."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text + "\n")
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     try:

@@ -90,15 +90,15 @@ def _lay_out(
 def _repeats(plan: Plan, shown: Sequence[Showing], gone: set[str]) -> Iterator[Showing]:
     """What is shown again at the end, by its place among this person's targets.
 
-    What is ``gone`` from the study keeps its place, and is not shown.
+    What is ``gone`` from the study, or was skipped, keeps its place and is not shown.
     """
     targets = [s for s in shown if s.kind == "target" and is_live(s)]
     there = gone | {s.item for s in shown if s.kind == "repeat" and is_live(s)}
     position = shown[-1].position
     for place in plan.repeat_positions[: plan.repeats]:
-        if place < len(targets) and targets[place].item not in there:
+        again = targets[place] if place < len(targets) else None
+        if again is not None and again.state != "skipped" and again.item not in there:
             position += 1
-            again = targets[place]
             yield again._replace(
                 position=position,
                 kind="repeat",

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
 from softlabel.store.answers import COUNT, MARK, PLACES, STORE, TOLD, Arrival, row_of
-from softlabel.store.rows import LEFT, Ack
+from softlabel.store.rows import LEFT, Ack, NewResponse
 from softlabel.store.schema import response, session, showing
 
 OPEN = (
@@ -29,8 +29,8 @@ KNOWN = sa.select(response.c.id).where(response.c.id.in_(bind("ids", expanding=T
 def answer_many(connection: sa.Connection, arrivals: Sequence[Arrival]) -> list[Ack | None]:
     """Store the plain ones among these answers; None for each that ``answer`` must look at.
 
-    Plain is the first answer to an open showing, under an id of its own.  However many they are,
-    they take five statements.
+    Plain is the first answer to an open showing, under an id of its own; a skip is not plain.
+    However many they are, they take five statements.
     """
     first = {(each.session, each.new.position): each for each in reversed(arrivals)}
     values = {"places": list(first), "sessions": sorted({each.session for each in arrivals})}
@@ -39,11 +39,15 @@ def answer_many(connection: sa.Connection, arrivals: Sequence[Arrival]) -> list[
     rows = {
         each.new.id: row_of(shown[place], each, late=False)
         for place, each in first.items()
-        if place in shown and each.new.supersedes is None and each.new.id not in taken
+        if place in shown and _is_plain(each.new) and each.new.id not in taken
     }
     if rows:
         _store(connection, [rows[each.new.id] for each in arrivals if each.new.id in rows])
     return [_ack(rows[each.new.id]) if each.new.id in rows else None for each in arrivals]
+
+
+def _is_plain(new: NewResponse) -> bool:
+    return new.supersedes is None and new.skip is None
 
 
 def _taken_ids(connection: sa.Connection, ids: list[str]) -> set[str]:
@@ -60,5 +64,6 @@ def _store(connection: sa.Connection, rows: list[dict[str, object]]) -> None:
     connection.execute(STORE, rows)
     marks = [{"me": row["session"], "place": row["position"], "id": row["id"]} for row in rows]
     connection.execute(MARK, [mark | {"becomes": "answered"} for mark in marks])
-    seen = [{"me": row["session"], "more": 1, "now": row["received_at"]} for row in rows]
+    one = {"more": 1, "more_skips": 0}
+    seen = [one | {"me": row["session"], "now": row["received_at"]} for row in rows]
     connection.execute(COUNT, seen)

@@ -10,7 +10,9 @@ from softlabel.store.places import LEAVE_BATCH, held_batch
 from softlabel.store.schema import event, invitation, item, response, session, showing, token
 
 _taken = sa.select(showing.c.item).where(
-    showing.c.session == bind("me"), showing.c.kind == "target", showing.c.state != "released"
+    showing.c.session == bind("me"),
+    showing.c.kind == "target",
+    showing.c.state.in_(("open", "answered")),
 )
 GIVE_BACK = (
     sa.update(item)

@@ -47,6 +47,11 @@ TAKE = (
     .where(item.c.study == bind("of"), item.c.id == bind("wanted"), item.c.taken < bind("quota"))
     .values(taken=item.c.taken + 1)
 )
+GIVE_BACK_ONE = (
+    sa.update(item)
+    .where(item.c.study == bind("of"), item.c.id == bind("wanted"))
+    .values(taken=item.c.taken - 1)
+)
 HOLDER = sa.select(session.c.study, session.c.batch).where(session.c.id == bind("holder"))
 EXPIRED = (
     sa.select(session.c.id)
@@ -70,6 +75,11 @@ def take(connection: sa.Connection, study: str, wanted: Sequence[str], quota: in
     """Take one place of each item that has one; how many had."""
     values = [{"of": study, "wanted": name, "quota": quota} for name in wanted]
     return connection.execute(TAKE, values).rowcount if values else 0
+
+
+def give_back(connection: sa.Connection, study: str, name: str) -> None:
+    """Free one place of an item."""
+    connection.execute(GIVE_BACK_ONE, {"of": study, "wanted": name})
 
 
 def release(connection: sa.Connection, session_id: str) -> int:

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 Kind = Literal["target", "repeat", "gold", "attention", "training"]
-State = Literal["open", "answered", "released"]
+State = Literal["open", "answered", "skipped", "released"]
+"""Open and answered showings of a target take one of its places, the others take none."""
+
+MOST_REVISIONS = 50
+"""How often the response to one showing may be revised: every one of them is kept for ever."""
 
 LEFT = frozenset({"screened-out", "no-consent", "withdrawn", "full", "closed", "done"})
 """The stages of people who will not answer any more: what they hold is given back."""
@@ -22,7 +26,11 @@ class ItemRow(NamedTuple):
 
 
 class Session(NamedTuple):
-    """One person's way through one study; ``lease_end`` is 0 while they hold nothing."""
+    """One person's way through one study; ``lease_end`` is 0 while they hold nothing.
+
+    ``answered`` counts showings with an answer, ``skipped`` those that the person skipped instead,
+    practice aside.
+    """
 
     id: str
     study: str
@@ -36,11 +44,15 @@ class Session(NamedTuple):
     answered: int
     lease_end: float
     entered_at: float
+    skipped: int = 0
     simulated: bool = False
 
 
 class Showing(NamedTuple):
-    """One item in one place of a session's order; ``response`` is the answer that counts now."""
+    """One item in one place of a session's order; ``response`` is the answer that counts now.
+
+    A ``skipped`` showing has a response without an answer.
+    """
 
     session: str
     position: int
@@ -103,13 +115,15 @@ class NewResponse:
 class Ack(NamedTuple):
     """The answer ``id`` is on the disk: ``stored`` by this call, or ``known`` from before.
 
-    ``kind`` and ``item`` are what was shown.
+    ``kind`` and ``item`` are what was shown.  ``ended`` says that the session has ended, perhaps
+    by this response.
     """
 
     id: str
     state: Literal["stored", "known"]
     kind: Kind
     item: str
+    ended: bool = False
 
 
 class ResponseRow(NamedTuple):
@@ -177,6 +191,7 @@ class Progress(NamedTuple):
     """How far a study is; ``answered`` and ``taken`` count targets, ``full`` items at quota.
 
     ``late`` answers came when their place had been given to somebody else: kept, not counted.
+    ``skips`` are the items that people skipped, by their reason; practice is not among them.
     """
 
     items: int
@@ -185,6 +200,7 @@ class Progress(NamedTuple):
     answered: int
     full: int
     late: int
+    skips: Mapping[str, int]
     responses: int
     sessions: Mapping[str, int]
     last_at: float | None

@@ -85,7 +85,7 @@ session = Table(
     Column("batch", Text),  # the batch whose place this session takes up
     Column("entered_at", Float, nullable=False),
     Column("simulated", Boolean, nullable=False, server_default=false()),
-    Column("skipped", Integer, nullable=False, server_default="0"),  # items skipped so far
+    Column("skipped", Integer, nullable=False, server_default="0"),  # showings, practice aside
     UniqueConstraint("study", "annotator"),
     UniqueConstraint("study", "number"),
     Index("session_by_lease", "study", "lease_end"),
@@ -112,7 +112,7 @@ showing = Table(
     Column("batch", Text),
     Column("state", Text, nullable=False),
     Column("response", Text),  # the id of the answer that counts now
-    Column("revisions", Integer, nullable=False, server_default="0"),
+    Column("revisions", Integer, nullable=False, server_default="0"),  # responses after the first
     ForeignKeyConstraint(["study", "item"], ["item.study", "item.id"]),
     Index("showing_by_item", "study", "item"),
     Index(  # no item twice to one person, whatever happens elsewhere

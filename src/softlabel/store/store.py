@@ -261,12 +261,17 @@ class Store:
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────
 
-    def answer(self, session_id: str, response: NewResponse, now: float) -> Future[Ack]:
+    def answer(
+        self, session_id: str, response: NewResponse, now: float, *, most_skips: int | None = None
+    ) -> Future[Ack]:
         """Store an answer; the same one twice is stored once, another one is a Conflict.
 
-        So is a new one of somebody who has left; one to no showing is Absent.
+        So is a new one of somebody who has left, and one more revision than ``MOST_REVISIONS``;
+        one to no showing is Absent.  A skip is stored,
+        too, and gives the item to somebody else; who skips more than ``most_skips`` is screened
+        out.
         """
-        arrival = answers.Arrival(session_id, response, now)
+        arrival = answers.Arrival(session_id, response, now, most_skips)
         return self._writer.submit_alike(answers.answer, bulk.answer_many, arrival)
 
     def responses(
@@ -341,6 +346,10 @@ class Store:
     def counts(self, study: str) -> dict[str, int]:
         """Rows by table."""
         return self._read(summaries.counts, study)
+
+    def newest(self) -> float | None:
+        """The latest time at which something was written, in any study; None if nothing was."""
+        return self._read(summaries.newest)
 
     def timings(self, study: str, *, after: int = 0) -> Iterator[TimedAnswer]:
         """What was answered and how long it took, in the order of storing."""

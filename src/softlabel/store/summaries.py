@@ -19,11 +19,27 @@ ITEMS = sa.select(
 ANSWERED = sa.select(sa.func.count()).where(
     showing.c.study == bind("of"), showing.c.kind == "target", showing.c.state == "answered"
 )
-LATE = sa.select(sa.func.count()).where(
-    showing.c.study == bind("of"),
-    showing.c.kind == "target",
-    showing.c.state == "released",
-    showing.c.response.is_not(None),
+_current = showing.join(response, response.c.id == showing.c.response)
+LATE = (
+    sa.select(sa.func.count())
+    .select_from(_current)
+    .where(
+        showing.c.study == bind("of"),
+        showing.c.kind == "target",
+        showing.c.state == "released",
+        response.c.skip.is_(None),
+    )
+)
+SKIPS = (
+    sa.select(response.c.skip, sa.func.count())
+    .select_from(_current)
+    .where(
+        showing.c.study == bind("of"),
+        showing.c.kind != "training",
+        showing.c.state == "skipped",
+    )
+    .group_by(response.c.skip)
+    .order_by(response.c.skip)
 )
 RESPONSES = sa.select(sa.func.count(), sa.func.max(response.c.received_at)).where(
     response.c.study == bind("of")
@@ -63,6 +79,14 @@ WHO_OF_STUDY = WHO.where(session.c.study == bind("of"))
 PER_BATCH = (
     sa.select(batch.c.name, batch.c.taken).where(batch.c.study == bind("of")).order_by(batch.c.name)
 )
+NEWEST = (  # numbers grow with time, so that no table of answers has to be read through
+    sa.select(response.c.received_at).order_by(response.c.seq.desc()).limit(1),
+    sa.select(event.c.at).order_by(event.c.seq.desc()).limit(1),
+    sa.select(sa.func.max(session.c.entered_at)),
+    sa.select(sa.func.max(session.c.lease_end - session.c.lease_seconds)).where(
+        session.c.lease_end > 0  # when it was last extended
+    ),
+)
 TABLES = {
     table.name: sa.select(sa.func.count()).where(table.c.study == bind("of"))
     for table in (item, session, showing, response, event, invitation)
@@ -83,6 +107,7 @@ def progress(connection: sa.Connection, of: str) -> Progress:
         answered=connection.execute(ANSWERED, values).scalar_one(),
         full=full,
         late=connection.execute(LATE, values).scalar_one(),
+        skips={reason: count for reason, count in connection.execute(SKIPS, values)},
         responses=responses,
         sessions={stage: count for stage, count in connection.execute(STAGES, values)},
         last_at=last_at,
@@ -116,6 +141,12 @@ def crowd(connection: sa.Connection, of: str | None) -> Crowd:
         else:
             people = sessions, int(answered)
     return Crowd(*people, *simulated)
+
+
+def newest(connection: sa.Connection) -> float | None:
+    """The latest time at which something was written, in any study; None if nothing was."""
+    times = [connection.execute(statement).scalar() for statement in NEWEST]
+    return max((at for at in times if at is not None), default=None)
 
 
 def before_latest(connection: sa.Connection, of: str, count: int) -> int:

@@ -27,7 +27,9 @@ def instructions(study: Study) -> tuple[str, ...]:
     first = ["welcome", "practice" if study.practice else "", "pay" if study.pay else ""]
     last = ["easy_and_hard", "repeats" if study.repeats else ""]
     last.append("bonus" if study.pay and study.pay.bonus else "")
-    how = study.mode.name if study.mode.name in texts else "other"
+    two = f"{study.mode.name}_two"  # of two labels less may be asked
+    how = two if len(study.labels) == 2 and two in texts else study.mode.name
+    how = how if how in texts else "other"
     pages = (first, [study.frame], [how], last)
     return tuple(
         "\n\n".join(_filled(texts[part], study) for part in parts if part) for parts in pages

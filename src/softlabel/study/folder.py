@@ -106,6 +106,7 @@ def _study(folder: Path, settings: Settings, findings: Findings) -> Study | None
         mode=asked.mode,
         mode_text=section.mode,
         frame=section.frame,
+        repeat_rest=section.repeat_rest,
         language=section.language,
         label_order=section.label_order,
         items=shown.targets.items,
@@ -128,6 +129,7 @@ def _study(folder: Path, settings: Settings, findings: Findings) -> Study | None
         seed=section.seed,
         lease_minutes=section.lease_minutes,
         toml=settings.text,
+        skip_limit=items.skip_limit,
         notes=tuple(findings.notes),
     )
     return _with_texts(study, settings, pages, quiz, debrief)

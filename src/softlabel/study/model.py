@@ -19,6 +19,9 @@ ItemKind = Literal["target", "training", "gold", "attention"]
 QuestionKind = Literal["choice", "text", "scale"]
 RecruitKind = Literal["open", "prolific", "url", "invitation"]
 
+SKIP_LIMIT = 0.2  # of the items of a person
+ALWAYS_SKIPPED = 2  # items that anybody may skip, however few they get
+
 
 @dataclass(frozen=True)
 class Media:
@@ -152,7 +155,9 @@ class Study:
     seed: int
     lease_minutes: int
     toml: str
+    skip_limit: float = SKIP_LIMIT  # the largest share of their items that a person may skip
     notes: tuple[Problem, ...] = ()  # what is odd but allowed
+    repeat_rest: bool = False  # whether Enter repeats what was said of the rest before
 
     @property
     def items_per_person(self) -> int:
@@ -160,6 +165,16 @@ class Study:
         if self.batches:
             return max(map(len, self.batches.values()))
         return min(self.per_annotator or len(self.items), len(self.items))
+
+    @property
+    def most_skips(self) -> int:
+        """How many items one person may skip; who skips more is screened out."""
+        return self.skips_among(self.items_per_person)
+
+    def skips_among(self, items: int) -> int:
+        """How many of so many items may be skipped."""
+        share = math.floor(self.skip_limit * items + 1e-9)  # .29 of 100 is 29
+        return max(ALWAYS_SKIPPED, share)
 
     @property
     def showings_per_person(self) -> int:

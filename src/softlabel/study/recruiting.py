@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from softlabel.study.findings import Findings
 from softlabel.study.model import Pay, Recruit
+from softlabel.study.patterns import fault_of_pattern
 from softlabel.study.schema import RecruitSection
 from softlabel.study.settings import FILE, Settings
 
@@ -28,8 +29,15 @@ KEYS: dict[str, tuple[str, ...]] = {  # what each kind of recruiter can be told
     "prolific": tuple(CODES.values()),
     "url": ("id_param", "session_param", "id_pattern", *CODES),
 }
-NEEDED = {"prolific": ("completion_code",), "url": ("id_param", "complete_url")}
-BLANKS = re.compile(r"\{(\w*)\}")
+NEEDED = {
+    "prolific": ("completion_code", "screenout_code"),
+    "url": ("id_param", "complete_url", "screenout_url"),
+}
+SCREENED = "people return by it who do not pass the quiz or skip too many items"
+WHY = {"screenout_code": f": {SCREENED}", "screenout_url": f": {SCREENED}"}
+APART = (("completion_code", "screenout_code"), ("complete_url", "screenout_url"))
+LOOPBACK = ("127.0.0.1", "localhost", "::1")  # for a rehearsal
+WHOLE = "must be a whole address that begins with https://"
 
 
 def read_recruit(settings: Settings, findings: Findings) -> Recruit:
@@ -47,8 +55,12 @@ def read_recruit(settings: Settings, findings: Findings) -> Recruit:
             findings.wrong(FILE, f"recruit.{key}", value, fault)
     for key in NEEDED.get(section.kind, ()):
         if key not in given and f"recruit.{key}" not in settings.broken:
-            reason = f"must be given where kind = {section.kind!r}"
+            reason = f"must be given where kind = {section.kind!r}{WHY.get(key, '')}"
             findings.wrong(FILE, f"recruit.{key}", None, reason)
+    for done, out in APART:
+        if given.get(out) is not None and given.get(out) == given.get(done):
+            reason = f"must differ from {done}, or people who are screened out count as complete"
+            findings.wrong(FILE, f"recruit.{out}", given[out], reason)
     return _recruit(section)
 
 
@@ -60,25 +72,32 @@ def _fault(key: str, value: str, has_session: bool) -> str | None:
     if key.endswith("_code"):
         return None if re.fullmatch(r"[\w-]{1,64}", value) else "is not a code of the recruiter"
     if key == "id_pattern":
-        try:
-            re.compile(value)
-        except (re.error, OverflowError, RecursionError) as error:
-            return f"is not a regular expression: {error}"
-        return None
-    return _fault_of_address(value, {"id", "session"} if has_session else {"id"})
+        return fault_of_pattern(value)
+    return _fault_of_address(value, ("{id}", "{session}") if has_session else ("{id}",))
 
 
-def _fault_of_address(value: str, blanks: set[str]) -> str | None:
+def _fault_of_address(value: str, blanks: tuple[str, ...]) -> str | None:
+    """What is wrong with an address to which people's browsers are sent."""
+    if re.search(r"[\s\\]", value):
+        return "holds a blank, a line break or a backslash; an address has none"
     try:
         parts = urlsplit(value)
-        whole = parts.scheme in ("http", "https") and bool(parts.hostname)
+        host, _ = parts.hostname or "", parts.port
     except ValueError:
-        whole = False
-    if not whole or re.search(r"\s", value):
-        return "must be a whole address, beginning with https:// or http://"
-    if set(BLANKS.findall(value)) <= blanks:
-        return None
-    return "may hold the blanks {id} and, with a session_param, {session}, and no others"
+        return WHOLE
+    if parts.scheme != "https" and not (parts.scheme == "http" and host in LOOPBACK):
+        return WHOLE
+    if "@" in parts.netloc:
+        return "holds a user name or a password, which everybody would see"
+    if "{" in parts.netloc:
+        return "may hold blanks only after the name of the host"
+    if not re.fullmatch(r"([\w-]+\.)+[\w-]+", host) and host not in LOOPBACK:
+        return f"names no host that people can reach: {WHOLE}"
+    for blank in blanks:
+        value = value.replace(blank, "")
+    if "{" in value or "}" in value:
+        return "may hold the blanks {id} and, with a session_param, {session}, and no others"
+    return None
 
 
 def _recruit(section: RecruitSection) -> Recruit:

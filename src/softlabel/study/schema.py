@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
-from softlabel.study.model import Frame, LabelOrder, QuestionKind, RecruitKind
+from softlabel.study.model import SKIP_LIMIT, Frame, LabelOrder, QuestionKind, RecruitKind
 from softlabel.study.scope import holds_control
 
 MANY = 1_000_000  # more answers, items or minutes than this are a slip of the finger
@@ -77,6 +77,11 @@ class StudySection(Section):
         description="Whose view is asked for: self (what you believe) or third_person (how 100 "
         "others would answer).",
     )
+    repeat_rest: bool = Field(
+        default=False,
+        description="true: from the fourth item on, Enter repeats what the person last said of "
+        "the labels not named, and the answer records that it did (quick, chips and search).",
+    )
     language: Literal["en", "ar"] = Field(
         default="en", description="The language of buttons and of the texts that you do not write."
     )
@@ -127,6 +132,11 @@ class ItemsSection(Section):
         default=None,
         description="Which: places in the person's own order of items, counted from 0. Default: "
         "5, 10, 15 and so on, or evenly spread where these do not fit.",
+    )
+    skip_limit: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=SKIP_LIMIT,
+        description="The largest share of their items that a person may skip; 2 may always be "
+        "skipped. Who skips more is screened out.",
     )
     practice: FileName | None = Field(
         default=None, description="A .csv or .jsonl file of items that come first, with feedback."
@@ -226,7 +236,9 @@ class RecruitSection(Section):
         description="url: where people return when they are done. Must be given there.",
     )
     screenout_url: Text | None = Field(
-        default=None, description="url: where people return who did not pass the quiz."
+        default=None,
+        description="url: where people return who did not pass the quiz or skipped too many "
+        "items. Must be given there.",
     )
     noconsent_url: Text | None = Field(
         default=None, description="url: where people return who do not agree to take part."
@@ -235,7 +247,9 @@ class RecruitSection(Section):
         default=None, description="prolific: the code of completed sessions. Must be given there."
     )
     screenout_code: Text | None = Field(
-        default=None, description="prolific: the code of people who did not pass the quiz."
+        default=None,
+        description="prolific: the code of people who did not pass the quiz or skipped too many "
+        "items. Must be given there.",
     )
     noconsent_code: Text | None = Field(
         default=None, description="prolific: the code of people who do not agree to take part."

@@ -47,7 +47,7 @@ class Served:
         """Somebody who has not logged in; comes from our own page unless told otherwise."""
         own = {"sec-fetch-site": "same-origin"} | headers
         return self._stack.enter_context(
-            httpx.Client(base_url=self.url, headers=own, timeout=30, follow_redirects=False)
+            httpx.Client(base_url=self.url, headers=own, timeout=120, follow_redirects=False)
         )
 
     def researcher(self) -> httpx.Client:

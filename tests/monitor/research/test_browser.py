@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
+
+from softlabel import registry
 
 TOKEN = "the-token-that-was-printed-once"
 PATHS = ["", "/items", "/items?order=checks", "/people", "/people/person-0", "/answers", "/export"]
@@ -206,3 +209,62 @@ def test_a_download_arrives(open_page, served):
     download = started.value
     assert download.suggested_filename == "animals-responses.jsonl"
     assert len(download.path().read_text().splitlines()) == len(served.world.sent)
+
+
+CUT = """() => [...document.querySelectorAll(".cards > .card:not(.wide) .table")]
+  .map((box) => [box.getAttribute("aria-label"), box.scrollWidth - box.clientWidth])
+  .filter(([, beyond]) => beyond > 0)"""
+FIELDS = {"top": 61_000, "certainty": 92_000, "alternatives": 150_000, "excluded": 170_000}
+
+
+def clock(seconds):
+    """The times of an answer through quick, each step of it long."""
+    part = {name: ms * seconds / 200 for name, ms in FIELDS.items()}
+    own = {"first_input_ms": part["top"], "submit_ms": 1000 * seconds, "active_ms": 1000 * seconds}
+    return own | {"media_ready_ms": 80, "hidden_ms": 0, "fields": part}
+
+
+@pytest.mark.parametrize("width", [1024, 1280, 1440])
+def test_no_number_of_a_card_is_cut_off(chromium, make_world, serve, width):
+    """Two modes, so that each step also carries the name of its mode."""
+    world = make_world(mode="quick")
+    world.visit("slow", timing=clock(200.0))
+    world.study = replace(world.study, mode=registry.parse("mode", "classic"))
+    world.visit("slower", timing=clock(2000.0))
+    here = serve(world)
+    here.computed(here.researcher())
+    page = log_in(chromium, here, width)
+    card = page.locator(".card", has=page.get_by_role("heading", name="Seconds per field"))
+    assert "quick: alternatives" in card.inner_text()
+    assert page.evaluate(CUT) == []
+    page.context.close()
+
+
+def test_a_line_stays_in_its_chart(chromium, make_world, serve):
+    """Of somebody who is much quicker than everybody: their median lies above all answers."""
+    world = make_world()
+    for n in range(3):
+        world.visit(f"person-{n}", timing=clock(60.0))
+    world.visit("hasty", timing=clock(0.5))
+    here = serve(world)
+    here.computed(here.researcher())
+    page = log_in(chromium, here, 1280)
+    page.goto("/research/people/hasty")
+    chart = page.locator("svg", has_text="Seconds, answer by answer")
+    assert chart.get_by_text("everybody").count() == 1
+    box = chart.bounding_box()
+    for part in chart.locator("line, text, path").all():
+        inner = part.bounding_box()
+        assert box["y"] - 1 <= inner["y"], part.evaluate("(one) => one.outerHTML")
+        assert inner["y"] + inner["height"] <= box["y"] + box["height"] + 1
+    page.context.close()
+
+
+def log_in(chromium, here, width):
+    size = {"width": width, "height": 800}
+    page = chromium.new_context(base_url=here.url, viewport=size).new_page()
+    page.goto("/research/login")
+    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_label("Token").press("Enter")
+    page.wait_for_url("**/research")
+    return page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import time
 
 import pytest
@@ -121,6 +122,37 @@ def test_logging_out_ends_the_cookie_itself(served):
     assert client.get("/research").status_code == 303
     assert served.browser(cookie=f"{COOKIE}={kept}").get("/research").status_code == 303
     assert served.researcher().get("/research").status_code == 200, "others stay in"
+
+
+def test_logging_out_survives_a_restart(make_world, serve):
+    world = make_world()
+    served = serve(world)
+    out, stays = served.researcher(), served.researcher().cookies[COOKIE]
+    kept = out.cookies[COOKIE]
+    out.post("/research/logout")
+    again = serve(world)
+    assert again.browser(cookie=f"{COOKIE}={kept}").get("/research").status_code == 303
+    assert again.browser(cookie=f"{COOKIE}={stays}").get("/research").status_code == 200
+    # a second server of the same folder need not be started anew
+    again.browser(cookie=f"{COOKIE}={stays}").post("/research/logout")
+    assert served.browser(cookie=f"{COOKIE}={stays}").get("/research").status_code == 303
+
+
+def test_what_is_kept_of_a_logout_tells_nothing_and_does_not_pile_up(make_world, serve):
+    world = make_world()
+    served = serve(world)
+    folder = world.study.folder / ".softlabel" / "logged-out"
+    for ahead in (0, LASTS / 2, LASTS + 60):
+        served.ahead = ahead
+        client = served.researcher()
+        cookie = client.cookies[COOKIE]
+        client.post("/research/logout")
+    kept = sorted(folder.iterdir())
+    assert len(kept) == 2, "the first would have ended by now"
+    assert cookie.rpartition(".")[0] in {one.name for one in kept}
+    assert all(stat.S_IMODE(one.stat().st_mode) == 0o600 for one in kept)
+    assert all(one.read_bytes() == b"" for one in kept)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("path", ["login", "logout"])

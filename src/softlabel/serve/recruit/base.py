@@ -36,6 +36,14 @@ class Refused:
     values: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Platform:
+    """A recruiter's own site: what it is called, and its address."""
+
+    name: str
+    address: str
+
+
 class Recruiter(ABC):
     """How people arrive, and where they return to.  ``walk_in``: anybody may begin."""
 
@@ -52,6 +60,11 @@ class Recruiter(ABC):
     def absent(self) -> Refused:
         """What to say to somebody who came without an invitation of any kind."""
         return Refused("entry_missing", {})
+
+    def platform(self) -> Platform | None:
+        """Where people came from, for those whose way ends on an error page; no code goes along,
+        since nothing has been completed."""
+        return None
 
     def code(self, outcome: Outcome) -> str | None:
         """The code to show, as a way back that works by hand."""

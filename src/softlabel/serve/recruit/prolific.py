@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from softlabel.serve.recruit.base import Arrival, Recruiter, Refused
+from softlabel.serve.recruit.base import Arrival, Platform, Recruiter, Refused
 
 PERSON, STUDY, SESSION = "PROLIFIC_PID", "STUDY_ID", "SESSION_ID"
+HOME = "https://app.prolific.com/"
 ID = re.compile(r"[0-9a-f]{24}")
 
 
@@ -24,6 +25,9 @@ class Prolific(Recruiter):
             if not ID.fullmatch(parameters.get(name, "")):
                 return Refused("entry_parameter", {"name": name})
         return Arrival(parameters[PERSON], parameters[SESSION])
+
+    def platform(self) -> Platform | None:
+        return Platform("Prolific", HOME)
 
     def absent(self) -> Refused:
         return Refused("entry_prolific", {})

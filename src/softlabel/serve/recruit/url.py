@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import ClassVar
+from urllib.parse import urlsplit
 
-from softlabel.serve.recruit.base import Arrival, Recruiter, Refused
-
-LONGEST = 200
+from softlabel.serve.recruit.base import Arrival, Platform, Recruiter, Refused
+from softlabel.study.patterns import LONGEST
 
 
 class Url(Recruiter):
@@ -29,6 +29,10 @@ class Url(Recruiter):
             return Refused("entry_parameter", {"name": session})
         return Arrival(parameters[person], parameters[session])
 
+    def platform(self) -> Platform | None:
+        parts = urlsplit(self.settings.complete_url or "")
+        return Platform(parts.netloc, f"{parts.scheme}://{parts.netloc}/") if parts.netloc else None
+
     def _is_id(self, text: str) -> bool:
         assert self.settings.id_pattern is not None, "the study file has a pattern, if only ours"
-        return len(text) <= LONGEST and bool(re.fullmatch(self.settings.id_pattern, text))
+        return 0 < len(text) <= LONGEST and bool(re.fullmatch(self.settings.id_pattern, text))

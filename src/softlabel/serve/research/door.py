@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import os
 import secrets
 
 from fastapi import APIRouter, Request
@@ -12,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from softlabel.serve.documented import form
 from softlabel.serve.forms import read_form
+from softlabel.serve.secret import FOLDER, folder_of
 from softlabel.serve.site import Site
 
 COOKIE = "softlabel_research"
@@ -28,12 +30,37 @@ class NotLoggedIn(HTTPException):
         super().__init__(SEE_OTHER, headers={"location": LOGIN})
 
 
+class LoggedOut:
+    """Cookies that were logged out before their time: an empty file for each, named by the end of
+    the cookie, so that a restart and other servers of the same folder know of it."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.folder = site.study.folder / FOLDER / "logged-out"
+
+    def holds(self, until: int, nonce: str) -> bool:
+        return (self.folder / f"{until}.{nonce}").exists()
+
+    def add(self, until: int, nonce: str) -> None:
+        """Remember a cookie for as long as it would have lasted."""
+        folder_of(self.site.study.folder)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        for past in self.folder.iterdir():
+            if past.name.partition(".")[0] < str(int(self.site.now())):
+                past.unlink(missing_ok=True)
+        (self.folder / f"{until}.{nonce}").touch(mode=0o600)
+        if os.name == "posix":  # the new name is on the disk before anybody is told
+            number = os.open(self.folder, os.O_RDONLY)
+            os.fsync(number)
+            os.close(number)
+
+
 class Door:
     """Lets the researcher in and out, and knows whether they are in."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._ended: dict[str, int] = {}  # cookies that were logged out before their time
+        self._ended = LoggedOut(site)
 
     def router(self) -> APIRouter:
         router = APIRouter(include_in_schema=True)
@@ -79,9 +106,7 @@ class Door:
         """Close the door behind this cookie, here and in the browser."""
         if self.is_open(request):
             until, nonce, _ = request.cookies[COOKIE].split(".")
-            now = self.site.now()
-            self._ended = {one: end for one, end in self._ended.items() if end > now}
-            self._ended[nonce] = int(until)
+            await asyncio.to_thread(self._ended.add, int(until), nonce)
         response = RedirectResponse(LOGIN, SEE_OTHER)
         response.delete_cookie(
             COOKIE, path=HOME, secure=self.site.secure, httponly=True, samesite="strict"
@@ -102,7 +127,8 @@ class Door:
             return False
         right = self._cookie(int(until), nonce)
         ours = hmac.compare_digest(cookie.encode("utf-8", "replace"), right.encode())
-        return ours and int(until) > self.site.now() and nonce not in self._ended
+        lasts = ours and int(until) > self.site.now()
+        return lasts and not self._ended.holds(int(until), nonce)
 
     def _cookie(self, until: int, nonce: str) -> str:
         """Bound to the token as well: a new token closes every door that the old one opened."""

@@ -11,7 +11,7 @@ STAGES = {
     "task": "answering",
     "debrief": "at the last questions",
     "done": "finished",
-    "screened-out": "failed the quiz",
+    "screened-out": "screened out: quiz or skips",
     "no-consent": "did not consent",
     "withdrawn": "withdrew",
     "full": "came too late",

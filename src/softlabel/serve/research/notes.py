@@ -70,5 +70,5 @@ def rehearsal(simulated: int) -> str:
 def people_caption(found: Overview, shown: int) -> str:
     """Who is in the table."""
     silent = found.standing.people - shown
-    rest = f"; {words.count(silent)} more came in without answering" if silent > 0 else ""
-    return f"{words.count(shown)} people answered{rest}"
+    rest = f"; {words.count(silent)} more came in and did neither" if silent > 0 else ""
+    return f"{words.count(shown)} people answered or skipped items{rest}"

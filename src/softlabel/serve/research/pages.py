@@ -101,14 +101,19 @@ class Pages:
         )
 
     def people(self, page: Number = 1) -> Response:
-        """Everybody who answered, those with most flags first."""
+        """Everybody who answered or skipped, those with most flags first."""
         found = self.watch.overview()
         every = found.people()
-        stages = found.standing.stage_of
+        stages, skipped = found.standing.stage_of, found.standing.skipped
         shown = every[(page - 1) * PER_PAGE : page * PER_PAGE]
         return self._page(
             "people",
-            rows=[persons.person_row(one, stages.get(one.annotator, "")) for one in shown],
+            rows=[
+                persons.person_row(
+                    one, stages.get(one.annotator, ""), skipped.get(one.annotator, 0)
+                )
+                for one in shown
+            ],
             caption=notes.people_caption(found, len(every)),
             empty=notes.none_yet(found.insight),
             scope_note=notes.scope_note(found.insight),
@@ -128,12 +133,12 @@ class Pages:
         person = known.get(annotator) or Person(annotator, 0, spread([]))
         rows = store.responses_by(study.name, annotator)
         median = found.insight.median if found.insight else float("nan")
-        times = [(row.timing.active_ms or 0) / 1000 for row in rows]
+        times = [(row.timing.active_ms or 0) / 1000 for row in rows if row.skip is None]
         return self._page(
             "person",
             annotator=annotator,
             person=person,
-            figures=persons.person_figures(person, session.stage, words.day(session.entered_at)),
+            figures=persons.person_figures(person, session),
             seconds=Markup(charts.one_by_one(times, median)),
             caption=f"{words.count(len(rows))} stored, newest first",
             answers=self._told(rows[::-1][:MANY]),

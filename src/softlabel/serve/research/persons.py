@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from softlabel.monitor import Person, words
 from softlabel.serve.research.figures import STAGES
+from softlabel.store import Session
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class PersonRow:
     annotator: str
     stage: str
     answers: str
+    skips: str
     seconds: str
     agreement: str
     repeats: str
@@ -23,14 +25,15 @@ class PersonRow:
     remarks: tuple[str, ...]
 
 
-def person_row(person: Person, stage: str) -> PersonRow:
-    """The numbers of one annotator, in words."""
+def person_row(person: Person, stage: str, skipped: int) -> PersonRow:
+    """The numbers of one annotator, in words; they ``skipped`` so many items."""
     checks = person.gold.n + person.attention.n
     failed = person.gold.failed + person.attention.failed
     return PersonRow(
         person.annotator,
         STAGES.get(stage, stage),
         words.count(person.answers),
+        words.count(skipped),
         words.seconds(person.seconds.median),
         words.number(person.agreement),
         f"{person.repeats.changed} of {person.repeats.pairs}"
@@ -42,15 +45,17 @@ def person_row(person: Person, stage: str) -> PersonRow:
     )
 
 
-def person_figures(person: Person, stage: str, entered: str) -> list[tuple[str, str]]:
-    """The card of one annotator."""
-    row = person_row(person, stage)
+def person_figures(person: Person, session: Session) -> list[tuple[str, str]]:
+    """The card of one annotator; reasons of skips that the sample holds all of."""
+    row = person_row(person, session.stage, session.skipped)
+    known = sum(person.skips.values()) == session.skipped
     times = person.seconds
     range_ = f" (four of five: {words.seconds(times.p10)} to {words.seconds(times.p90)})"
     return [
         ("Stage", row.stage),
-        ("Came in", f"{entered} UTC"),
+        ("Came in", f"{words.day(session.entered_at)} UTC"),
         ("Answers to items and repeats", row.answers),
+        ("Items skipped", words.skips(person.skips) if known else row.skips),
         ("Seconds per answer", row.seconds + (range_ if times.n else "")),
         ("Agreement with the others", row.agreement),
         ("Entropy of own labels", f"{words.number(person.entropy)} nats"),

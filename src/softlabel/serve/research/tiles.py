@@ -26,6 +26,7 @@ def tiles(found: Overview) -> list[Tile]:
     """The row of numbers on top."""
     return [
         *_progress(found),
+        _skips(found),
         _people(found),
         _speed(found),
         _seconds(found.insight),
@@ -39,7 +40,7 @@ def _progress(found: Overview) -> list[Tile]:
     here = found.standing
     bar = charts.progress_bar(here.answers, here.wanted, "Answers there")
     part = words.share(here.answers, here.wanted)
-    stored = f"{part}; {words.count(here.stored)} stored with practice, checks and repeats"
+    stored = f"{part}; {words.count(here.stored)} stored with practice, checks, repeats and skips"
     if here.late:
         stored += f"; {words.count(here.late)} came late, beyond what was wanted"
     full = charts.progress_bar(here.done, here.items, "Items with all their answers")
@@ -59,6 +60,17 @@ def _progress(found: Overview) -> list[Tile]:
             Markup(full),
         ),
     ]
+
+
+def _skips(found: Overview) -> Tile:
+    here = found.standing
+    if not here.skips:
+        return Tile("Skips", "0", more="nobody has skipped an item")
+    why = [f"{words.count(n)} {reason.replace('_', ' ')}" for reason, n in here.skips.items()]
+    people = (
+        f"by {words.count(len(here.skipped))} {'people' if len(here.skipped) > 1 else 'person'}"
+    )
+    return Tile("Skips", words.count(sum(here.skips.values())), people, ", ".join(why))
 
 
 def _people(found: Overview) -> Tile:

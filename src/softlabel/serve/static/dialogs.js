@@ -19,8 +19,8 @@ export function showKeys(texts, lines) {
   return open(texts, texts.keys_title, el("dl", { class: "keys" }, ...rows));
 }
 
-/** Ask why this item is skipped; resolves to the reason, or null. */
-export function askSkip(texts) {
+/** Ask why this item is skipped, with a warning if there is one; the reason, or null. */
+export function askSkip(texts, warning) {
   const reasons = SKIPS.map((reason, i) =>
     button(
       { class: "button wide", value: reason },
@@ -33,6 +33,7 @@ export function askSkip(texts) {
     texts,
     texts.skip_title,
     el("p", { class: "quiet", text: texts.skip_text }),
+    ...(warning ? [el("p", { class: "problem", text: warning })] : []),
     el("div", { class: "stack" }, ...reasons),
   );
 }

@@ -1,5 +1,7 @@
 // Elements without markup strings: nothing here can turn text into HTML.
 
+const DOUBLE_CLICK = 500; // ms, as most systems have it
+
 /**
  * Make an element. Options: `class`, `text`, `onclick` and other listeners, properties such as
  * `hidden`, and attributes. A value of null or false leaves the option out.
@@ -51,6 +53,17 @@ export function button(options, onpress, ...children) {
     if (event.detail > 0 && made.isConnected) made.blur();
   });
   return made;
+}
+
+/** The action of a button that toggles: a double click does it once, not there and back. */
+export function once(action) {
+  let last = -Infinity;
+  return (event) => {
+    // detail is 0 for Enter and Space, where two presses are two decisions
+    const second = event.detail > 0 && event.timeStamp - last < DOUBLE_CLICK;
+    last = event.timeStamp;
+    if (!second) action(event);
+  };
 }
 
 /** Wait until what was drawn has been painted. */

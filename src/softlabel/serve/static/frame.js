@@ -12,12 +12,9 @@ export class Frame {
     this.answer = el("section", { class: "answer", id: "answer", tabindex: "-1" });
     this.problem = el("p", { class: "problem", role: "alert" });
     this.live = el("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
-    this.stage = el(
-      "div",
-      { class: "stage" },
-      this.item,
-      el("div", { class: "answer-side" }, this.problem, this.answer),
-    );
+    this.side = el("div", { class: "answer-side" }, this.answer, this.problem);
+    this.stage = el("div", { class: "stage" }, this.item, this.side);
+    this.sizes = new ResizeObserver(() => this.#measure());
     root.replaceChildren(this.stage, this.live);
     root.removeAttribute("aria-busy");
     root.before(this.#header(title));
@@ -30,6 +27,22 @@ export class Frame {
     this.item.replaceChildren(node);
     this.answer.replaceChildren();
     this.complain(null);
+  }
+
+  /** The answer is drawn: messages stand beside what ends it, where they are always in sight. */
+  settle() {
+    const ending = this.answer.querySelector(".ending");
+    ending?.append(this.problem);
+    this.sizes.disconnect();
+    for (const part of [this.item, ending]) if (part) this.sizes.observe(part);
+  }
+
+  /** How much of the window the item and the ending cover, so that no focus hides behind them. */
+  #measure() {
+    const { style } = document.documentElement;
+    const ending = this.answer.querySelector(".ending");
+    style.setProperty("--above", `${this.item.offsetHeight}px`);
+    style.setProperty("--below", `${ending?.offsetHeight ?? 0}px`);
   }
 
   /** Where the page is, for tests and tools; without a word about `ready` it is not. */
@@ -53,6 +66,7 @@ export class Frame {
 
   /** A mistake or a hint, until the answer is changed. */
   complain(text) {
+    if (!this.problem.isConnected) this.side.append(this.problem); // its ending is gone
     this.problem.textContent = text ?? "";
   }
 
@@ -84,7 +98,7 @@ export class Frame {
     this.answer.replaceChildren(
       el("div", { class: "card wait" }, el("h1", { text: title }), el("p", { text })),
     );
-    this.announce(title);
+    this.announce(`${title}. ${text}`);
   }
 
   /** Which tools make sense just now. */
@@ -110,9 +124,16 @@ export class Frame {
     return el(
       "header",
       { class: "task-bar" },
-      el("p", { class: "study-title", dir: "auto", text: title }),
+      this.#title(title),
       el("div", { class: "progress-side" }, this.phase, this.count, this.bar),
     );
+  }
+
+  /** On a phone one line; all of it on a tap, and always to those who listen. */
+  #title(title) {
+    const made = el("p", { class: "study-title", dir: "auto", title, text: title });
+    made.addEventListener("click", () => made.classList.toggle("whole"));
+    return made;
   }
 
   #footer({ onprevious, onskip, onhelp, onkeep }) {

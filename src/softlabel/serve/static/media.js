@@ -3,8 +3,8 @@
 import { button, el, key } from "./dom.js";
 
 const DECODED_AHEAD = 3;
-const TINY = 96; // pictures up to this many pixels are enlarged with sharp pixels
-const SMALL = 320; // and up to this many smoothly
+const TINY = 64; // pictures below this many pixels are enlarged with sharp pixels
+const SMALL = 320; // and others up to this many smoothly
 
 /** Holds what was fetched for the showings ahead, so that it is there even without a network. */
 export class Media {
@@ -104,7 +104,7 @@ export class Media {
     const ready = element.decode().then(() => {
       const size = Math.max(element.naturalWidth, element.naturalHeight);
       element.classList.toggle("small", size <= SMALL);
-      element.classList.toggle("tiny", size <= TINY);
+      element.classList.toggle("tiny", size < TINY);
       return element;
     });
     this.pictures.set(url, { element, ready });

@@ -76,6 +76,12 @@ class Outbox {
     return changed;
   }
 
+  /** Forget one record, as if it had never been given. */
+  async drop({ order }) {
+    this.memory.delete(order);
+    await this.#drop((record) => record.order === order);
+  }
+
   /** The oldest answer that is still to be sent. */
   async first() {
     return (await this.all()).find((record) => record.state === "waiting") ?? null;

@@ -1,6 +1,6 @@
 // What the panels of quick, chips and search have in common: steps, undo, and the rest at the end.
 
-import { fill } from "./dom.js";
+import { el, fill } from "./dom.js";
 import { letterOf, plain, pressing } from "./keys.js";
 import { RestStrip } from "./rest.js";
 
@@ -11,10 +11,23 @@ export class Panel {
   constructor(root, context, said, words, held = "") {
     Object.assign(this, { root, context, said, words: { ...words, ...words[context.frame] } });
     this.strip = new RestStrip(context, (value) => this.sayRest(value, "click", ""), held);
+    this.hint = el("p", { class: "hint" });
+    this.ending = el("div", { class: "ending" }, this.strip.root, this.hint);
   }
 
   answer() {
-    return this.said.payload(this.rest());
+    const payload = this.said.payload(this.rest());
+    return this.repeats() ? { ...payload, repeated: true } : payload;
+  }
+
+  /** True if what holds for the rest is only what was said on the item before. */
+  repeats() {
+    return this.said.rest(null) === null && this.rest() !== null;
+  }
+
+  /** Say what is missing, or how to go on. */
+  drawHint() {
+    this.hint.textContent = this.problem() ?? this.context.texts.rest.ready;
   }
 
   problem() {
@@ -85,8 +98,7 @@ export class Panel {
       this.context.refuse(this.tell(missing));
       return;
     }
-    const offered = this.said.state.rest === null && this.others() !== 0;
-    if (offered) this.context.log("remembered", code, `rest:${this.rest()}`);
+    if (this.repeats()) this.context.log("remembered", code, `rest:${this.rest()}`);
     this.send();
   }
 

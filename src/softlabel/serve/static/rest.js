@@ -5,6 +5,7 @@ import { letterOf, plain } from "./keys.js";
 
 export const REST = ["ruled_out", "possible", "unsaid"];
 const KEYS = { ruled_out: "X", possible: "Z", unsaid: "C" };
+const JUST_NOW = 400; // ms
 const BLANK_ITEMS = 3; // on the first items nothing is offered, not even the person's own habit
 
 /** The choice that a letter stands for, or null. */
@@ -13,8 +14,8 @@ export function restOf(letter) {
 }
 
 /**
- * The three choices; they are the buttons that end the answer.  After the first items the last
- * choice is offered again, visibly, and Enter takes it.
+ * The three choices; they are the buttons that end the answer.  In a study with `repeat_rest` the
+ * last choice is offered again after the first items, visibly, and Enter takes it.
  */
 export class RestStrip {
   constructor(context, choose, held = "") {
@@ -22,13 +23,16 @@ export class RestStrip {
     this.texts = context.texts.rest;
     this.choose = choose;
     this.memory = context.memory;
-    this.offered = context.index >= BLANK_ITEMS ? context.memory.get("rest") : null;
+    const offers = context.repeatRest && context.index >= BLANK_ITEMS;
+    this.offered = offers ? context.memory.get("rest") : null;
+    this.only = "ruled_out"; // what the one button says where there is no choice
+    this.shownAt = -Infinity;
     this.heading = el("h2", { id: "rest-heading" });
     this.buttons = new Map(REST.map((value) => [value, this.#button(value)]));
     this.row = el("div", { class: "rest-row" }, ...this.buttons.values());
     this.done = button(
       { class: "button primary wide", "data-rest": "done" },
-      () => choose("ruled_out"),
+      (event) => this.#press(event, this.only),
       key("⏎"),
       el("span", { text: context.texts.next }),
     );
@@ -36,11 +40,25 @@ export class RestStrip {
     this.root = el("section", options, this.heading, this.row, this.done);
   }
 
-  /** Draw: about how many labels (null: too many to count), what is chosen, what is refused. */
-  show({ others, chosen, refused = [] }) {
-    this.heading.textContent = this.#about(others);
-    this.row.hidden = others === 0;
-    this.done.hidden = others !== 0;
+  /**
+   * Draw: about how many labels (null: too many to count), what is chosen, what is refused, and
+   * `share`, the percent that the labels would have together if they are possible.  With `only`
+   * there is no choice but this one.  `early`: there is nothing to say yet.
+   */
+  show({ others, chosen, refused = [], share = null, only = null, early = false }) {
+    if (this.root.hidden && !early) this.shownAt = performance.now();
+    this.root.hidden = early;
+    this.only = only ?? "ruled_out";
+    const choice = others !== 0 && only === null;
+    this.heading.textContent = this.#about(only === "ruled_out" ? 0 : others, only, share);
+    this.row.hidden = !choice;
+    this.done.hidden = choice;
+    const possible = this.buttons.get("possible").querySelector(".words-of small");
+    const { possible_why: why, possible_share: shared } = this.texts;
+    update(possible, {
+      text: share === null ? why : fill(shared, { share }),
+      class: share === null ? null : "share-of",
+    });
     for (const [value, made] of this.buttons) {
       const no = refused.includes(value);
       const offered = chosen === null && value === this.offered && !no;
@@ -63,8 +81,15 @@ export class RestStrip {
     this.memory.set("rest", value);
   }
 
-  #about(others) {
+  /** A double click on what was here before is not meant for what has just appeared here. */
+  #press(event, value) {
+    const slip = event.detail > 1 && event.timeStamp - this.shownAt < JUST_NOW;
+    if (!slip) this.choose(value);
+  }
+
+  #about(others, only, share) {
     if (others === null) return this.texts.all;
+    if (only === "possible") return fill(this.texts.spread, { n: others, share });
     return fill(others === 0 ? this.texts.none : this.texts.others, { n: others });
   }
 
@@ -78,7 +103,7 @@ export class RestStrip {
         "data-rest": value,
         "aria-keyshortcuts": sign.replace(" ", "+"),
       },
-      () => this.choose(value),
+      (event) => this.#press(event, value),
       key(sign),
       el("span", { class: "words-of" }, strong, small),
       el("small", { class: "as-last", hidden: true, text: this.texts.as_last }),

@@ -88,6 +88,7 @@ export class Sender {
     const held = status === 200 || body?.error === "answered"; // by another tab
     const changes = held ? { state: "sent" } : { state: "aside", refusal: { status, ...body } };
     const settled = await this.outbox.change(record, changes);
+    if (body?.error === "revisions") await this.outbox.drop(record); // the one before it stands
     const message = { kind: "settled", record: settled, outcome: { status, body } };
     this.channel.postMessage(message);
     this.onsettled(message.record, message.outcome);

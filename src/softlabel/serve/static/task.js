@@ -33,6 +33,7 @@ class Task {
     this.screen = null; // stands for what is to be seen just now
     this.submitted = null; // when the last answer was sent, until the next item is there
     this.fates = new Map(); // answers whose fate somebody waits for
+    this.pause = null; // what is said while there is nothing to answer: {title, text, now}
     this.frame = new Frame(document.getElementById("task"), this.texts, plan.title, {
       onprevious: () => this.previous(),
       onkeep: () => this.keep(),
@@ -41,7 +42,7 @@ class Task {
     });
     this.sender = new Sender(outbox, {
       onsettled: (record, outcome) => this.settled(record, outcome),
-      onstate: (state) => this.frame.status({ ...state, fleeting: outbox.fleeting }),
+      onstate: (state) => this.tell({ ...state, fleeting: outbox.fleeting }),
     });
     this.tabs = new BroadcastChannel("softlabel-tabs");
   }
@@ -74,7 +75,9 @@ class Task {
     this.notes.set(REVISING, null);
     let [showing] = this.work.open();
     if (!showing && this.work.plan.more) {
-      this.frame.message(this.texts.more_title, this.texts.more_text);
+      this.current?.clock.stop();
+      this.current = null;
+      this.pauseWith(this.texts.more_title, this.texts.more_text);
       await this.fetchMore();
       [showing] = this.work.open();
     }
@@ -87,8 +90,7 @@ class Task {
   /** Ask for more; the server counts what it holds, so what was answered here must be there. */
   async fetchMore() {
     await this.sent();
-    this.work.take(await getPlan((waits) => waits && this.frame.complain(this.texts.no_network)));
-    this.frame.complain(null);
+    this.work.take(await getPlan((waits) => waits && this.tell({ waiting: 0, failing: true })));
   }
 
   async fetchMoreOnce() {
@@ -100,11 +102,32 @@ class Task {
     if (this.current) this.media.prefetch(this.work.from(this.current.showing));
   }
 
+  /** Say why there is nothing to answer just now; without a network, the whole truth of it. */
+  pauseWith(title, text) {
+    this.pause = { title, text, now: text };
+    this.frame.tools({});
+    this.frame.message(title, text);
+  }
+
+  /** What became of the answers: at the foot of the page and, between items, in its middle. */
+  tell(state) {
+    this.frame.status(state);
+    if (this.pause === null) return;
+    const { title, text } = this.pause;
+    const cut = state.failing && !state.signedOut;
+    const offline = state.waiting > 0 ? this.texts.offline_waiting : this.texts.offline;
+    const now = cut ? fill(offline, { n: state.waiting }) : text;
+    if (now === this.pause.now) return;
+    this.pause.now = now;
+    this.frame.message(title, now);
+  }
+
   // one item -------------------------------------------------------------------------------
 
   /** Draw an item; `revising` is the name of the answer that a new one would replace. */
   show(showing, draft, revising = null) {
     this.current?.clock.stop();
+    this.pause = null;
     const refused = revising === null ? this.work.refusalOf(showing) : null;
     const { node, ready } = this.media.show(showing);
     const [clock, touched] = [new Clock(draft?.clock ?? null), draft?.touched ?? false];
@@ -112,6 +135,7 @@ class Task {
     this.frame.show(node);
     if (refused) this.frame.complain(fill(this.texts.refused, reasonOf(refused)));
     this.current.mode = this.module.mount(this.frame.answer, this.context(showing));
+    this.frame.settle();
     const before = draft?.draft ?? refused?.draft;
     if (before) this.mode.restore(before);
     const done = this.work.countDone() - (revising === null ? 0 : 1);
@@ -161,6 +185,7 @@ class Task {
       rules: plan.mode.rules,
       fields: plan.mode.fields,
       frame: plan.frame,
+      repeatRest: plan.repeat_rest,
       texts,
       index: this.work.placeOf(showing),
       memory: {
@@ -273,13 +298,21 @@ class Task {
   /** The server has spoken about an answer, here or in another tab. */
   settled(record, outcome) {
     const { given } = this.work;
-    if (given.get(record.position)?.uuid === record.uuid) given.set(record.position, record);
+    const why = outcome.body?.error;
+    const latest = given.get(record.position)?.uuid === record.uuid;
+    if (latest && why !== "revisions") given.set(record.position, record);
     this.fates.get(record.uuid)?.(outcome);
     this.fates.delete(record.uuid);
-    const why = outcome.body?.error;
-    if (OVER.includes(why)) this.over();
+    if (OVER.includes(why) || outcome.body?.ended) this.over();
     else if (why === "answered") this.frame.announce(this.texts.elsewhere);
+    else if (why === "revisions") this.unchanged();
     else if (outcome.status !== 200) this.frame.complain(this.texts.one_refused);
+  }
+
+  /** A change was not stored because there were too many: the answer before it stands. */
+  async unchanged() {
+    await this.work.recall();
+    this.frame.complain(this.texts.unchanged);
   }
 
   // going back, and other ways out ---------------------------------------------------------
@@ -309,9 +342,23 @@ class Task {
   async skip() {
     if (!this.mode || isOpen()) return;
     const { current } = this;
-    const reason = await askSkip(this.texts);
-    if (reason !== null && this.current === current) await this.submit(reason);
-    else this.mode?.focus();
+    const reason = await askSkip(this.texts, this.skipWarning());
+    if (reason === null || this.current !== current) {
+      this.mode?.focus();
+      return;
+    }
+    await this.submit(reason);
+    const warning = this.current && this.current !== current ? this.skipWarning() : null;
+    if (warning) this.frame.complain(warning);
+  }
+
+  /** What to say about skipping when hardly any more may be skipped, or null. */
+  skipWarning() {
+    const { showing, revising } = this.current;
+    const free = showing.phase === "practice" || (revising && this.work.isSkipped(showing));
+    const left = this.work.skipsLeft();
+    if (free || left > 1) return null;
+    return left === 1 ? this.texts.skips_one_left : this.texts.skips_none_left;
   }
 
   async help() {
@@ -352,14 +399,13 @@ class Task {
     this.current = null;
     this.notes.set("screen", null);
     const { total } = this.work.plan;
-    this.frame.tools({});
     this.frame.progress(total, total, "main");
     this.screen = null;
     this.frame.mark({ phase: "finishing" });
-    this.frame.message(this.texts.finish_title, this.texts.finish_text);
+    this.pauseWith(this.texts.finish_title, this.texts.finish_text);
     await this.sent();
     if (this.work.open().length > 0) return this.next(); // one was refused at the last moment
-    const { next, missing } = await askToFinish(() => this.frame.complain(this.texts.no_network));
+    const { next, missing } = await askToFinish(() => this.tell({ waiting: 0, failing: true }));
     return next === undefined ? this.giveAgain(missing) : this.leave(next);
   }
 

@@ -28,6 +28,20 @@ export class Work {
     return [...this.showings.values()].filter((showing) => !this.isDone(showing));
   }
 
+  isSkipped(showing) {
+    const record = this.given.get(showing.position);
+    const settled = record && record.state !== "aside";
+    return settled ? record.envelope.skip !== null : showing.skipped;
+  }
+
+  /** How many more items may be skipped, practice aside: the server's count and what came since. */
+  skipsLeft() {
+    const main = [...this.showings.values()].filter((showing) => showing.phase === "main");
+    const now = main.filter((showing) => this.isSkipped(showing));
+    const before = main.filter((showing) => showing.skipped);
+    return this.plan.skips_left - (now.length - before.length);
+  }
+
   countDone() {
     return this.showings.size - this.open().length;
   }

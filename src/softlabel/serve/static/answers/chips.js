@@ -34,8 +34,17 @@ export class ChipsAnswer extends Said {
     return this.state.locked.includes(label);
   }
 
+  /** Of two labels nothing is asked: what the chips leave is for the other one. */
   rest(offered) {
-    return this.others().length === 0 ? "ruled_out" : (this.state.rest ?? offered);
+    if (this.others().length === 0) return "ruled_out";
+    if (this.labels.length === 2) return this.free() > 0 ? "possible" : "ruled_out";
+    return this.state.rest ?? offered;
+  }
+
+  /** True once the chips are laid, so that only the labels without chips are left to speak of. */
+  isLaid() {
+    const free = this.free();
+    return free === 0 || (this.mayKeepSome && free < this.n);
   }
 
   payload(rest) {

@@ -11,6 +11,7 @@ export class QuickAnswer extends Said {
     this.chances = certainty;
     this.certain = certainty.length; // the highest level
     this.most = alternatives;
+    this.two = labels.length === 2; // then the other label has what the first one leaves
   }
 
   /** Labels about which nothing was said one by one. */
@@ -24,7 +25,20 @@ export class QuickAnswer extends Said {
   rest(offered) {
     if (this.state.certainty === this.certain) return "ruled_out";
     if (this.state.top !== null && this.others().length === 0) return "ruled_out";
-    return this.state.rest ?? offered;
+    return this.spreads() ? "possible" : (this.state.rest ?? offered);
+  }
+
+  /** True if no alternative is named, so that the others share what the first label leaves. */
+  spreads() {
+    const { alternatives, rest } = this.state;
+    const open = alternatives.length === 0 && this.others().length > 0;
+    return this.inDoubt() && open && (rest === null || rest === "possible");
+  }
+
+  /** True once there is a label and a certainty that leaves something to others. */
+  inDoubt() {
+    const { top, certainty } = this.state;
+    return top !== null && certainty !== null && certainty !== this.certain;
   }
 
   payload(rest) {
@@ -43,10 +57,14 @@ export class QuickAnswer extends Said {
     return rest === null ? no("say_rest") : null;
   }
 
-  /** Name a label: first the most likely one, then alternatives; an alternative again leaves. */
+  /**
+   * Name a label: first the most likely one, then alternatives; an alternative again leaves.
+   * Of two labels the second one named replaces the first, whose certainty it does not inherit.
+   */
   choose(label) {
     const { top, alternatives } = this.state;
     if (top === null) return this.#name("top", label, { top: label });
+    if (this.two) return this.#name("top", label, { top: label, certainty: null, rest: null });
     if (alternatives.includes(label)) {
       return this.#name("alternatives", label, { alternatives: without(alternatives, label) });
     }
@@ -75,8 +93,14 @@ export class QuickAnswer extends Said {
     if (certain && this.state.alternatives.length > 0) return no("certain_alone");
     const before = this.state.certainty === this.certain ? null : this.state.rest;
     const changes = { certainty: level, rest: certain ? "ruled_out" : before };
-    const sends = certain && this.state.top !== null;
-    return this.step("certainty", `certainty:${level}`, changes, { sends });
+    const done = this.step("certainty", `certainty:${level}`, changes);
+    return { ...done, sends: this.#isComplete() };
+  }
+
+  /** True if there is nothing left to ask. */
+  #isComplete() {
+    const { top, certainty } = this.state;
+    return (top !== null && certainty === this.certain) || (this.two && this.spreads());
   }
 
   /** Who names an alternative is no longer certain. */
@@ -94,8 +118,7 @@ export class QuickAnswer extends Said {
   #name(field, label, changes, more = {}) {
     const excluded = without(this.state.excluded, label);
     const done = this.step(field, label, { ...changes, excluded }, more);
-    const complete = this.state.top !== null && this.state.certainty === this.certain;
-    return { ...done, sends: complete };
+    return { ...done, sends: this.#isComplete() };
   }
 }
 

@@ -1,7 +1,7 @@
 // A fixed number of chips to lay on the labels, by key, by button, by dragging or by number.
 
 import { ChipsAnswer } from "../answers/chips.js";
-import { button, el, fill, key, update } from "../dom.js";
+import { button, el, fill, key, once, update } from "../dom.js";
 import { digitOf, LabelPicker, letterOf, plain, typing } from "../keys.js";
 import { isUndo, outOf, Panel } from "../panel.js";
 import { makeTrack } from "../track.js";
@@ -27,7 +27,7 @@ class Chips extends Panel {
         { class: "chip-rows", role: "group", "aria-labelledby": "question" },
         ...this.rows.map((row) => row.node),
       ),
-      this.strip.root,
+      this.ending,
     );
     this.draw();
   }
@@ -103,7 +103,8 @@ class Chips extends Panel {
     this.active = place;
     this.draw();
     if (focus || this.root.contains(document.activeElement)) {
-      this.rows[place].track.focus({ preventScroll: !focus });
+      this.rows[place].track.focus({ preventScroll: true });
+      this.rows[place].node.scrollIntoView({ block: "nearest" });
     }
   }
 
@@ -115,7 +116,15 @@ class Chips extends Panel {
     this.left.textContent =
       free === 0 ? words.all_laid : fill(words.left, { n: free, whole: said.n });
     this.rows.forEach((row, place) => this.#drawRow(row, place === this.active, free));
-    this.strip.show({ others: said.others().length, chosen: said.state.rest });
+    const two = said.labels.length === 2;
+    this.strip.show({
+      others: said.others().length,
+      chosen: said.state.rest,
+      share: said.mayKeepSome && free > 0 ? Math.round((100 * free) / said.n) : null,
+      only: two ? said.rest(null) : null,
+      early: !said.isLaid() && (two || said.state.rest === null),
+    });
+    this.drawHint();
   }
 
   #drawRow(row, active, free) {
@@ -149,7 +158,11 @@ class Chips extends Panel {
     const { said, words, context } = this;
     // the keyboard does all this from the bar itself, so these are no stops on its way
     const press = (options, action, ...content) =>
-      button({ tabindex: -1, ...options }, () => this.#press(place, action), ...content);
+      button(
+        { tabindex: -1, ...options },
+        (event) => this.#press(place, () => action(event)),
+        ...content,
+      );
     const step = (by) => () => this.#add(label, by, "click", "");
     const name = press(
       { class: "label", title: words.one_more },
@@ -168,7 +181,7 @@ class Chips extends Panel {
     };
     const count = button({ tabindex: -1, ...type }, () => this.#type(place));
     const title = fill(context.texts.quick.rule_out, { label });
-    const exclude = () => this.take("click", "", said.exclude(label));
+    const exclude = once(() => this.take("click", "", said.exclude(label)));
     const small = (text) => ({ class: "step", "aria-label": fill(text, { label }) });
     const less = press(small(words.less), step(-1), "−");
     const more = press(small(words.more), step(1), "+");

@@ -44,7 +44,7 @@ class Classic {
       this.#block(this.words.second, this.seconds, this.p2.node),
       this.#block(this.words.impossible, this.outs, this.#tickAll()),
       this.swap,
-      this.#submit(),
+      el("div", { class: "ending" }, this.#submit()),
     );
     this.#draw();
   }

@@ -25,7 +25,7 @@ export function mount(root, context) {
   root.append(
     el("h1", { class: "visually-hidden", text: context.texts.form.title }),
     ...fields.map(({ node }) => node),
-    send,
+    el("div", { class: "ending" }, send),
   );
 
   return {

@@ -1,7 +1,7 @@
 // The most likely label, how sure, what else it could be, and one word about the rest.
 
 import { preview, QuickAnswer } from "../answers/quick.js";
-import { button, el, fill, key, update } from "../dom.js";
+import { button, el, fill, key, once, update } from "../dom.js";
 import { digitOf, LabelPicker, letterOf, plain, typing } from "../keys.js";
 import { isUndo, Panel } from "../panel.js";
 
@@ -19,15 +19,14 @@ class Quick extends Panel {
     this.picker = new LabelPicker(said.labels.length, (pending) => this.#dim(pending));
     this.rows = said.labels.map((label, place) => this.#row(label, place));
     this.levels = said.chances.map((chance, i) => this.#level(chance, i + 1));
-    this.hint = el("p", { class: "hint", role: "status" });
+    this.hint.setAttribute("role", "status");
     const group = (name, heading) => ({ class: name, role: "group", "aria-labelledby": heading });
     root.append(
       el("h1", { id: "question", text: this.words.question }),
       el("div", group("labels", "question"), ...this.rows.map((row) => row.node)),
       el("h2", { id: "certainty-heading", text: this.words.certainty }),
       el("div", group("levels", "certainty-heading"), ...this.levels),
-      this.strip.root,
-      this.hint,
+      this.ending,
     );
     this.draw();
   }
@@ -65,7 +64,7 @@ class Quick extends Panel {
     return true;
   }
 
-  /** A second click takes back, as on any button that stays down; only a key says "certain". */
+  /** A later click takes back, as on any button that stays down; only a key says "certain". */
   #click(label) {
     const { said } = this;
     this.take("click", "", label === said.state.top ? said.unchoose() : said.choose(label));
@@ -91,6 +90,8 @@ class Quick extends Panel {
     const { state, certain, chances } = this.said;
     const others = this.said.others();
     const shares = preview({ ...state, rest: this.rest() }, others, chances);
+    const left = preview({ ...state, rest: "possible" }, others, chances);
+    const ofOthers = others.reduce((sum, label) => sum + (left.get(label) ?? 0), 0);
     for (const row of this.rows) this.#drawRow(row, shares.get(row.label) ?? null);
     this.levels.forEach((made, i) => {
       const contradicts = i + 1 === certain && state.alternatives.length > 0;
@@ -101,9 +102,24 @@ class Quick extends Panel {
     });
     const alone = state.top !== null && state.alternatives.length === 0;
     const count = state.top === null ? this.said.labels.length - 1 : others.length;
-    const refused = alone ? ["ruled_out", "unsaid"] : [];
-    this.strip.show({ others: count, chosen: state.rest, refused });
-    this.hint.textContent = this.problem() ?? this.words.ready;
+    this.strip.show({
+      others: count,
+      chosen: state.rest,
+      refused: alone ? ["ruled_out", "unsaid"] : [],
+      share: this.said.inDoubt() ? rounded(ofOthers) : null,
+      only: this.said.spreads() ? "possible" : null,
+      early: !this.said.inDoubt() && state.rest === null,
+    });
+    this.drawHint();
+  }
+
+  /** Beside what is missing: what cannot be seen, that a label can be taken back. */
+  drawHint() {
+    const { top, certainty, alternatives } = this.said.state;
+    if (this.said.spreads()) this.hint.textContent = this.words.or_alternative;
+    else super.drawHint();
+    if (top === null || certainty !== null || alternatives.length > 0) return;
+    this.hint.textContent += ` ${fill(this.words.take_back, { label: top })}`;
   }
 
   #drawRow(row, share) {
@@ -132,7 +148,7 @@ class Quick extends Panel {
     const share = el("span", { class: "share" });
     const main = button(
       { class: "label", "aria-pressed": "false", "aria-keyshortcuts": name },
-      () => this.#click(label),
+      once(() => this.#click(label)),
       key(name),
       el("span", { class: "name" }, el("bdi", { text: label })),
       mark,
@@ -141,7 +157,7 @@ class Quick extends Panel {
     const title = fill(this.words.rule_out, { label });
     const out = button(
       { class: "out", "aria-pressed": "false", "aria-label": title, title },
-      () => this.take("click", "", this.said.exclude(label)),
+      once(() => this.take("click", "", this.said.exclude(label))),
       "✕",
     );
     return { label, main, mark, share, out, node: el("div", { class: "label-row" }, main, out) };

@@ -35,7 +35,7 @@ class Search extends Panel {
       this.shelf,
       this.picked,
       this.branches,
-      this.strip.root,
+      this.ending,
     );
     this.draw();
   }
@@ -182,7 +182,9 @@ class Search extends Panel {
     this.#drawShelf();
     this.#drawBranches();
     const refused = scope.length > 0 ? ["possible", "unsaid"] : [];
-    this.strip.show({ others: null, chosen: rest, refused });
+    const early = picks.length === 0 && rest === null;
+    this.strip.show({ others: null, chosen: rest, refused, early });
+    this.drawHint();
   }
 
   #pick({ node, branch }, place, count) {

@@ -8,6 +8,20 @@ from alembic import op
 revision = "0005"
 down_revision = "0004"
 
+# a skip used to count as an answer: it gives its place back, and is counted apart
+SKIPPED = (
+    """UPDATE showing SET state = 'skipped' WHERE state = 'answered'
+    AND response IN (SELECT id FROM response WHERE skip IS NOT NULL)""",
+    """UPDATE item SET taken = taken - (SELECT count(*) FROM showing
+    WHERE showing.study = item.study AND showing.item = item.id
+    AND showing.kind = 'target' AND showing.state = 'skipped')""",
+    """UPDATE session SET
+    answered = (SELECT count(*) FROM showing JOIN response ON response.id = showing.response
+    WHERE showing.session = session.id AND response.skip IS NULL),
+    skipped = (SELECT count(*) FROM showing WHERE showing.session = session.id
+    AND showing.kind <> 'training' AND showing.state = 'skipped')""",
+)
+
 
 def upgrade() -> None:
     simulated = sa.Column("simulated", sa.Boolean, nullable=False, server_default=sa.false())
@@ -21,3 +35,5 @@ def upgrade() -> None:
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("created_at", sa.Float, nullable=False),
     )
+    for statement in SKIPPED:
+        op.execute(statement)
