@@ -6,6 +6,9 @@ An asyncio loop plays people as the server does: each sends an answer, waits unt
 disk, and sends the next.  The limit beside it is the most that a program without group commit can
 do: the bare driver, one insert and one commit per answer, with nothing checked and nothing else
 written.  All in the same run on the same disk, in turns; the median of the runs, least and most.
+
+At the end: how long everybody waits while the answers of one person are deleted without a trace,
+beside how long they would wait for SQLite's VACUUM.
 """
 
 from __future__ import annotations
@@ -51,6 +54,7 @@ def main(answers: int) -> None:
         place = Path(folder)
         with store.open(place / "answers.db") as db:
             table("SQLite", db, bare_sqlite(place / "bare.db"), answers)
+            withdrawals(db, place / "answers.db")
         with postgres(place / "postgres") as server:
             server.psql("CREATE DATABASE answers")
             with store.open(server.get_uri("answers")) as db:
@@ -72,6 +76,26 @@ def table(name: str, db: Store, bare: Rate, answers: int) -> None:
         middle = median(found)
         line = f"{name:<11} {way:<45} {middle:>10,.0f} {min(found):>8,.0f} {max(found):>8,.0f}"
         print(f"{line} {middle / limit:>6.2f}")
+
+
+def withdrawals(db: Store, path: Path) -> None:
+    study, waits = "study-0", []  # of the first run, with many people
+    for session in db.sessions(study)[:RUNS]:
+        start = time.perf_counter()
+        gone = db.forget(study, session.annotator)
+        db.event(study, None, "next", {}, 0.0).result()
+        gone.result()
+        db.event(study, None, "after", {}, 0.0).result()
+        waits.append(time.perf_counter() - start)
+    bare = sqlite3.connect(path, isolation_level=None)
+    start = time.perf_counter()
+    bare.execute("VACUUM")
+    bare.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    limit = time.perf_counter() - start
+    bare.close()
+    middle, size = median(waits), path.stat().st_size / 1e6
+    line = f"{'SQLite':<11} {f'forgetting one person, {size:,.0f} MB':<45} {middle:>10.2f}"
+    print(f"{line} {min(waits):>8.2f} {max(waits):>8.2f} {middle / limit:>6.2f} of VACUUM, s")
 
 
 async def people(db: Store, number: int, answers: int) -> float:

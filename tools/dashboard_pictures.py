@@ -42,7 +42,7 @@ def served(folder: Path) -> Iterator[tuple[str, str, Study, list[float]]]:
     found = study.read(folder)
     secret, token = open_with_token(folder)
     ahead = [-3600.0 * len(WAVES) / 4]
-    with store.open(folder / ".softlabel" / "answers.db") as answers:
+    with store.open(folder / ".softlabel" / "rehearsal.db", rehearsal=True) as answers:
         put_study(found, answers, time.time())
         app = make_app(found, answers, secret, now=lambda: time.time() + ahead[0])
         with socket.create_server(("127.0.0.1", 0)) as door:

@@ -50,7 +50,7 @@ def stored() -> Callable[[Study], list[store.ResponseRow]]:
     """Everything on the disk, in the order of storing."""
 
     def read(study: Study) -> list[store.ResponseRow]:
-        with store.open(study.folder / ".softlabel/answers.db", create=False) as answers:
+        with store.open(study.folder / ".softlabel/rehearsal.db", read_only=True) as answers:
             return list(answers.responses(study.name))
 
     return read

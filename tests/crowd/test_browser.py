@@ -20,7 +20,7 @@ from softlabel.crowd.server import serving
 )
 def test_one_person_answers_by_hand(make_study, stored, mode, two):
     study = make_study(mode, two=two, per_annotator=2, repeats=1)
-    with serving(study.folder) as server:
+    with serving(study.folder, "--rehearsal") as server:
         report = fill(server.url, study, annotators=1, seed=0)
     assert not report.errors
     assert [one.end for one in report.people] == ["finished"]

@@ -28,7 +28,7 @@ def test_neither_concurrency_nor_faults_change_who_says_what(make_study, stored)
     runs = []
     for concurrency, habits in ((1, Habits()), (12, BAD)):
         study = make_study(**SHARED)
-        with serving(study.folder) as server:
+        with serving(study.folder, "--rehearsal") as server:
             report = fill(
                 server.url, study, annotators=10, seed=1, habits=habits, concurrency=concurrency
             )
@@ -45,7 +45,7 @@ def test_neither_concurrency_nor_faults_change_who_says_what(make_study, stored)
 
 def test_people_fail_the_quiz_once_leave_early_or_come_too_late(make_study, stored):
     study = make_study(per_item=2, repeats=0, batch_size=8)
-    with serving(study.folder) as server:
+    with serving(study.folder, "--rehearsal") as server:
         gone = fill(server.url, study, annotators=2, seed=0, habits=Habits(leavers=1, fail_quiz=1))
         late = fill(server.url, study, annotators=1, seed=1)
     assert [one.end for one in gone.people] == ["left", "left"]
@@ -53,7 +53,7 @@ def test_people_fail_the_quiz_once_leave_early_or_come_too_late(make_study, stor
     assert [one.end for one in late.people] == ["turned away"]
     assert not gone.errors
     assert not late.errors
-    with store.open(study.folder / ".softlabel/answers.db", create=False) as answers:
+    with store.open(study.folder / ".softlabel/rehearsal.db", read_only=True) as answers:
         assert [one.quiz_tries for one in answers.sessions(study.name)] == [2, 2, 1]
     assert len(stored(study)) == gone.acknowledged
 
@@ -69,7 +69,7 @@ RECRUITERS = {
 @pytest.mark.parametrize("kind", RECRUITERS)
 def test_people_come_as_their_recruiter_sends_them(make_study, kind):
     study = make_study("hard", f'[recruit]\nkind = "{kind}"\n{RECRUITERS[kind]}', repeats=0)
-    with serving(study.folder) as server:
+    with serving(study.folder, "--rehearsal") as server:
         first = fill(server.url, study, annotators=3, seed=0)
         again = fill(server.url, study, annotators=3, seed=0)
     assert not first.errors
@@ -83,7 +83,7 @@ def test_what_serves_another_study_is_noticed(make_study):
     other = make_study("hard", repeats=0)
     file = other.folder / "study.toml"
     file.write_text(file.read_text().replace('"notes"', '"letters"'))
-    with serving(other.folder) as server:
+    with serving(other.folder, "--rehearsal") as server:
         report = fill(server.url, study, annotators=1, seed=0)
     assert [one.end for one in report.people] == ["failed"]
     assert "serves the study 'letters'" in json.dumps(report.errors)
@@ -96,14 +96,14 @@ def test_it_works_in_a_notebook(make_study):
     async def cell():
         return fill(server.url, study, annotators=2, seed=0)
 
-    with serving(study.folder) as server:
+    with serving(study.folder, "--rehearsal") as server:
         assert asyncio.run(cell()).finished == 2
 
 
 def test_thinking_takes_time_and_progress_is_told(make_study):
     study = make_study("hard", repeats=0)
     told = []
-    with serving(study.folder) as server:
+    with serving(study.folder, "--rehearsal") as server:
         report = fill(
             server.url,
             study,

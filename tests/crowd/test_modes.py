@@ -16,7 +16,7 @@ PEOPLE = 20
 @pytest.mark.parametrize("mode", ["hard", "classic", "quick", "chips", "search"])
 def test_twenty_people_fill_a_study_and_the_truth_is_recovered(make_study, stored, mode):
     study = make_study(mode)
-    with serving(study.folder) as server:
+    with serving(study.folder, "--rehearsal") as server:
         report = fill(server.url, study, annotators=PEOPLE, seed=2)
     assert not report.errors
     assert report.finished == PEOPLE
@@ -38,7 +38,7 @@ def test_twenty_people_fill_a_study_and_the_truth_is_recovered(make_study, store
 def labels_of(study) -> SoftLabels:
     """Export, read, construct and pool."""
     responses, out = study.folder / "responses.jsonl", study.folder / "labels.npz"
-    with store.open(study.folder / ".softlabel/answers.db", create=False) as answers:
+    with store.open(study.folder / ".softlabel/rehearsal.db", read_only=True) as answers:
         monitor.export(study, answers, responses)
     files.label(files.read(responses), out, files.Plan(repeats="first"))
     return SoftLabels.load(out)

@@ -183,3 +183,18 @@ def test_the_export_for_spreadsheets_says_that_it_is_not_for_labels(run, folder,
     code, _, err = run("label", tmp_path / f"r.{kind}", tmp_path / "labels.csv")
     assert code == 1
     assert "labels are made from its .jsonl" in err
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.jsonl.gz", "r.csv", "r.parquet", "r.json"])
+def test_nobody_else_may_read_an_export(run, folder, tmp_path, name):
+    assert run("export", folder, tmp_path / name)[0] == 0
+    assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    assert run("status", folder, "--output", tmp_path / "people.csv")[0] == 0
+    assert (tmp_path / "people.csv").stat().st_mode & 0o777 == 0o600
+
+
+def test_an_export_of_an_export_is_as_private(run, folder, tmp_path):
+    assert run("export", folder, tmp_path / "r.jsonl")[0] == 0
+    for name in ("again.jsonl", "again.csv", "again.parquet"):
+        assert run("export", tmp_path / "r.jsonl", tmp_path / name)[0] == 0
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600

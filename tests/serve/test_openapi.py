@@ -21,6 +21,7 @@ ROUTES = {
     ("GET", "/left"),
     ("GET", "/withdraw"),
     ("GET", "/health"),
+    ("GET", "/ready"),
     ("GET", "/media/{sha256}"),
     ("GET", "/static/{name}"),
     ("GET", "/api/plan"),

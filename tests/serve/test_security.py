@@ -34,6 +34,7 @@ PATHS = [
     "/api/plan",
     "/api/nowhere",
     "/health",
+    "/ready",
     "/openapi.json",
     "/static/leave.js",
 ]

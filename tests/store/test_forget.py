@@ -79,6 +79,13 @@ def bytes_of(folder) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.glob("answers.db*")))
 
 
+def found_wrong(path) -> str:
+    other = sqlite3.connect(path)
+    (found,) = other.execute("PRAGMA integrity_check").fetchone()
+    other.close()
+    return found
+
+
 def test_their_words_are_gone_from_the_files(scene_of, tmp_path):
     """Short and long answers of many people in any order: pages are split and merged often."""
     plan = Plan(per_item=40, per_annotator=40, batch_size=40)
@@ -100,6 +107,8 @@ def test_their_words_are_gone_from_the_files(scene_of, tmp_path):
             db.forget("birds", who.annotator).result()
             assert who.annotator.encode() not in bytes_of(tmp_path)
             assert who.id.encode() not in bytes_of(tmp_path)
+            assert found_wrong(tmp_path / "answers.db") == "ok"
+        assert len(list(db.responses("birds"))) == 32 * 40  # everybody else's
 
 
 def test_it_is_said_when_somebody_elses_reading_keeps_the_words(scene_of, tmp_path, monkeypatch):

@@ -63,9 +63,10 @@ def test_only_what_is_there_is_opened_if_you_say_so(place, tmp_path):
 def test_a_file_of_something_else_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("these are my notes\n" * 100)
-    with pytest.raises(StoreError, match=r"notes.txt: file is not a database"):
+    with pytest.raises(StoreError, match=r"notes.txt is not a database; nothing in it was changed"):
         store.open(path)
-    assert path.read_text().startswith("these are my notes")
+    assert path.read_text() == "these are my notes\n" * 100
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
@@ -73,11 +74,12 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE session (id int)")
     other.close()
-    with pytest.raises(StoreError, match="table session already exists"):
-        store.open(path)
-    with sqlite3.connect(path) as other:
-        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("session",)]
-    other.close()
+    before = path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(StoreError, match=r"of another program: it has the tables session;"):
+            store.open(path, read_only=read_only)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_without_its_packages_the_room_says_what_to_install():

@@ -16,6 +16,7 @@ from softlabel.cli import (
     annotators,
     catalogue,
     data,
+    databases,
     demo,
     evaluate,
     grid,
@@ -48,6 +49,7 @@ COMMANDS = (
     serve,
     simulate,
     status,
+    databases,
 )  # importing them has added their commands
 
 

@@ -8,10 +8,11 @@ from typer.core import TyperGroup
 
 ORDER = (
     *("new", "check", "simulate", "serve", "invite", "status", "export", "forget"),
+    *("backup", "restore", "migrate"),
     *("label", "inspect", "agree", "annotators"),
     *("train", "grid", "evaluate", "report", "reproduce"),
     *("list", "data", "demo"),
-)  # ask people; make labels; teach and measure; look around
+)  # ask people; keep what they said; make labels; teach and measure; look around
 
 
 class Contents(TyperGroup):

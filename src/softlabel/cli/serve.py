@@ -51,6 +51,29 @@ def serve(  # noqa: PLR0913  options, each with its own help
         bool,
         typer.Option("--new-token", help="Make the researcher another token; the old one ends."),
     ] = False,
+    rehearsal: Annotated[
+        bool,
+        typer.Option(
+            "--rehearsal",
+            help="Mark everybody who takes part as simulated, for ever. The default of --db is "
+            "then DIR/.softlabel/rehearsal.db.",
+        ),
+    ] = False,
+    new_database: Annotated[
+        bool,
+        typer.Option(
+            "--new-database",
+            help="Begin an empty database, or take another one, where the study's own is gone.",
+        ),
+    ] = False,
+    new_secret: Annotated[
+        bool,
+        typer.Option(
+            "--new-secret",
+            help="Go on with another secret.json than the one that made the pseudonyms in the "
+            "database. People who come back count as new.",
+        ),
+    ] = False,
     token_file: Annotated[
         Path | None,
         typer.Option(
@@ -63,6 +86,7 @@ def serve(  # noqa: PLR0913  options, each with its own help
 ) -> None:
     """Serve a study to people's browsers until stopped; nothing acknowledged is lost."""
     from softlabel import serve as room
+    from softlabel.serve.databases import Choice
     from softlabel.serve.secret import Handover
 
     load_strategies(load)
@@ -76,7 +100,7 @@ def serve(  # noqa: PLR0913  options, each with its own help
         folder,
         host=host,
         port=port,
-        db=db,
+        database=Choice(db, rehearsal, new_database, new_secret),
         url=url,
         token=Handover(new_token, token_file),
         ready=_open_browser if browser else None,
@@ -104,13 +128,13 @@ def invite(
     load: Load = None,
 ) -> None:
     """Make personal links to a study; each is shown once and can be revoked."""
-    from softlabel.serve import people, secret
+    from softlabel.serve import people
     from softlabel.serve.app import check_url
 
     load_strategies(load)
     check_url(url)
-    key, now = secret.open_secret(folder), time.time()
-    with people.opened(folder, db) as (study, store):
+    now = time.time()
+    with people.opened(folder, db) as (study, store, key):
         for name in revoke or ():
             people.revoke(study, store, name, now)
             typer.echo(f"{name}  the link no longer opens; a new one needs another name")
@@ -145,11 +169,10 @@ def forget(
     load: Load = None,
 ) -> None:
     """Delete everything about a person from the study's database, for ever."""
-    from softlabel.serve import people, secret
+    from softlabel.serve import people
 
     load_strategies(load)
-    key = secret.open_secret(folder)
-    with people.opened(folder, db) as (study, store):
+    with people.opened(folder, db) as (study, store, key):
         annotator = people.find(study, store, key, person)
         if not yes:
             question = f"Delete everything about {annotator} from {study.name}, for ever?"

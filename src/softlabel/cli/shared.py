@@ -104,7 +104,14 @@ def open_source(text: str, labels: list[str] | None, tell: Tell, mode: Any = Non
     found = open_dataset(text, tell, mode)
     if found is None:
         tell(f"reading {text}")
-        return files.read(text, labels, mode, tell)
+        source = files.read(text, labels, mode, tell)
+        if source.simulated:
+            typer.echo(
+                f"warning: {text}: {source.simulated:,} of {len(source.said):,} answers were given "
+                "by simulated people",
+                err=True,
+            )
+        return source
     said = _said(text, found)
     classes = said.index.labels.tolist()
     if labels is not None and labels != classes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from softlabel.cli.serve import Folder
 from softlabel.cli.shared import app, show_facts, show_table
 
 if TYPE_CHECKING:
@@ -19,14 +20,24 @@ IN_A_BROWSER = 2  # people; a browser takes seconds where the small client takes
 
 
 @app.command()
-def simulate(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the study.")],
+def simulate(  # noqa: PLR0913  options, each with its own help
+    folder: Folder,
+    db: Annotated[
+        str | None,
+        typer.Option(
+            "--db",
+            metavar="URL",
+            help="The database of the rehearsal: a file, sqlite:///FILE or "
+            "postgresql://USER@HOST/NAME. One that holds people's answers is refused. Default: "
+            "DIR/.softlabel/rehearsal.db.",
+        ),
+    ] = None,
     url: Annotated[
         str | None,
         typer.Option(
             metavar="URL",
-            help="Where the study is being served. Without it, a server is started on the study's "
-            "own database and stopped in the end.",
+            help="A server that was started with 'softlabel serve DIR --rehearsal'. Without it, "
+            "one is started, and stopped in the end.",
         ),
     ] = None,
     annotators: Annotated[
@@ -64,30 +75,37 @@ def simulate(
     study = studies.read(folder)
     people = annotators or (IN_A_BROWSER if browser else study.people_needed)
     habits = crowd.Habits(duplicates=faults, disconnects=faults, think=think)
-    with _served(study, url) as address, _bar() as progress:
+    with _served(study, url, db) as address, _bar() as progress:
+        told: dict[str, Any] = {"annotators": people, "seed": seed, "progress": progress, "db": db}
         if browser:
             from softlabel.crowd import browser as real
 
-            report = real.fill(address, study, annotators=people, seed=seed, progress=progress)
+            report = real.fill(address, study, **told)
         else:
-            report = crowd.fill(
-                address, study, annotators=people, seed=seed, habits=habits, progress=progress
-            )
-    _show(report)
+            report = crowd.fill(address, study, habits=habits, **told)
+    _show(report, "" if url is not None else _shown(folder, db))
     if report.errors:
         raise typer.Exit(1)
 
 
 @contextmanager
-def _served(study: Study, url: str | None) -> Iterator[str]:
+def _served(study: Study, url: str | None, db: str | None) -> Iterator[str]:
     """The address given, or that of a server of our own."""
     if url is not None:
         yield url
         return
     from softlabel.crowd.server import serving
 
-    with serving(study.folder) as server:
+    with serving(study.folder, "--rehearsal", *(() if db is None else ("--db", db))) as server:
         yield server.url
+
+
+def _shown(folder: Path, db: str | None) -> str:
+    from softlabel.serve import databases
+    from softlabel.store import name_of
+
+    place = databases.place_of(folder, db, rehearsal=True)
+    return str(place) if isinstance(place, Path) else name_of(place)
 
 
 @contextmanager
@@ -102,13 +120,14 @@ def _bar() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, of: progress.update(task, completed=done, total=of)
 
 
-def _show(report: Report) -> None:
+def _show(report: Report, database: str) -> None:
     show_facts(
         {
             "people finished": f"{report.finished:,} of {len(report.people):,}",
             "answers acknowledged": f"{report.acknowledged:,}",
             "seconds": f"{report.seconds:.1f}",
             "errors": f"{sum(report.errors.values()):,}",
+            **({"database": database} if database else {}),
         }
     )
     if report.errors:

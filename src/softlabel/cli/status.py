@@ -55,7 +55,7 @@ def status(
     with _opened(folder, db) as (study, store):
         found = monitor.overview(study, store, time.time())
         if output is not None:
-            with aside(output) as part:
+            with aside(output, private=True) as part:
                 part.write_bytes(monitor.roster(study, store, found))
     if as_json:
         typer.echo(json_text(_everything(study, found)))
@@ -81,7 +81,7 @@ def _opened(folder: Path, db: str | None) -> Iterator[tuple[Study, Store]]:
     from softlabel.serve import people
 
     study = studies.read(folder)
-    with people.open_store(folder, db, create=False) as store:
+    with people.open_to_read(folder, db) as store:
         stored = store.study(study.name)
         if stored is not None and stored.labels != study.labels:
             raise SoftlabelError(
@@ -151,6 +151,8 @@ def _progress(found: Overview) -> dict[str, str]:
         "people": f"{here.people:,}",
         "speed": rate + to_go,
     }
+    if here.simulated:
+        facts["simulated"] = f"{here.simulated:,} of {here.people:,}: this is a rehearsal"
     if here.late:
         facts["late"] = (
             f"{here.late:,} answers came when their items had enough; kept, exported, and used by "

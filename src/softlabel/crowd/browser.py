@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from softlabel.crowd.entrance import entrances
+from softlabel.crowd.fill import knock
 from softlabel.crowd.hands import HANDS
 from softlabel.crowd.line import Refused
 from softlabel.crowd.log import Outcome, Progress, Report
@@ -28,17 +29,24 @@ NEW = '#task[data-ready="yes"]:not([data-position="{last}"]), #go-on, body:not(.
 
 
 def fill(
-    url: str, study: Study, *, annotators: int, seed: int, progress: Progress | None = None
+    url: str,
+    study: Study,
+    *,
+    annotators: int,
+    seed: int,
+    progress: Progress | None = None,
+    db: str | None = None,
 ) -> Report:
     """Send people through a study one after the other, each with a browser of their own."""
     if study.mode.name not in HANDS:
         raise SoftlabelError(f"nobody here knows how to answer by hand in mode {study.mode.name!r}")
+    knock(url)
     people = crowd(annotators, seed)
     site = Site(url, study, known(study, seed), Habits())
     begin, errors = time.perf_counter(), Counter[str]()
     outcomes: list[Outcome] = []
     with _chromium() as browser:
-        for somebody, path in zip(people, entrances(study, people), strict=True):
+        for somebody, path in zip(people, entrances(study, people, db), strict=True):
             visit = Visit(site, somebody, browser, errors)
             outcomes.append(visit.run(path))
             if progress is not None:

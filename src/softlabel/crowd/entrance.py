@@ -14,10 +14,10 @@ from softlabel.study import Recruit, Study
 HEX_ID = 24  # digits of an id on Prolific
 
 
-def entrances(study: Study, people: Sequence[Somebody]) -> list[str]:
+def entrances(study: Study, people: Sequence[Somebody], db: str | None) -> list[str]:
     """One path per person.  Ids belong to the seed: the same people come back as themselves."""
     if study.recruit.kind == "invitation":
-        return _invitations(study, people)
+        return _invitations(study, people, db)
     return [_path(study.recruit, somebody) for somebody in people]
 
 
@@ -50,19 +50,14 @@ def _id(recruit: Recruit, somebody: Somebody) -> str:
     )
 
 
-def _invitations(study: Study, people: Sequence[Somebody]) -> list[str]:
-    """New invitations, written into the study's own database."""
+def _invitations(study: Study, people: Sequence[Somebody], db: str | None) -> list[str]:
+    """New invitations, written into the database of the rehearsal."""
     from softlabel import store
-    from softlabel.serve import secret
+    from softlabel.serve import databases, secret
 
-    path = study.folder / secret.FOLDER / "answers.db"
-    if not path.is_file():
-        raise SoftlabelError(
-            f"{path}: not found, and only there can simulated people be invited; serve the study "
-            "from its own folder first"
-        )
     tokens = [secret.new_token() for _ in people]
-    with store.open(path) as answers:
+    place = databases.place_of(study.folder, db, rehearsal=True)
+    with store.open(place, create=False) as answers:
         for somebody, token in zip(people, tokens, strict=True):
             name = f"simulated-{somebody.seed}-{somebody.number}-{token[:6]}"
             hashed = secret.hash_token(token)

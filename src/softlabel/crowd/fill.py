@@ -18,7 +18,7 @@ from softlabel.errors import SoftlabelError
 from softlabel.study import Study
 
 
-def fill(
+def fill(  # noqa: PLR0913  each is one thing to say about the crowd
     url: str,
     study: Study,
     *,
@@ -27,20 +27,26 @@ def fill(
     habits: Habits | None = None,
     concurrency: int = 16,
     progress: Progress | None = None,
+    db: str | None = None,
 ) -> Report:
     """Send simulated people through a study that is served at ``url``, and wait for the last.
 
     Up to ``concurrency`` of them answer at the same time, but they enter, and ask for more items,
     in the order of their numbers: so who is asked about what depends on the seed alone.  People
     who take time to ``think`` all answer at once, and ask for more whenever they need it.
+
+    The server must be a rehearsal, which marks them as simulated.  ``db`` is its database, where
+    a study by invitation needs their invitations; by default the study's own for rehearsals.
     """
     people = crowd(annotators, seed)
     site = Site(url, study, known(study, seed), habits or Habits())
     log = Log(progress)
     walks = [Walk(site, somebody, log) for somebody in people]
-    _complete(_knock(url))
+    knock(url)
     begin = time.perf_counter()
-    _complete(_visit(walks, entrances(study, people), None if site.habits.think else concurrency))
+    _complete(
+        _visit(walks, entrances(study, people, db), None if site.habits.think else concurrency)
+    )
     seconds = time.perf_counter() - begin
     ends = tuple(walk.outcome for walk in walks)
     return Report(ends, seconds, log.errors, log.waits, log.latencies)
@@ -57,8 +63,12 @@ def _complete(work: Coroutine[Any, Any, None]) -> None:
             beside.submit(asyncio.run, work).result()
 
 
+def knock(url: str) -> None:
+    """See that a rehearsal is there before sending people."""
+    _complete(_knock(url))
+
+
 async def _knock(url: str) -> None:
-    """See that somebody is there before sending people."""
     client = Client(url)
     try:
         reply = await client.get("/health")
@@ -68,6 +78,11 @@ async def _knock(url: str) -> None:
         await client.close()
     if reply.status != 200:
         raise SoftlabelError(f"{url}: what answers there is no softlabel server")
+    if b'"rehearsal"' not in reply.body:
+        raise SoftlabelError(
+            f"{url}: this server takes whoever comes for people; simulated people need one that "
+            "marks them as simulated: softlabel serve DIR --rehearsal"
+        )
 
 
 async def _visit(walks: list[Walk], paths: list[str], concurrency: int | None) -> None:

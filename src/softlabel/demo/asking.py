@@ -94,12 +94,12 @@ def write_folder(folder: Path, seed: int, drawn: Drawn) -> None:
 def ask(folder: Path, seed: int) -> crowd.Report:
     """Everybody answers over HTTP; then the server is stopped and the answers are exported."""
     study = studies.read(folder)
-    with serving(folder) as server:
+    with serving(folder, "--rehearsal") as server:
         report = crowd.fill(server.url, study, annotators=PEOPLE, seed=seed)
     if report.finished < PEOPLE:
         trouble = ", ".join(report.errors)
         raise SoftlabelError(f"only {report.finished} of {PEOPLE} people could finish: {trouble}")
-    with store.open(folder / ".softlabel" / "answers.db") as answers:
+    with store.open(folder / ".softlabel" / "rehearsal.db", read_only=True) as answers:
         monitor.export(study, answers, folder / RESPONSES)
     return report
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,14 +27,17 @@ def check_target(path: Path, kinds: tuple[str, ...], source: str) -> str:
 
 
 @contextmanager
-def aside(path: Path) -> Iterator[Path]:
+def aside(path: Path, *, private: bool = False) -> Iterator[Path]:
     """A temporary name in the same folder, which takes the place of ``path`` if all goes well.
 
-    If anything goes wrong, nothing stays behind and what was there before is untouched.
+    If anything goes wrong, nothing stays behind and what was there before is untouched.  Only the
+    owner can read a ``private`` file: it holds what people said.
     """
     target = path.resolve()  # a link stays a link
     part = target.with_name(f".{target.name}.{uuid4().hex}.part")
     try:
+        if private:
+            os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield part
         part.replace(target)
     except (OSError, pl.exceptions.PolarsError) as error:

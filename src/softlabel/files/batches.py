@@ -25,7 +25,10 @@ def write_batches(
     joined by a query that streams.
     """
     schema = {name: TYPES[kind] for name, kind in columns.items()}
-    with aside(path) as whole, TemporaryDirectory(dir=whole.parent, prefix=".parts-") as folder:
+    with (
+        aside(path, private=True) as whole,
+        TemporaryDirectory(dir=whole.parent, prefix=".parts-") as folder,
+    ):
         parts = [Path(folder, "0.parquet")]
         pl.DataFrame(schema=schema).write_parquet(parts[0])  # no rows at all is a file, too
         for number, rows in enumerate(batches, 1):

@@ -26,7 +26,8 @@ LONGEST = 1e12  # ms; no clock says more
 class Responses(NamedTuple):
     """What was said, the line of each answer, whether the study itself asked for it a second
     time, the seconds it took (NaN: not known), how many came late, how many lines were left out,
-    by reason, and how often each person skipped an item, by reason."""
+    by reason, how often each person skipped an item, by reason, and how many answers simulated
+    people gave."""
 
     said: Statements | Annotations
     lines: list[int]
@@ -35,6 +36,7 @@ class Responses(NamedTuple):
     late: int
     left_out: Mapping[str, int]
     skips: Mapping[str, Mapping[str, int]]
+    simulated: int = 0
 
 
 def read_responses(
@@ -55,8 +57,9 @@ def read_responses(
     lines = [line for line, _ in kept]
     again = [_asked_again(response) for _, response in kept]
     late = sum(bool(response.get("late")) for _, response in kept)
+    simulated = sum(bool(response.get("simulated")) for _, response in kept)
     seconds = [_seconds(response) for _, response in kept]
-    rest = (lines, again, seconds, late, left_out, skips_of(every))
+    rest = (lines, again, seconds, late, left_out, skips_of(every), simulated)
     if {row[1]["presentation"]["mode"] for row in kept} == {Hard.name}:
         votes = np.array([answer.named[0] for answer in answers])
         return Responses(Annotations(index, item, annotator, label=votes), *rest)

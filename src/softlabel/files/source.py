@@ -41,7 +41,8 @@ class Source:
     ``left_out`` counts the answers of a study that are not for labels: practice, checks, skipped,
     superseded.  ``late`` answers count: they were given, but after the study had stopped waiting.
     ``seconds`` (n,) is the time each answer took, NaN where it is not known.  ``skips`` says how
-    often each person skipped an item, by reason.
+    often each person skipped an item, by reason.  ``simulated`` counts answers that simulated
+    people gave.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Source:
     late: int = 0
     seconds: Floats | None = None
     skips: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    simulated: int = 0
 
     @property
     def facts(self) -> dict[str, str]:
@@ -159,6 +161,7 @@ def _of_responses(
         late=found.late,
         seconds=np.array(found.seconds, dtype=np.float64),
         skips=found.skips,
+        simulated=found.simulated,
     )
 
 

@@ -47,7 +47,7 @@ def write_said(said: Statements | Annotations, path: str | Path) -> None:
     kind = kind_of(path, SAID_KINDS)
     if isinstance(said, Statements) and kind in ("json", "jsonl"):
         text = answers.as_json(said) if kind == "json" else answers.as_json_lines(said)
-        with aside(path) as part:
+        with aside(path, private=True) as part:
             part.write_text(text, "utf-8")
         return
     if kind == "json":
@@ -58,7 +58,7 @@ def write_said(said: Statements | Annotations, path: str | Path) -> None:
             f".jsonl{' or .json' if isinstance(said, Statements) else ''}"
         )
     frame = _votes_frame(said) if isinstance(said, Annotations) else answers.table(said, who(said))
-    with aside(path) as part:
+    with aside(path, private=True) as part:
         _write(frame, part, kind)
 
 

@@ -39,7 +39,8 @@ def export(study: Study, store: Store, path: Path, count: Count = lambda done: N
         write_batches(rows(study, store, counted), columns(study), path)
         return counted.done
     text = chunks(study, store, kind.removesuffix(".gz"), counted)
-    with aside(path) as part, (gzip.open if kind.endswith(".gz") else open)(part, "wb") as file:
+    write = gzip.open if kind.endswith(".gz") else open
+    with aside(path, private=True) as part, write(part, "wb") as file:
         for chunk in text:
             file.write(chunk)
     return counted.done

@@ -32,6 +32,7 @@ def line(study: Study, row: ResponseRow) -> dict[str, Any]:
         **{key: sent.get(key) for key in SENT},
         "received_at": iso(row.received_at),
         "late": row.late,
+        **({"simulated": True} if row.simulated else {}),
     }
 
 

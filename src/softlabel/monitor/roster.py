@@ -17,6 +17,7 @@ from softlabel.study import Study
 
 COLUMNS = (
     "annotator",
+    "simulated",
     "session",
     "stage",
     "entered_at",
@@ -86,6 +87,7 @@ def _row(session: Session, person: Person) -> tuple[Cell, ...]:
     )
     return (
         session.annotator,
+        session.simulated,
         session.id,
         session.stage,
         iso(session.entered_at),

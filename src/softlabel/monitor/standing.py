@@ -21,6 +21,7 @@ class Standing:
     and count towards nothing here.  ``skips`` are no answers: how often people skipped an item, by
     their reason, and ``skipped`` by person; practice is not among them.  ``paid`` sessions have
     finished all they were given, those under way have answered ``shares`` whole sessions together.
+    ``simulated`` sessions are those of a rehearsal.
     """
 
     items: int
@@ -38,6 +39,7 @@ class Standing:
     paid: int
     shares: float
     last_at: float | None
+    simulated: int = 0
 
     @property
     def missing(self) -> int:
@@ -71,6 +73,7 @@ def standing(study: Study, store: Store) -> Standing:
         paid=sum(one.stage in PAID for one in sessions),
         shares=math.fsum(_share(study, one) for one in sessions),
         last_at=progress.last_at,
+        simulated=sum(one.simulated for one in sessions),
     )
 
 

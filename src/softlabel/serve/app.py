@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable
 from functools import partial
@@ -19,13 +18,14 @@ from softlabel.errors import Conflict, ResponseError, SoftlabelError, StoreError
 from softlabel.serve import recruit, research, texts
 from softlabel.serve.api import Api, error
 from softlabel.serve.clock import Clock
-from softlabel.serve.documented import describe
+from softlabel.serve.documented import READY, describe
 from softlabel.serve.entry import Entry
 from softlabel.serve.guard import Guard, Limits
 from softlabel.serve.leaving import Leaving
 from softlabel.serve.media import MediaTable
 from softlabel.serve.pages import Pages, home
 from softlabel.serve.plans import PlanWriter
+from softlabel.serve.ready import Complaints, Ready
 from softlabel.serve.render import Renderer
 from softlabel.serve.secret import Secret
 from softlabel.serve.sessions import Sessions
@@ -35,7 +35,6 @@ from softlabel.store import Store
 from softlabel.study import Study
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
-log = logging.getLogger("softlabel.serve")
 NAMES = {400: "request", 403: "origin", 404: "path", 405: "method", 413: "size"}
 NAMES |= {421: "host", 429: "rate", 500: "mistake", 503: "store"}
 
@@ -85,14 +84,16 @@ def make_app(
     static.add_to(app)
     MediaTable(study).add_to(app)
     app.include_router(research.router(site))
-    app.add_api_route("/health", health, methods=["GET"])
+    app.add_api_route("/health", partial(health, store), methods=["GET"])
+    complaints = Complaints()
+    app.add_api_route("/ready", Ready(store, complaints).answer, methods=["GET"], responses=READY)
     app.openapi = partial(describe, app)  # type: ignore[method-assign]
     refuse = partial(refusal, site)
     app.add_exception_handler(HTTPException, partial(on_http_error, site))
     app.add_exception_handler(RequestValidationError, partial(on_bad_request, site))
     app.add_exception_handler(ResponseError, on_unreadable_answer)
     app.add_exception_handler(Conflict, partial(on_conflict, site))
-    app.add_exception_handler(StoreError, partial(on_store_error, site))
+    app.add_exception_handler(StoreError, partial(on_store_error, site, complaints))
     app.add_middleware(
         Guard,
         refuse=refuse,
@@ -130,9 +131,9 @@ def host_of(url: str) -> str:
     return f"[{name}]" if ":" in name else name
 
 
-async def health() -> dict[str, bool]:
+async def health(store: Store) -> dict[str, bool]:
     """Whether the server answers."""
-    return {"ok": True}
+    return {"ok": True, "rehearsal": True} if store.rehearsal else {"ok": True}
 
 
 def refusal(site: Site, scope: Scope, status: int, headers: dict[str, str]) -> Response:
@@ -164,7 +165,9 @@ async def on_conflict(site: Site, request: Request, wrong: Exception) -> Respons
     return home()
 
 
-async def on_store_error(site: Site, request: Request, wrong: Exception) -> Response:
+async def on_store_error(
+    site: Site, complaints: Complaints, request: Request, wrong: Exception
+) -> Response:
     """The store said no: nothing was changed, and the person may try again."""
-    log.error("the store refused: %s", wrong)
+    complaints.tell(str(wrong))
     return refusal(site, request.scope, 503, {"retry-after": "5"})

@@ -46,6 +46,7 @@ ANSWERS: dict[str, Any] = {
     ),
 }
 PLAN: dict[str, Any] = {"responses": _says(**SESSION, **STORE, _409="not at this stage")}
+READY: dict[int | str, dict[str, Any]] = _says(_503="answers cannot be stored now; says why")
 FINISH: dict[str, Any] = {
     "openapi_extra": _json_body({"type": "object", "maxProperties": 0}),
     "responses": _says(**SESSION, **STORE, _409="not at this stage"),

@@ -21,7 +21,8 @@ from softlabel.serve.buckets import Buckets, Rate
 
 LARGEST_BODY = 64 * 1024
 SAFE = {"GET", "HEAD", "OPTIONS"}
-FREE = ("/static/", "/media/", "/health")  # cheap to send; a page asks for many of them at once
+# cheap to send; a page asks for many of them at once
+FREE = ("/static/", "/media/", "/health", "/ready")
 LOGIN = "/research/login"
 
 log = logging.getLogger("softlabel.serve")

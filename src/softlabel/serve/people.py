@@ -10,19 +10,18 @@ from pathlib import Path
 from softlabel import store as stores
 from softlabel import study as studies
 from softlabel.errors import SoftlabelError, StoreError
-from softlabel.serve import flow
-from softlabel.serve.secret import FOLDER, Secret, folder_of, hash_token, new_token
+from softlabel.serve import databases, flow
+from softlabel.serve.databases import Choice
+from softlabel.serve.secret import Secret, hash_token, new_token, open_secret
 from softlabel.store import ItemRow, Store
 from softlabel.study import Study
 
-DATABASE = "answers.db"
 KINDS = ("invitation", "prolific", "url", "open")
 
 
-def open_store(folder: Path, db: str | None, *, create: bool = True) -> Store:
-    """The database that was named, or the study's own file."""
-    own = (folder_of(folder) if create else folder / FOLDER) / DATABASE
-    return stores.open(db if db is not None else own, create=create)
+def open_to_read(folder: Path, db: str | None) -> Store:
+    """The database that was named, or the study's own file; nothing in it is changed."""
+    return stores.open(databases.place_of(folder, db), read_only=True)
 
 
 def put_study(study: Study, store: Store, now: float) -> None:
@@ -34,13 +33,15 @@ def put_study(study: Study, store: Store, now: float) -> None:
 
 
 @contextmanager
-def opened(folder: Path, db: str | None) -> Iterator[tuple[Study, Store]]:
-    """A study and its answers."""
+def opened(folder: Path, db: str | None) -> Iterator[tuple[Study, Store, Secret]]:
+    """A study, its answers, and the secret that goes with them."""
     study = studies.read(folder)
-    with open_store(folder, db) as store:
+    with databases.open_known(folder, study.name, Choice(db)) as store:
         if store.study(study.name) is None:  # what is collected by is for the server to say
             put_study(study, store, time.time())
-        yield study, store
+        secret = open_secret(folder)
+        databases.remember(folder, study.name, store, secret, time.time())
+        yield study, store, secret
 
 
 def invite(study: Study, store: Store, secret: Secret, name: str, now: float) -> str:

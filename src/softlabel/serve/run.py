@@ -15,9 +15,11 @@ import uvicorn
 
 from softlabel import study as studies
 from softlabel.errors import SoftlabelError
+from softlabel.serve import databases
 from softlabel.serve.app import LOOPBACK, check_url, make_app
 from softlabel.serve.clock import Clock
-from softlabel.serve.people import open_store, put_study
+from softlabel.serve.databases import Choice
+from softlabel.serve.people import put_study
 from softlabel.serve.secret import Handover, open_with_token
 from softlabel.serve.wire import Gate, Wire, fitted
 
@@ -32,7 +34,7 @@ def run(
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
-    db: str | None = None,
+    database: Choice = Choice(),  # noqa: B008  frozen
     url: str | None = None,
     token: Handover | None = None,
     ready: Ready | None = None,
@@ -41,7 +43,10 @@ def run(
     if url is not None:
         check_url(url)
     study, token = studies.read(folder), token or Handover()
-    with listening(host, port) as door, open_store(folder, db) as store:
+    with (
+        listening(host, port) as door,
+        databases.opened(folder, study.name, database) as store,
+    ):
         now = Clock(store.newest())
         if now.behind > MINUTE:
             tell(
@@ -55,6 +60,9 @@ def run(
         secret, made = open_with_token(folder, renew=token.renew)
         if made is not None:
             tell(token.give(made))
+        databases.remember(folder, study.name, store, secret, now())
+        for line in databases.remarks(store):
+            tell(line)
         # a page elsewhere whose name is made to lead here must not reach a server of our own
         hosts = LOOPBACK if host in ("127.0.0.1", "localhost", "::1") else None
         app = make_app(study, store, secret, now=now, url=url, hosts=hosts)

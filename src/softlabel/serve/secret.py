@@ -8,7 +8,8 @@ import json
 import os
 import secrets
 import stat
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,10 +22,14 @@ TOKEN_BYTES = 32
 
 @dataclass(frozen=True)
 class Secret:
-    """``key`` makes pseudonyms and signs; ``researcher`` is the hash of a token, or empty."""
+    """``key`` makes pseudonyms and signs; ``researcher`` is the hash of a token, or empty.
+
+    ``databases`` are the ids of the databases that it belongs to, by their places.
+    """
 
     key: bytes
     researcher: str
+    databases: Mapping[str, str] = field(default_factory=dict)
 
     def pseudonym(self, kind: str, platform_id: str) -> str:
         """The name under which a person is stored; without the key nobody finds the way back."""
@@ -109,9 +114,19 @@ def open_with_token(study_folder: Path, *, renew: bool = False) -> tuple[Secret,
     found = read_secret(path)
     if found.researcher and not renew:
         return found, None
-    changed = Secret(found.key, hash_token(token))
+    changed = replace(found, researcher=hash_token(token))
     _write(path, changed, instead=True)
     return changed, token
+
+
+def remember_database(study_folder: Path, place: str, id: str | None) -> None:
+    """Write down which database is at this place; None: whichever is found there next."""
+    path = folder_of(study_folder) / NAME
+    found = read_secret(path)
+    if found.databases.get(place) != id:
+        others = {where: one for where, one in found.databases.items() if where != place}
+        databases = others if id is None else {**others, place: id}
+        _write(path, replace(found, databases=databases), instead=True)
 
 
 def read_secret(path: Path) -> Secret:
@@ -123,8 +138,9 @@ def read_secret(path: Path) -> Secret:
         )
     try:
         fields = json.loads(path.read_text())
-        return Secret(bytes.fromhex(fields["key"]), str(fields["researcher"]))
-    except (ValueError, KeyError, TypeError) as wrong:
+        databases = {str(place): str(id) for place, id in fields.get("databases", {}).items()}
+        return Secret(bytes.fromhex(fields["key"]), str(fields["researcher"]), databases)
+    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise SoftlabelError(
             f'{path}: must be {{"key": hex, "researcher": hex}} as softlabel wrote it; '
             "restore it from a backup, since pseudonyms depend on it"
@@ -132,7 +148,8 @@ def read_secret(path: Path) -> Secret:
 
 
 def _write(path: Path, secret: Secret, *, instead: bool) -> bool:
-    text = json.dumps({"key": secret.key.hex(), "researcher": secret.researcher})
+    fields = {"key": secret.key.hex(), "researcher": secret.researcher}
+    text = json.dumps(fields | ({"databases": secret.databases} if secret.databases else {}))
     return write_private(path, text + "\n", instead=instead)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from softlabel.errors import MissingExtra
 
 try:
-    from softlabel.store.store import Store, open
+    from softlabel.store.backup import Contents, backup, contents, restore
+    from softlabel.store.store import Store, name_of, open
 except ModuleNotFoundError as error:
     if error.name not in ("sqlalchemy", "alembic", "psycopg"):
         raise
@@ -13,6 +14,7 @@ except ModuleNotFoundError as error:
 from softlabel.store.rows import (
     LEFT,
     Ack,
+    Crowd,
     Event,
     Invitation,
     ItemRow,
@@ -30,6 +32,8 @@ from softlabel.store.rows import (
 __all__ = [
     "LEFT",
     "Ack",
+    "Contents",
+    "Crowd",
     "Event",
     "Invitation",
     "ItemRow",
@@ -43,5 +47,9 @@ __all__ = [
     "StoredStudy",
     "TimedAnswer",
     "Timing",
+    "backup",
+    "contents",
+    "name_of",
     "open",
+    "restore",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
 
 from softlabel.errors import MissingExtra, StoreError
+from softlabel.store.file import Looked, Watched, inspect
 
 SECONDS_TO_WAIT = 10  # for a lock that another program holds
 READERS = 8
@@ -22,12 +24,16 @@ BEGIN = {
     # the order in which they become visible, quotas hold, and nothing can deadlock
     POSTGRESQL: "SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.softlabel'))",
 }
-SQLITE_SETTINGS = ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")
+SQLITE_SETTINGS = (
+    *("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"),
+    "wal_autocheckpoint=0",  # the writer does it, as a new generation of the file
+)
 POSTGRESQL_SETTINGS = {
     "synchronous_commit": "on",  # whatever the server's default: acknowledged means durable
     "lock_timeout": f"{SECONDS_TO_WAIT}s",
     "idle_in_transaction_session_timeout": f"{3 * SECONDS_TO_WAIT}s",  # a frozen writer lets go
 }
+OPTIONS: dict[str, Any] = {"poolclass": QueuePool, "pool_reset_on_return": None}
 Connect = Callable[[], sqlite3.Connection]
 
 
@@ -37,20 +43,46 @@ class Engines(NamedTuple):
     write: sa.Engine
     read: sa.Engine
     name: str
+    file: Watched | Looked | None = None  # of an SQLite database
 
     @property
     def is_sqlite(self) -> bool:
         return self.write.dialect.name == SQLITE
 
+    def check(self) -> None:
+        """Raise if the database is no longer the one that was opened."""
+        if self.file is not None:
+            self.file.check()
+
     def dispose(self) -> None:
+        if isinstance(self.file, Watched):
+            with suppress(StoreError):
+                self.file.check()
+            if self.file.lost and not self.file.abandon():
+                return
         self.read.dispose()
         self.write.dispose()
+        if isinstance(self.file, Watched):
+            self.file.close()
 
 
-def make_engines(place: str | Path, *, create: bool) -> Engines:
-    """The engines of a path, a ``sqlite:///`` or a ``postgresql://`` address."""
+def make_engines(place: str | Path, *, create: bool, read_only: bool = False) -> Engines:
+    """The engines of a path, a ``sqlite:///`` or a ``postgresql://`` address.
+
+    With ``read_only`` both are the one that reads, and nothing is ever changed.
+    """
+    path, url = locate(place)
+    if path is not None:
+        return _sqlite_looking(path) if read_only else _sqlite(path, create)
+    assert url is not None, "one of the two"
+    engines = _postgresql(url)
+    return engines._replace(write=engines.read) if read_only else engines
+
+
+def locate(place: str | Path) -> tuple[Path | None, sa.URL | None]:
+    """The file of an SQLite database, or the address of a PostgreSQL one."""
     if isinstance(place, Path) or "://" not in place:
-        return _sqlite(Path(place), create)
+        return Path(place).absolute(), None
     try:
         url = sa.make_url(place)
     except sa.exc.ArgumentError:
@@ -58,13 +90,18 @@ def make_engines(place: str | Path, *, create: bool) -> Engines:
     if url.get_backend_name() == SQLITE:
         if url.database in (None, "", ":memory:"):
             raise StoreError(f"{place!r} names no file; say sqlite:///answers.db")
-        return _sqlite(Path(str(url.database)), create)
+        return Path(str(url.database)).absolute(), None
     if url.get_backend_name() in (POSTGRESQL, "postgres"):
-        return _postgresql(url)
+        return None, url
     raise StoreError(
         f"answers cannot be kept in {url.get_backend_name()!r}; say a path, sqlite:///answers.db "
         "or postgresql://user@host/name"
     )
+
+
+def shown(url: sa.URL) -> str:
+    """An address without its password."""
+    return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=True)
 
 
 def begin(connection: sa.Connection) -> None:
@@ -73,29 +110,48 @@ def begin(connection: sa.Connection) -> None:
 
 
 def _sqlite(path: Path, create: bool) -> Engines:
-    path = path.absolute()
     if not create and not path.exists():
         raise StoreError(f"there is no database at {path}")
     try:
-        # what people said is nobody else's to read; SQLite gives its side files the same mode
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        with suppress(FileExistsError):
+            # what people said is nobody else's to read; SQLite gives its side files the same mode
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        inspect(path)
+        file = Watched(path)
     except OSError as error:
         raise StoreError(f"cannot open the database {path}: {error.strerror}") from None
-    options: dict[str, Any] = {"poolclass": QueuePool, "pool_reset_on_return": None}
     write = sa.create_engine(
-        "sqlite://", creator=_sqlite_writer(path), pool_size=1, max_overflow=0, **options
+        "sqlite://", creator=_sqlite_writer(file), pool_size=1, max_overflow=0, **OPTIONS
     )
-    read = sa.create_engine("sqlite://", creator=_sqlite_reader(path), pool_size=READERS, **options)
-    return Engines(write, read, str(path))
+    read = _sqlite_reading(lambda: file.connect("ro", SECONDS_TO_WAIT))
+    return Engines(write, read, str(path), file)
 
 
-def _sqlite_writer(path: Path) -> Connect:
+def _sqlite_looking(path: Path) -> Engines:
+    if not path.exists():
+        raise StoreError(f"there is no database at {path}")
+    try:
+        inspect(path)
+        file = Looked(path)
+    except OSError as error:
+        raise StoreError(f"cannot read the database {path}: {error.strerror}") from None
+    read = _sqlite_reading(lambda: file.connect(SECONDS_TO_WAIT))
+    return Engines(read, read, str(path), file)
+
+
+def _sqlite_reading(creator: Connect) -> sa.Engine:
+    return sa.create_engine(
+        "sqlite://", creator=creator, pool_size=2 * READERS, max_overflow=0, **OPTIONS
+    )
+
+
+def _sqlite_writer(file: Watched) -> Connect:
     def connect() -> sqlite3.Connection:
-        connection = _connect_sqlite(path, "rw")
+        connection = file.connect("rw", SECONDS_TO_WAIT)
         (journal,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
         if journal != "wal":
             raise StoreError(
-                f"{path} is where SQLite can keep no write-ahead file; use a local disk"
+                f"{file.path} is where SQLite can keep no write-ahead file; use a local disk"
             )
         for setting in SQLITE_SETTINGS:
             connection.execute(f"PRAGMA {setting}").fetchall()
@@ -104,24 +160,9 @@ def _sqlite_writer(path: Path) -> Connect:
     return connect
 
 
-def _sqlite_reader(path: Path) -> Connect:
-    return lambda: _connect_sqlite(path, "ro")
-
-
-def _connect_sqlite(path: Path, mode: str) -> sqlite3.Connection:
-    """No transactions but those that are asked for; one thread at a time, as the pool sees to."""
-    return sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}",
-        uri=True,
-        timeout=SECONDS_TO_WAIT,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-
-
 def _postgresql(url: sa.URL) -> Engines:
+    name = shown(url)
     url = url.set(drivername="postgresql+psycopg")
-    name = url.render_as_string(hide_password=True)
     try:
         write = sa.create_engine(url, pool_pre_ping=True, pool_size=1, max_overflow=0)
     except ModuleNotFoundError:

@@ -41,6 +41,7 @@ _responses = (
         response.c.repeat_of,
         response.c.batch,
         session.c.label_order,
+        session.c.simulated,
         response.c.mode,
         response.c.mode_version,
         response.c.mode_options,
@@ -131,6 +132,7 @@ def response_of(row: Row) -> ResponseRow:
         superseded=row.current != row.id,
         late=bool(row.late),
         timing=timing_of(row),
+        simulated=bool(row.simulated),
     )
 
 

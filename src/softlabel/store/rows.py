@@ -45,6 +45,7 @@ class Session(NamedTuple):
     lease_end: float
     entered_at: float
     skipped: int = 0
+    simulated: bool = False
 
 
 class Showing(NamedTuple):
@@ -153,6 +154,7 @@ class ResponseRow(NamedTuple):
     late: bool
     received_at: float
     timing: Timing
+    simulated: bool = False
 
 
 class Invitation(NamedTuple):
@@ -202,6 +204,15 @@ class Progress(NamedTuple):
     responses: int
     sessions: Mapping[str, int]
     last_at: float | None
+
+
+class Crowd(NamedTuple):
+    """Who is in a database: people, and simulated people."""
+
+    people: int
+    answers_of_people: int
+    simulated: int
+    answers_of_simulated: int
 
 
 class TimedAnswer(NamedTuple):

@@ -42,11 +42,13 @@ class Entry:
     label_order_of: Callable[[int], Sequence[str]]
     seed: int
     recruiter_session: str | None
+    simulated: bool = False
 
 
 def session_of(row: Any) -> Session:
     found = Session(*row)
-    return found._replace(label_order=tuple(json.loads(row.label_order)))
+    order = tuple(json.loads(row.label_order))
+    return found._replace(label_order=order, simulated=bool(row.simulated))
 
 
 def get(connection: sa.Connection, session_id: str) -> Session:
@@ -104,6 +106,7 @@ def _make(connection: sa.Connection, entry: Entry, now: float) -> Session:
         answered=0,
         lease_end=0.0,
         entered_at=now,
+        simulated=entry.simulated,
     )
     values = made._asdict() | {"label_order": json.dumps(made.label_order), "lease_seconds": 0.0}
     connection.execute(sa.insert(session), values)

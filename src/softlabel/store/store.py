@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -25,10 +26,12 @@ from softlabel.store import (
     studies,
     summaries,
 )
-from softlabel.store.engine import Engines, make_engines
+from softlabel.store.engine import Engines, locate, make_engines, shown
+from softlabel.store.file import mark_of
 from softlabel.store.jobs import reason
 from softlabel.store.rows import (
     Ack,
+    Crowd,
     Event,
     Invitation,
     ItemRow,
@@ -41,27 +44,53 @@ from softlabel.store.rows import (
     StoredStudy,
     TimedAnswer,
 )
-from softlabel.store.writer import Writer
+from softlabel.store.writer import Writer, driver, renew
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def open(place: str | Path, *, create: bool = True) -> Store:
+def name_of(place: str | Path) -> str:
+    """What a database at this place is called, without its password."""
+    path, url = locate(place)
+    return str(path) if url is None else shown(url)
+
+
+def open(
+    place: str | Path, *, create: bool = True, read_only: bool = False, rehearsal: bool = False
+) -> Store:
     """The store at a path, ``sqlite:///…`` or ``postgresql://…``, brought up to date.
 
-    ``create=False`` refuses a database that is not there yet.
+    ``create=False`` refuses a database that is not there yet.  With ``read_only`` nothing is
+    changed, not even the schema: one of another version is refused.  Whoever enters during a
+    ``rehearsal`` is marked as simulated for ever.
     """
-    engines = make_engines(place, create=create)
+    engines = make_engines(place, create=create, read_only=read_only)
     try:
-        migrate.upgrade(engines, create=create)
-    except sa.exc.DBAPIError as error:
+        if read_only:
+            migrate.refuse_older(engines)
+        else:
+            migrate.upgrade(engines, create=create)
+            _mark(engines)
+    except (sa.exc.DBAPIError, sqlite3.Error) as error:
         engines.dispose()
         raise StoreError(f"cannot open the database {engines.name}: {reason(error)}") from None
     except StoreError:
         engines.dispose()
         raise
-    return Store(engines)
+    return Store(engines, read_only=read_only, rehearsal=rehearsal)
+
+
+def _mark(engines: Engines) -> None:
+    """Write into the file itself which database it is, and begin a new generation of it."""
+    if not engines.is_sqlite:
+        return
+    with engines.read.connect() as connection:
+        mark = mark_of(migrate.identify(connection) or "0")
+    with driver(engines) as writing:
+        if writing.execute("PRAGMA application_id").fetchone() != (mark,):
+            writing.execute(f"PRAGMA application_id = {mark}")
+    renew(engines)
 
 
 class Store:
@@ -70,9 +99,14 @@ class Store:
     Times are seconds since 1970 as the caller's clock has them.
     """
 
-    def __init__(self, engines: Engines) -> None:
+    def __init__(
+        self, engines: Engines, *, read_only: bool = False, rehearsal: bool = False
+    ) -> None:
         self._engines = engines
+        self.rehearsal = rehearsal
         self._writer = Writer(engines)
+        if read_only:
+            self._writer.close()
 
     def __enter__(self) -> Store:
         return self
@@ -91,6 +125,26 @@ class Store:
     def name(self) -> str:
         """Where the database is, without its password."""
         return self._engines.name
+
+    @property
+    def id(self) -> str:
+        """Which database this is, whatever it is called and wherever it is."""
+        found = self._read(migrate.identify)
+        assert found is not None, "it was given one when it was opened"
+        return found
+
+    def check(self) -> None:
+        """Raise if SQLite finds the file damaged; PostgreSQL looks after itself."""
+        if self._engines.is_sqlite:
+            found = self._read(_quick_check)
+            if found != "ok":
+                raise StoreError(
+                    f"{self.name} is damaged: {found}; restore a backup with softlabel restore"
+                )
+
+    def probe(self) -> Future[None]:
+        """Write something that changes nothing: resolves if answers can be stored."""
+        return self._write(migrate.touch)
 
     # ── the study ────────────────────────────────────────────────────────────────────────────
 
@@ -133,7 +187,7 @@ class Store:
         Who comes back from the recruiter as another session is a Conflict.
         """
         entry = sessions.Entry(
-            study, annotator, token_hash, label_order_of, seed, recruiter_session
+            study, annotator, token_hash, label_order_of, seed, recruiter_session, self.rehearsal
         )
         return self._write(sessions.enter, entry, now)
 
@@ -279,6 +333,10 @@ class Store:
     def progress(self, study: str) -> Progress:
         return self._read(summaries.progress, study)
 
+    def crowd(self, study: str | None = None) -> Crowd:
+        """How many people and simulated people came, to one study or to any of them."""
+        return self._read(summaries.crowd, study)
+
     def answers_per_item(self, study: str) -> dict[str, int]:
         return self._read(summaries.answers_per_item, study)
 
@@ -313,9 +371,15 @@ class Store:
     ) -> T:
         try:
             with self._engines.read.connect() as connection:
-                return look(connection, *args, **kwargs)
+                found = look(connection, *args, **kwargs)
+            self._engines.check()
+            return found
         except sa.exc.SQLAlchemyError as error:
             raise StoreError(f"{self.name}: {reason(error)}") from error
+
+
+def _quick_check(connection: sa.Connection) -> str:
+    return str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
 
 
 def _withdraw(

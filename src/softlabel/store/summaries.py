@@ -7,7 +7,7 @@ from sqlalchemy import bindparam as bind
 
 from softlabel.errors import StoreError
 from softlabel.store import studies
-from softlabel.store.rows import Progress
+from softlabel.store.rows import Crowd, Progress
 from softlabel.store.schema import batch, event, invitation, item, response, session, showing
 
 _targets = sa.and_(item.c.study == bind("of"), item.c.kind == "target")
@@ -72,6 +72,10 @@ PER_ITEM = (
     .group_by(item.c.id)
     .order_by(item.c.id)
 )
+WHO = sa.select(
+    session.c.simulated, sa.func.count(), sa.func.coalesce(sa.func.sum(session.c.answered), 0)
+).group_by(session.c.simulated)
+WHO_OF_STUDY = WHO.where(session.c.study == bind("of"))
 PER_BATCH = (
     sa.select(batch.c.name, batch.c.taken).where(batch.c.study == bind("of")).order_by(batch.c.name)
 )
@@ -125,6 +129,18 @@ def counts(connection: sa.Connection, of: str) -> dict[str, int]:
         name: connection.execute(statement, {"of": of}).scalar_one()
         for name, statement in TABLES.items()
     }
+
+
+def crowd(connection: sa.Connection, of: str | None) -> Crowd:
+    """Who came, to one study or to any of them."""
+    found = connection.execute(WHO) if of is None else connection.execute(WHO_OF_STUDY, {"of": of})
+    people, simulated = (0, 0), (0, 0)
+    for is_simulated, sessions, answered in found:
+        if is_simulated:
+            simulated = sessions, int(answered)
+        else:
+            people = sessions, int(answered)
+    return Crowd(*people, *simulated)
 
 
 def newest(connection: sa.Connection) -> float | None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import queue
+import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from softlabel.errors import StoreError
+from softlabel.store import engine
 from softlabel.store.engine import Engines, begin
+from softlabel.store.file import Watched
 from softlabel.store.jobs import Job, Many, Outcome, Task, alone, attempt_all, reason
+from softlabel.store.scrub import scrub
 
 LARGEST_GROUP = 256
 TRIES = 4  # of a group that PostgreSQL asks to be done again
 AGAIN = {"40001", "40P01"}  # serialization failure, deadlock
+JOBS_IN_LOG = 256  # after so many an SQLite log is moved into its file
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -34,6 +40,7 @@ class Writer:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._door = threading.Lock()
         self._open = True
+        self._logged = 0
         self._thread = threading.Thread(target=self._run, name="softlabel-writer", daemon=True)
         self._thread.start()
 
@@ -72,6 +79,7 @@ class Writer:
             group = [job for job in waiting if job and job.future.set_running_or_notify_cancel()]
             if group:
                 self._do(group)
+                self._tidy(len(group))
 
     def _do(self, group: list[Job]) -> None:
         with Outcome() as done:
@@ -90,9 +98,12 @@ class Writer:
     def _transaction(self, group: list[Job]) -> list[Outcome]:
         for left in reversed(range(TRIES)):
             try:
+                self._engines.check()
                 with self._engines.write.connect() as connection, connection.begin():
                     begin(connection)
-                    return list(attempt_all(connection, group))
+                    done = list(attempt_all(connection, group))
+                self._engines.check()  # nothing is acknowledged that is not in the file
+                return done
             except sa.exc.DBAPIError as error:
                 if not left or getattr(error.orig, "sqlstate", None) not in AGAIN:
                     raise
@@ -110,7 +121,7 @@ class Writer:
     def _clean(self, told: list[tuple[Job, Outcome]]) -> None:
         """Scrub the files of what was deleted, and only then tell."""
         with Outcome() as scrubbed:
-            scrubbed.value = not self._engines.is_sqlite or self._scrub()
+            scrubbed.value = self._scrub()
         why = reason(scrubbed.error) if scrubbed.error else "another program is reading"
         for job, outcome in told:
             if not scrubbed.value and outcome.error is None:
@@ -121,8 +132,38 @@ class Writer:
             outcome.tell(job.future)
 
     def _scrub(self) -> bool:
-        """Rewrite the database: freed space inside its pages and its log would keep old rows."""
-        with self._engines.write.connect() as connection:
-            connection.exec_driver_sql("VACUUM")
-            busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
-            return not busy
+        """The log of an SQLite database and unused space in its pages would keep old rows."""
+        file = self._engines.file
+        if not isinstance(file, Watched):
+            return True
+        with driver(self._engines) as connection:
+            return scrub(connection, file, engine.SECONDS_TO_WAIT)
+
+    def _tidy(self, done: int) -> None:
+        """Move a long log into the file.  If that fails now, it is tried again later."""
+        file = self._engines.file
+        self._logged += done
+        if isinstance(file, Watched) and (self._logged >= JOBS_IN_LOG or file.log_is_long):
+            self._logged = 0
+            with suppress(sqlite3.Error, OSError, StoreError):
+                renew(self._engines)
+
+
+def renew(engines: Engines) -> None:
+    """Move the log of an SQLite database into its file, as a new generation."""
+    if isinstance(engines.file, Watched):
+        engines.file.check()
+        with driver(engines) as connection:
+            if engines.file.renew(connection):
+                engines.file.begin_log(connection)
+
+
+@contextmanager
+def driver(engines: Engines) -> Iterator[sqlite3.Connection]:
+    """The connection that writes, as the driver made it."""
+    borrowed = engines.write.raw_connection()
+    try:
+        assert isinstance(borrowed.driver_connection, sqlite3.Connection)
+        yield borrowed.driver_connection
+    finally:
+        borrowed.close()

@@ -47,6 +47,20 @@ def test_the_first_look_does_not_wait_for_what_takes_time(served):
     assert "of 8 repeats changed their top label" in page
 
 
+def test_a_rehearsal_says_so_on_every_page(make_world, serve):
+    paths = ("", "/items", "/people", "/people/nobody-1", "/answers", "/export")
+    world = make_world()
+    world.visit("somebody")
+    client = serve(world).researcher()
+    assert not any("Rehearsal" in client.get(f"/research{path}").text for path in paths)
+    world.store.rehearsal = True
+    world.visit("nobody-1")
+    client = serve(world).researcher()
+    for path in paths:
+        page = text_of(client.get(f"/research{path}").text)
+        assert "Rehearsal: 1 of the people in this database are simulated." in page, path
+
+
 def test_the_overview_is_that_of_the_command(served):
     found = monitor.overview(served.world.study, served.world.store, served.world.now)
     page = text_of(served.computed(served.researcher()))

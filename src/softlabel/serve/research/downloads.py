@@ -15,6 +15,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response, StreamingR
 
 from softlabel import monitor
 from softlabel.monitor import Watch, words
+from softlabel.serve.research import notes
 from softlabel.serve.research.door import HOME, Door
 from softlabel.serve.site import Site
 
@@ -76,6 +77,7 @@ class Downloads:
         return self.site.render(
             "research/export.html",
             page="Export",
+            rehearsal=notes.rehearsal(self.watch.standing().simulated),
             count=count,
             files=self._files(),
             folder=self.site.study.folder.name,

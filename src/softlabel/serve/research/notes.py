@@ -60,6 +60,13 @@ def flagged_note(found: Overview, flagged: int) -> str:
     return f"{words.count(flagged)} of {words.count(len(found.insight.people))} people have flags."
 
 
+def rehearsal(simulated: int) -> str:
+    """Said on every page of a study that holds answers of nobody."""
+    if not simulated:
+        return ""
+    return f"Rehearsal: {words.count(simulated)} of the people in this database are simulated."
+
+
 def people_caption(found: Overview, shown: int) -> str:
     """Who is in the table."""
     silent = found.standing.people - shown

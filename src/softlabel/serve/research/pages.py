@@ -165,7 +165,10 @@ class Pages:
     def _page(self, name: str, **values: Any) -> Response:
         """The page; once it is sent, what is out of date is computed anew."""
         tab = {"person": "People"}.get(name, name.capitalize())
-        response = self.site.render(f"research/{name}.html", page=tab, **values)
+        simulated = notes.rehearsal(self.watch.standing().simulated)
+        response = self.site.render(
+            f"research/{name}.html", page=tab, rehearsal=simulated, **values
+        )
         response.background = BackgroundTask(self.watch.renew)
         return response
 

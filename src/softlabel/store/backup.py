@@ -1,0 +1,172 @@
+"""Copies of an SQLite database: made while it is in use, and put back while it is not."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from softlabel.errors import StoreError
+from softlabel.store.engine import POSTGRESQL, locate
+from softlabel.store.file import Looked, belongs, connect, inspect, log_of, log_size
+from softlabel.store.migrate import REVISIONS
+
+SECONDS = 5.0  # to wait for somebody else's lock
+COUNTED = {"studies": "study", "people": "session", "answers": "response"}
+
+
+class Contents(NamedTuple):
+    """What a file holds; ``id`` is None in databases of the first version."""
+
+    id: str | None
+    revision: str
+    rows: dict[str, int]
+
+
+def backup(place: str | Path, to: Path) -> Contents:
+    """Copy a database as it is now, whoever is using it; the copy is whole or not there."""
+    path = _file(place, "pg_dump --format=custom --file={file} '{address}'", to)
+    if to.exists():
+        raise StoreError(f"{to} is there already; name another file")
+    if not to.absolute().parent.is_dir():
+        raise StoreError(f"{to}: there is no folder {to.absolute().parent}")
+    with _copied(path, to.absolute()) as (part, found):
+        os.link(part, to)  # unlike rename, refuses where a file stands already
+    return found
+
+
+def restore(place: str | Path, source: Path) -> tuple[Contents, Path | None]:
+    """Put a copy in the place of a database that nobody is using.
+
+    Returns what it holds, and where the file that was there is kept.
+    """
+    path = _file(place, "pg_restore --clean --if-exists --dbname='{address}' {file}", source)
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: there is no folder {path.parent}")
+    if path.exists() and path.samefile(source):
+        raise StoreError(f"{source} is the database itself; name a backup of it")
+    with _copied(source.absolute(), path) as (part, found):
+        kept = _put_aside(path)
+        os.link(part, path)
+    _sync(path.parent)
+    return found, kept
+
+
+def contents(path: Path) -> Contents:
+    """What is in a file, which must be a sound database of ours."""
+    path = path.absolute()
+    if not path.is_file():
+        raise StoreError(f"there is no file {path}")
+    inspect(path)
+    try:
+        with closing(Looked(path).connect(SECONDS)) as looking:
+            (sound,) = looking.execute("PRAGMA quick_check(1)").fetchone()
+            if sound != "ok":
+                raise StoreError(f"{path} is damaged: {sound}")
+            return _contents(path, looking)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}") from None
+
+
+def _contents(path: Path, looking: sqlite3.Connection) -> Contents:
+    (found,) = looking.execute("SELECT version_num FROM alembic_version").fetchone() or ("",)
+    if found not in REVISIONS:
+        raise StoreError(f"{path} was written by a newer softlabel: its schema is {found!r}")
+    id = None
+    if looking.execute("SELECT 1 FROM sqlite_master WHERE name = 'identity'").fetchone():
+        (id,) = looking.execute("SELECT id FROM identity").fetchone() or (None,)
+    rows = {
+        name: looking.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        for name, table in COUNTED.items()
+    }
+    return Contents(id, found, rows)
+
+
+def _file(place: str | Path, command: str, file: Path) -> Path:
+    path, url = locate(place)
+    if url is not None:
+        address = url.set(drivername=POSTGRESQL).render_as_string(hide_password=True)
+        told = command.format(file=file, address=address)
+        raise StoreError(f"this is PostgreSQL, which has its own tools; use: {told}")
+    assert path is not None, "one of the two"
+    return path
+
+
+@contextmanager
+def _copied(source: Path, to: Path) -> Iterator[tuple[Path, Contents]]:
+    """A verified copy beside ``to``, on the disk, which only its owner can read."""
+    if not source.is_file():
+        raise StoreError(f"there is no database at {source}")
+    inspect(source)
+    part = to.with_name(f".{to.name}.{secrets.token_hex(8)}.part")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with (
+            closing(Looked(source).connect(SECONDS)) as reading,
+            closing(sqlite3.connect(part, isolation_level=None)) as writing,
+        ):
+            reading.backup(writing)  # in one step: it never has to begin again
+            writing.execute("PRAGMA journal_mode=DELETE")
+        found = contents(part)
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        yield part, found
+        _sync(part.parent)
+    except OSError as error:
+        raise StoreError(f"{to} cannot be written: {error.strerror}") from None
+    except sqlite3.Error as error:
+        raise StoreError(f"{source} cannot be copied to {to}: {error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _put_aside(path: Path) -> Path | None:
+    """Move away what is there, under a name that says when; refuse if it is in use."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    kept = path.with_name(f"{path.name}.replaced-{stamp}")
+    if kept.exists():
+        raise StoreError(f"{kept} is there already; wait a second and try again")
+    there = path.exists()
+    if there and belongs(path):
+        with _alone(path):
+            path.rename(kept)
+    elif there:
+        path.rename(kept)
+    if log_size(path):  # of a file that was deleted or copied over
+        log_of(path).rename(log_of(kept))
+    log_of(path).unlink(missing_ok=True)
+    path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    return kept if there else None
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Nobody else has the database open, not even to read; its log is moved into it."""
+    with closing(connect(path, "mode=rw", timeout=0.5)) as connection:
+        try:
+            connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("COMMIT")  # the lock stays until it is closed
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                raise StoreError(
+                    f"{path} is in use by a server or another program; stop it first"
+                ) from None
+        except sqlite3.DatabaseError:
+            pass  # it is damaged, which is why it is being replaced
+        yield
+
+
+def _sync(folder: Path) -> None:
+    """Names are on the disk only once their folder is."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
