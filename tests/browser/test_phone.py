@@ -61,7 +61,7 @@ def test_the_picture_and_the_ending_stay_in_sight(somebody, mode):
     one = somebody(mode)
     one.press(*DOUBT[mode])
     page = one.page
-    one.page.wait_for_function("() => document.querySelector('img').complete")
+    page.locator(".picture img").wait_for()
     end = page.evaluate("document.documentElement.scrollHeight") - 640
     at = page.evaluate(BOXES, 0)
     assert 0 <= at["ending"][0] < at["ending"][1] <= 640, "without scrolling"
@@ -134,7 +134,7 @@ def test_the_title_is_there_in_one_line_and_whole_on_a_tap(served, person):
     assert (box["height"] < 30, box["width"] > 150) == (True, True)
     assert title.evaluate(fits) is False
     assert (title.get_attribute("title"), title.text_content()) == (TITLE, TITLE)
-    title.tap()
+    title.tap()  # which also hovers
     assert title.evaluate(fits) is True
     assert title.bounding_box()["height"] > 30
 
@@ -154,6 +154,7 @@ def test_at_200_percent_the_picture_is_beside_the_labels(served, person):
     running = served(mode="quick", items=4, labels=TEN, side=400)
     one = person(running.url, viewport={"width": 640, "height": 400}).start()
     one.press(*DOUBT["quick"])
+    one.page.locator(".picture img").wait_for()
     for y in (0, 100, 300):
         at = one.page.evaluate(BOXES, y)
         assert at["picture"][1] - max(0, at["picture"][0]) >= 100, at

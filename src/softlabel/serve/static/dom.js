@@ -55,11 +55,10 @@ export function button(options, onpress, ...children) {
   return made;
 }
 
-/** The action of a button that toggles: a double click does it once, not there and back. */
+/** The action of a button that toggles, done once by a double click. */
 export function once(action) {
   let last = -Infinity;
   return (event) => {
-    // detail is 0 for Enter and Space, where two presses are two decisions
     const second = event.detail > 0 && event.timeStamp - last < DOUBLE_CLICK;
     last = event.timeStamp;
     if (!second) action(event);

@@ -14,7 +14,7 @@ export class Frame {
     this.live = el("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
     this.side = el("div", { class: "answer-side" }, this.answer, this.problem);
     this.stage = el("div", { class: "stage" }, this.item, this.side);
-    this.sizes = new ResizeObserver(() => this.#measure());
+    this.sizes = new ResizeObserver((all) => all.forEach((one) => this.#measure(one.target)));
     root.replaceChildren(this.stage, this.live);
     root.removeAttribute("aria-busy");
     root.before(this.#header(title));
@@ -29,7 +29,7 @@ export class Frame {
     this.complain(null);
   }
 
-  /** The answer is drawn: messages stand beside what ends it, where they are always in sight. */
+  /** The answer is drawn: messages stand beside what ends it. */
   settle() {
     const ending = this.answer.querySelector(".ending");
     ending?.append(this.problem);
@@ -37,12 +37,10 @@ export class Frame {
     for (const part of [this.item, ending]) if (part) this.sizes.observe(part);
   }
 
-  /** How much of the window the item and the ending cover, so that no focus hides behind them. */
-  #measure() {
-    const { style } = document.documentElement;
-    const ending = this.answer.querySelector(".ending");
-    style.setProperty("--above", `${this.item.offsetHeight}px`);
-    style.setProperty("--below", `${ending?.offsetHeight ?? 0}px`);
+  /** How much of the window a part covers, so that no focus hides behind it. */
+  #measure(part) {
+    const name = part === this.item ? "--above" : "--below";
+    document.documentElement.style.setProperty(name, `${part.offsetHeight}px`);
   }
 
   /** Where the page is, for tests and tools; without a word about `ready` it is not. */
@@ -124,16 +122,9 @@ export class Frame {
     return el(
       "header",
       { class: "task-bar" },
-      this.#title(title),
+      el("p", { class: "study-title", dir: "auto", title, text: title }),
       el("div", { class: "progress-side" }, this.phase, this.count, this.bar),
     );
-  }
-
-  /** On a phone one line; all of it on a tap, and always to those who listen. */
-  #title(title) {
-    const made = el("p", { class: "study-title", dir: "auto", title, text: title });
-    made.addEventListener("click", () => made.classList.toggle("whole"));
-    return made;
   }
 
   #footer({ onprevious, onskip, onhelp, onkeep }) {

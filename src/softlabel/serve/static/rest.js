@@ -25,8 +25,6 @@ export class RestStrip {
     this.memory = context.memory;
     const offers = context.repeatRest && context.index >= BLANK_ITEMS;
     this.offered = offers ? context.memory.get("rest") : null;
-    this.only = "ruled_out"; // what the one button says where there is no choice
-    this.shownAt = -Infinity;
     this.heading = el("h2", { id: "rest-heading" });
     this.buttons = new Map(REST.map((value) => [value, this.#button(value)]));
     this.row = el("div", { class: "rest-row" }, ...this.buttons.values());
@@ -41,9 +39,8 @@ export class RestStrip {
   }
 
   /**
-   * Draw: about how many labels (null: too many to count), what is chosen, what is refused, and
-   * `share`, the percent that the labels would have together if they are possible.  With `only`
-   * there is no choice but this one.  `early`: there is nothing to say yet.
+   * Draw: about how many labels (null: too many to count), what is chosen, what is refused, their
+   * `share` in percent if possible, the `only` choice, and whether it is too `early` to choose.
    */
   show({ others, chosen, refused = [], share = null, only = null, early = false }) {
     if (this.root.hidden && !early) this.shownAt = performance.now();
@@ -53,9 +50,8 @@ export class RestStrip {
     this.heading.textContent = this.#about(only === "ruled_out" ? 0 : others, only, share);
     this.row.hidden = !choice;
     this.done.hidden = choice;
-    const possible = this.buttons.get("possible").querySelector(".words-of small");
     const { possible_why: why, possible_share: shared } = this.texts;
-    update(possible, {
+    update(this.buttons.get("possible").querySelector(".words-of small"), {
       text: share === null ? why : fill(shared, { share }),
       class: share === null ? null : "share-of",
     });
@@ -81,7 +77,7 @@ export class RestStrip {
     this.memory.set("rest", value);
   }
 
-  /** A double click on what was here before is not meant for what has just appeared here. */
+  /** Not for the second half of a double click on what was here before. */
   #press(event, value) {
     const slip = event.detail > 1 && event.timeStamp - this.shownAt < JUST_NOW;
     if (!slip) this.choose(value);
