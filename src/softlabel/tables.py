@@ -62,18 +62,18 @@ def broken(table: str, bad: Any, rule: str, values: Any = None) -> None:
         )
 
 
-def check_simplex(table: str, probs: Floats) -> None:
+def check_simplex(table: str, probs: Floats, tolerance: float = SIMPLEX_TOLERANCE) -> None:
     """Each row is finite, not negative, and sums to one."""
-    if _on_simplex(probs):
+    if _on_simplex(probs, tolerance):
         return
     finite = np.isfinite(probs).all(axis=1)
     broken(table, ~finite, "a probability is not a finite number", probs)
     broken(table, (probs < 0).any(axis=1), "a probability is negative", probs)
     total = probs.sum(axis=1)
-    broken(table, abs(total - 1) > SIMPLEX_TOLERANCE, "probabilities do not sum to 1", total)
+    broken(table, abs(total - 1) > tolerance, "probabilities do not sum to 1", total)
 
 
-def _on_simplex(probs: Floats) -> bool:
+def _on_simplex(probs: Floats, tolerance: float) -> bool:
     """The same rule for all rows at once, in pieces that stay in the processor's cache."""
     ones = np.ones(probs.shape[1])
     for first in range(0, len(probs), PIECE):
@@ -81,7 +81,7 @@ def _on_simplex(probs: Floats) -> bool:
         # written so that NaN is refused too
         if not piece.min(initial=0) >= 0:
             return False
-        if not abs(piece @ ones - 1).max(initial=0) <= SIMPLEX_TOLERANCE:
+        if not abs(piece @ ones - 1).max(initial=0) <= tolerance:
             return False
     return True
 

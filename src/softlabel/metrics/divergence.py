@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import rel_entr
 
-from softlabel.metrics.base import metric, pair
+from softlabel.metrics.base import metric
 from softlabel.tables import Floats
 
 
@@ -16,7 +16,6 @@ def total_variation(true: Floats, predicted: Floats) -> Floats:
     >>> total_variation([[.8, .2, 0]], [[.5, .3, .2]]).round(6)
     array([0.3])
     """
-    true, predicted = pair(true, predicted)
     return np.asarray(abs(true - predicted).sum(axis=1) / 2)
 
 
@@ -28,7 +27,6 @@ def kl(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats:
     >>> kl([[.8, .2, 0]], [[.5, .3, .2]]).round(6)
     array([0.29491])
     """
-    true, predicted = pair(true, predicted)
     return np.asarray(rel_entr(true, np.maximum(predicted, floor)).sum(axis=1))
 
 
@@ -39,10 +37,7 @@ def jsd(true: Floats, predicted: Floats) -> Floats:
     >>> jsd([[.8, .2, 0]], [[.5, .3, .2]]).round(7)
     array([0.0918133])
     """
-    true, predicted = pair(true, predicted)
-    middle = (true + predicted) / 2
-    both = (rel_entr(true, middle) + rel_entr(predicted, middle)).sum(axis=1) / 2
-    return np.asarray(np.maximum(both, 0))  # rounding alone can take it below
+    return _jsd(true, predicted)
 
 
 @metric(better="lower", distance=True)
@@ -53,7 +48,7 @@ def js_distance(true: Floats, predicted: Floats) -> Floats:
     >>> js_distance([[.8, .2, 0]], [[.5, .3, .2]]).round(6)
     array([0.303007])
     """
-    return np.sqrt(jsd(true, predicted))
+    return np.sqrt(_jsd(true, predicted))
 
 
 @metric(better="lower")
@@ -65,7 +60,6 @@ def w1_values(true: Floats, predicted: Floats) -> Floats:
     >>> w1_values([[.7, .2, .1]], [[.1, .2, .7]])
     array([0.])
     """
-    true, predicted = pair(true, predicted)
     return np.asarray(abs(np.sort(true, axis=1) - np.sort(predicted, axis=1)).mean(axis=1))
 
 
@@ -77,5 +71,10 @@ def w1_index(true: Floats, predicted: Floats) -> Floats:
     >>> w1_index([[.7, .2, .1]], [[.1, .2, .7]]).round(6)
     array([1.2])
     """
-    true, predicted = pair(true, predicted)
     return np.asarray(abs(np.cumsum(true - predicted, axis=1)).sum(axis=1))
+
+
+def _jsd(true: Floats, predicted: Floats) -> Floats:
+    middle = (true + predicted) / 2
+    both = (rel_entr(true, middle) + rel_entr(predicted, middle)).sum(axis=1) / 2
+    return np.asarray(np.maximum(both, 0))  # rounding alone can take it below

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import xlogy
 
-from softlabel.metrics.base import metric, pair
+from softlabel.metrics.base import metric
 from softlabel.tables import Floats
 
 
@@ -17,7 +17,6 @@ def cross_entropy(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats
     >>> cross_entropy([[.7, .2, .1]], [[.665241, .244728, .090031]]).round(4)
     array([0.8076])
     """
-    true, predicted = pair(true, predicted)
     with np.errstate(divide="ignore"):  # log 0 = -inf is the answer
         return np.asarray(-xlogy(true, np.maximum(predicted, floor)).sum(axis=1))
 
@@ -29,5 +28,4 @@ def brier(true: Floats, predicted: Floats) -> Floats:
     >>> brier([[.7, .2, .1]], [[.665241, .244728, .090031]]).round(6)
     array([0.003308])
     """
-    true, predicted = pair(true, predicted)
     return np.asarray(((true - predicted) ** 2).sum(axis=1))
