@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from softlabel.files.telling import Tell, silent
 from softlabel.files.votelines import read_vote_lines
 from softlabel.files.votes import read_votes
 from softlabel.sampling import first_presentation
-from softlabel.tables import Annotations, Floats, Index, Statements
+from softlabel.tables import Annotations, Floats, Statements
 
 Said = Statements | Annotations
 Repeats = Literal["first", "mean", "all", "error"]
@@ -160,16 +160,9 @@ def _of_responses(
 
 
 def source_of(name: str, said: Said, repeats: Repeats = "first") -> Source:
-    """A table from elsewhere as a source, items in the order in which they occur in it (those
-    without answers last), as they would be had it been read from a file."""
-    m = len(said.index.items)
-    first = np.full(m, len(said))
-    np.minimum.at(first, said.item, np.arange(len(said)))
-    order = np.argsort(first, kind="stable")
-    new = np.empty(m, dtype=np.int64)
-    new[order] = np.arange(m)
-    index = Index(said.index.items[order], said.index.annotators, said.index.labels)
-    return Source(name, replace(said, index=index, item=new[said.item]), repeats=repeats)
+    """A table from elsewhere as a source; items keep their order, so that labels made here can be
+    laid beside those made in Python."""
+    return Source(name, said, repeats=repeats)
 
 
 def _of_sheet(sheet: Sheet, labels: list[str] | None, mode: Mode | None) -> Source:

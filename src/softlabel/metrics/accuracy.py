@@ -29,7 +29,7 @@ def mode(probs: Floats, ties: Ties = "split") -> Floats:
     return in_top(distributions(probs), 1, ties)
 
 
-@metric(better="higher")
+@metric(better="higher", bounds=(0, 1))
 def accuracy(true: Floats, predicted: Floats, top: int = 1, ties: Ties = "split") -> Floats:
     """Whether the mode of ``true`` is among the ``top`` most probable classes predicted.
 
@@ -39,13 +39,13 @@ def accuracy(true: Floats, predicted: Floats, top: int = 1, ties: Ties = "split"
     return hits(true, predicted, top, ties)
 
 
-@metric(better="higher")
+@metric(better="higher", bounds=(0, 1))
 def top2_accuracy(true: Floats, predicted: Floats, ties: Ties = "split") -> Floats:
     """Whether the mode of ``true`` is one of the two most probable classes predicted."""
     return hits(true, predicted, 2, ties)
 
 
-@metric(better="higher")
+@metric(better="higher", bounds=(0, 1))
 def worst_class_accuracy(true: Floats, predicted: Floats, ties: Ties = "split") -> float:
     """The lowest accuracy over classes, items being grouped by the mode of ``true``.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from math import inf
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
@@ -30,6 +31,7 @@ def metric(
     proper: bool = False,
     distance: bool = False,
     ordinal: bool = False,
+    bounds: tuple[float, float] = (-inf, inf),
 ) -> Callable[[Function], Function]:
     """Register a function ``(true[m, k], predicted[m, k]) -> value per item`` (or one scalar).
 
@@ -42,14 +44,15 @@ def metric(
     classes drawn 60 to 40 an over-confident .95 beats .6.)
 
     ``needs="soft"`` says that against one-hot rows it means nothing (a correlation of entropies);
-    ``ordinal`` that the order of the classes enters, which otherwise must not matter.
+    ``ordinal`` that the order of the classes enters, which otherwise must not matter.  ``bounds``
+    are the lowest and the highest value there can be; no interval reaches beyond them.
     """
 
     def register(function: Function) -> Function:
         name = function.__name__.replace("_", "-")
         if name in METRICS:
             raise SoftlabelError(f"metric {name!r} is registered already; choose another name")
-        promises = {"better": better, "needs": needs, "ordinal": ordinal}
+        promises = {"better": better, "needs": needs, "ordinal": ordinal, "bounds": bounds}
 
         @wraps(function)
         def checked(true: Floats, predicted: Floats, *args: Any, **options: Any) -> Any:

@@ -104,7 +104,7 @@ def reliability(
 # ── metrics ──────────────────────────────────────────────────────────────────────────────────
 
 
-@metric(better="lower")
+@metric(better="lower", bounds=(0, 1))
 def ece(true: Floats, predicted: Floats, bins: int = 15, binning: Binning = "width") -> float:
     """Expected calibration error against the mode (Guo et al. 2017), in bins of equal width,
     closed on the right, or of equal mass.
@@ -115,7 +115,7 @@ def ece(true: Floats, predicted: Floats, bins: int = 15, binning: Binning = "wid
     return _reliability(true, predicted, bins, binning, "mode").error()
 
 
-@metric(better="lower", needs="soft")
+@metric(better="lower", needs="soft", bounds=(0, 1))
 def soft_ece(true: Floats, predicted: Floats, bins: int = 15, binning: Binning = "width") -> float:
     """Expected calibration error against the share of people who agree with the prediction.
 
@@ -125,7 +125,7 @@ def soft_ece(true: Floats, predicted: Floats, bins: int = 15, binning: Binning =
     return _reliability(true, predicted, bins, binning, "share").error()
 
 
-@metric(better="lower")
+@metric(better="lower", bounds=(0, 1))
 def classwise_ece(
     true: Floats, predicted: Floats, bins: int = 15, binning: Binning = "width"
 ) -> float:
@@ -140,7 +140,7 @@ def classwise_ece(
     return float(np.mean(errors))
 
 
-@metric(better="lower")
+@metric(better="lower", bounds=(0, 1))
 def rms_calibration(
     true: Floats, predicted: Floats, bin_size: int = 100, drop_last_bin: bool = False
 ) -> float:
@@ -152,7 +152,7 @@ def rms_calibration(
     return _rms(true, predicted, "mode", bin_size).rms(drop_last_bin)
 
 
-@metric(better="lower", needs="soft")
+@metric(better="lower", needs="soft", bounds=(0, 1))
 def soft_rms_calibration(true: Floats, predicted: Floats, bin_size: int = 100) -> float:
     """Root mean square calibration error against the share of people who agree."""
     return _rms(true, predicted, "share", bin_size).rms()

@@ -9,7 +9,7 @@ from softlabel.metrics.base import metric
 from softlabel.tables import Floats
 
 
-@metric(better="lower", distance=True)
+@metric(better="lower", distance=True, bounds=(0, 1))
 def total_variation(true: Floats, predicted: Floats) -> Floats:
     """Half the sum of absolute differences: the largest difference over any set of classes.
 
@@ -19,7 +19,7 @@ def total_variation(true: Floats, predicted: Floats) -> Floats:
     return np.asarray(abs(true - predicted).sum(axis=1) / 2)
 
 
-@metric(better="lower", proper=True, distance=True)
+@metric(better="lower", proper=True, distance=True, bounds=(0, np.inf))
 def kl(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats:
     """Kullback-Leibler divergence KL(true || predicted); infinite where a class that happens was
     given no chance.  ``floor`` clips predictions from below (U20 uses 1e-12), without rescaling.
@@ -30,7 +30,7 @@ def kl(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats:
     return np.asarray(rel_entr(true, np.maximum(predicted, floor)).sum(axis=1))
 
 
-@metric(better="lower", distance=True)
+@metric(better="lower", distance=True, bounds=(0, np.log(2)))
 def jsd(true: Floats, predicted: Floats) -> Floats:
     """Jensen-Shannon divergence in nats, from 0 to log 2.  Its root is ``js_distance``.
 
@@ -40,7 +40,7 @@ def jsd(true: Floats, predicted: Floats) -> Floats:
     return _jsd(true, predicted)
 
 
-@metric(better="lower", distance=True)
+@metric(better="lower", distance=True, bounds=(0, np.sqrt(np.log(2))))
 def js_distance(true: Floats, predicted: Floats) -> Floats:
     """Jensen-Shannon distance, the square root of ``jsd``: what scipy's ``jensenshannon`` returns
     and what some papers print under the name of the divergence.
@@ -51,7 +51,7 @@ def js_distance(true: Floats, predicted: Floats) -> Floats:
     return np.sqrt(_jsd(true, predicted))
 
 
-@metric(better="lower")
+@metric(better="lower", bounds=(0, 1))
 def w1_values(true: Floats, predicted: Floats) -> Floats:
     """The "Wasserstein distance" of Collins et al. 2022: the two vectors are taken as samples of
     values, so it is the mean absolute difference of the *sorted* vectors.  It does not see which
@@ -63,7 +63,7 @@ def w1_values(true: Floats, predicted: Floats) -> Floats:
     return np.asarray(abs(np.sort(true, axis=1) - np.sort(predicted, axis=1)).mean(axis=1))
 
 
-@metric(better="lower", distance=True, ordinal=True)
+@metric(better="lower", distance=True, ordinal=True, bounds=(0, np.inf))
 def w1_index(true: Floats, predicted: Floats) -> Floats:
     """Wasserstein distance with classes one step apart in the order of the index; it means
     something only where that order does (ratings, for instance).

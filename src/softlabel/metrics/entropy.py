@@ -29,7 +29,7 @@ def normalised_entropy(probs: Floats) -> Floats:
     return entropies(probs) / np.log(k) if k > 1 else np.zeros(len(probs))
 
 
-@metric(better="higher", needs="soft")
+@metric(better="higher", needs="soft", bounds=(-1, 1))
 def entropy_pearson(true: Floats, predicted: Floats) -> float:
     """Pearson correlation over items of the two entropies; NaN where one of them is constant.
 
@@ -40,7 +40,7 @@ def entropy_pearson(true: Floats, predicted: Floats) -> float:
     return correlation(entropies(true), entropies(predicted))
 
 
-@metric(better="higher", needs="soft")
+@metric(better="higher", needs="soft", bounds=(-1, 1))
 def entropy_spearman(true: Floats, predicted: Floats) -> float:
     """Spearman rank correlation over items of the two entropies; NaN where one is constant."""
     from scipy.stats import rankdata  # half a second and 47 MB that a server can do without

@@ -9,7 +9,7 @@ from softlabel.metrics.base import metric
 from softlabel.tables import Floats
 
 
-@metric(better="lower", proper=True)
+@metric(better="lower", proper=True, bounds=(0, np.inf))
 def cross_entropy(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats:
     """Soft cross-entropy -sum_k true log predicted; infinite where a class that happens was given
     no chance, unless ``floor`` clips predictions from below.
@@ -21,7 +21,7 @@ def cross_entropy(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats
         return np.asarray(-xlogy(true, np.maximum(predicted, floor)).sum(axis=1))
 
 
-@metric(better="lower", proper=True, distance=True)
+@metric(better="lower", proper=True, distance=True, bounds=(0, 2))
 def brier(true: Floats, predicted: Floats) -> Floats:
     """Soft Brier score: the sum over classes of squared differences, from 0 to 2.
 

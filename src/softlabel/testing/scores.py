@@ -126,6 +126,16 @@ def distances_are_zero_at_the_truth(metric: Callable[..., Any]) -> None:
     assert (np.asarray(metric(true, other)) >= 0).all(), "a distance is below 0"
 
 
+def values_lie_within_their_bounds(metric: Callable[..., Any]) -> None:
+    """No interval reaches beyond ``bounds``, so no value may."""
+    lowest, highest = getattr(metric, "bounds", (-np.inf, np.inf))
+    true, other = _distributions()
+    for predicted in (other, true, np.eye(4)[np.arange(len(true)) % 4]):
+        values = np.asarray(metric(true, predicted))
+        beyond = (values < lowest - EXACT) | (values > highest + EXACT)
+        assert not beyond.any(), f"a value is outside its bounds, {lowest} to {highest}"
+
+
 METRIC_CHECKS: tuple[Callable[[Callable[..., Any]], None], ...] = (
     direction_is_declared,
     one_value_per_item_or_one_number,
@@ -137,4 +147,5 @@ METRIC_CHECKS: tuple[Callable[[Callable[..., Any]], None], ...] = (
     rows_that_are_no_distributions_are_refused,
     truth_is_the_best_prediction,
     distances_are_zero_at_the_truth,
+    values_lie_within_their_bounds,
 )
