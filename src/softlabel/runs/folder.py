@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,7 @@ CONFIG, SEED, SOURCE, LABELS = "config.json", "seed", "source.py", "labels.sha25
 ENVIRONMENT, LOG, FAILED, RUNNING = "environment.txt", "log.jsonl", "failed.txt", "running"
 PREDICTIONS, SCORES, CHECKPOINT = "predictions.npz", "scores.json", "checkpoint.pt"
 
+LONG = 3600  # seconds
 SHOWN = 40  # characters of what is wrong
 
 State = Literal["finished", "running", "failed", "waiting"]
@@ -216,18 +217,28 @@ def start(
         _check_same(run, config)
         return run
     part = run.path.with_name(f".{run.name}.{uuid4().hex}.part")
-    part.mkdir(parents=True)
-    (part / CONFIG).write_text(text, "utf-8")
-    (part / SEED).write_text(f"{seed}\n")
-    (part / SOURCE).write_text(source, "utf-8")
-    (part / LABELS).write_text(f"{sha}\n")
+    _sweep(run)
     try:
+        part.mkdir(parents=True)
+        (part / CONFIG).write_text(text, "utf-8")
+        (part / SEED).write_text(f"{seed}\n")
+        (part / SOURCE).write_text(source, "utf-8")
+        (part / LABELS).write_text(f"{sha}\n")
         part.rename(run.path)
-    except OSError:  # somebody else was quicker
-        shutil.rmtree(part)
-        if not run.path.exists():
+    except OSError:
+        if not run.path.exists():  # else somebody was quicker
             raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
     return run
+
+
+def _sweep(run: Run) -> None:
+    """Remove what a process left that was killed while it began this run: it takes a moment."""
+    for left in run.path.parent.glob(f".{run.name}.*.part"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > LONG:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _check_same(run: Run, config: Mapping[str, Any]) -> None:
