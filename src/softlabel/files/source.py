@@ -40,7 +40,8 @@ class Source:
     ``repeats`` is what to do, unless told, where one person answered one item more than once.
     ``left_out`` counts the answers of a study that are not for labels: practice, checks, skipped,
     superseded.  ``late`` answers count: they were given, but after the study had stopped waiting.
-    ``seconds`` (n,) is the time each answer took, NaN where it is not known.
+    ``seconds`` (n,) is the time each answer took, NaN where it is not known.  ``asked`` counts the
+    answers by how they were asked for: the mode, its version and options, the frame.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Source:
     left_out: Mapping[str, int] = field(default_factory=dict)
     late: int = 0
     seconds: Floats | None = None
+    asked: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -58,6 +60,15 @@ class Source:
         if self.late:
             found["late"] = f"{self.late:,} answers came after their time was over; they count"
         return {name: text for name, text in found.items() if text}
+
+    def refuse_mixtures(self) -> None:
+        """Complain about answers to different questions: their mean is an answer to none."""
+        if len(self.asked) > 1:
+            ways = "; ".join(f"{count:,} by {way}" for way, count in self.asked.items())
+            raise DataError(
+                f"{self.name}: the answers were asked for in {len(self.asked)} ways ({ways}) and "
+                "are not pooled; --mode NAME takes those of one mode, whatever its options"
+            )
 
     def refuse_repeats(self) -> None:
         """Complain about the first person who answered an item a second time."""
@@ -156,6 +167,7 @@ def _of_responses(
         left_out=dict(found.left_out),
         late=found.late,
         seconds=np.array(found.seconds, dtype=np.float64),
+        asked=dict(found.asked),
     )
 
 
