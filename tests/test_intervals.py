@@ -17,6 +17,30 @@ def test_over_seeds_equals_the_textbook():
     assert score.high - score.value == pytest.approx(0.098162, abs=1e-6)
 
 
+def test_no_interval_over_seeds_reaches_beyond_what_is_possible():
+    two = [0.9, 0.98]
+    low, high = stats.t.interval(0.95, 1, np.mean(two), stats.sem(two))
+    assert high > 1.4  # what Student says of an accuracy
+    score = intervals.over_seeds(two, bounds=(0, 1))
+    assert (score.low, score.high, score.n) == (pytest.approx(low), 1, 2)
+    assert intervals.over_seeds(two).high == pytest.approx(high)
+    outside = intervals.over_seeds([-0.01, -0.02], bounds=(0, np.inf))  # a floor can do that
+    assert outside.low == outside.value == -0.015
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5])
+def test_cutting_an_interval_at_the_range_loses_no_coverage(runs):
+    """Runs that are right .97 of the time; whether the mean is in the interval is the same."""
+    rng = np.random.default_rng(runs)
+    hits = []
+    for _ in range(2000):
+        values = rng.beta(97, 3, runs)
+        whole, part = intervals.over_seeds(values), intervals.over_seeds(values, bounds=(0, 1))
+        hits.append((whole.low <= 0.97 <= whole.high, part.low <= 0.97 <= part.high))
+    assert [a == b for a, b in hits] == [True] * len(hits)
+    assert 0.9 < np.mean(hits) < 0.99
+
+
 def test_the_bootstrap_interval_is_near_the_normal_one():
     values = np.random.default_rng(0).normal(3, 2, 400)
     score = intervals.mean(values, draws=4000)

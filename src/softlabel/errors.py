@@ -76,6 +76,17 @@ class Absent(StoreError):
         super().__init__(message)
 
 
+class ItemChanged(StoreError):
+    """An item that people have seen is another one now: ``item`` is its id."""
+
+    def __init__(self, item: str) -> None:
+        self.item = item
+        super().__init__(
+            f"item {item!r} was shown to people, and what it shows has changed since; give what is "
+            "new another id, or restore what was shown"
+        )
+
+
 class Conflict(StoreError):
     """An answer that cannot stand beside one that is stored: ``reason`` says which rule."""
 

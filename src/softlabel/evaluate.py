@@ -92,7 +92,8 @@ def scores(
 def over_runs(
     runs: Sequence[Ran], people: SoftLabels, names: Iterable[str] = DEFAULT
 ) -> dict[str, Score]:
-    """Each metric's mean over runs that differ in their seed alone, with Student's t interval.
+    """Each metric's mean over runs that differ in their seed alone, with Student's t interval, as
+    far as it lies in the range of the metric.
 
     A single run has no interval: its limits are NaN.
     """
@@ -102,7 +103,7 @@ def over_runs(
         metric = registry.parse("metric", name)
         values = np.array([_of(metric, pair) for pair in pairs])
         if len(values) > 1:
-            found[name] = intervals.over_seeds(values)
+            found[name] = intervals.over_seeds(values, bounds=bounds(name))
         else:
             found[name] = Score(float(values[0]), float("nan"), float("nan"), 1, values)
     return found
@@ -118,6 +119,7 @@ class Measured(NamedTuple):
     by_item: Floats
     is_mean: bool
     rows: Ints
+    bounds: tuple[float, float] = intervals.ANYWHERE  # of the metric
 
 
 def measured(runs: Sequence[Ran], people: SoftLabels, metric: str, draws: int = FEW) -> Measured:
@@ -139,7 +141,8 @@ def measured(runs: Sequence[Ran], people: SoftLabels, metric: str, draws: int = 
         for pair in pairs
     ]
     values = np.array([_of(measure, pair) for pair in pairs])
-    return Measured(tuple(by_seed), values, np.mean(each, axis=0), not drawn, pairs[0].rows)
+    varies = np.mean(each, axis=0)
+    return Measured(tuple(by_seed), values, varies, not drawn, pairs[0].rows, bounds(metric))
 
 
 def difference(first: Measured, second: Measured, level: float = 0.95) -> Score:
@@ -148,7 +151,8 @@ def difference(first: Measured, second: Measured, level: float = 0.95) -> Score:
     Both are samples: other items would have been asked, other seeds drawn.  The variance of the
     mean is that of its item part (the mean over seeds, as items vary) plus that of its seed part
     (of the seeds' own means); the interval is Student's t with Satterthwaite's degrees of freedom.
-    With one seed only the items are counted.  ``by_item`` holds the differences by seed.
+    With one seed only the items are counted.  No difference is larger than the range of the metric,
+    where the interval ends at the latest.  ``by_item`` holds the differences by seed.
     """
     if odd := sorted(set(first.seeds) ^ set(second.seeds)):
         where = "first" if odd[0] in first.seeds else "second"
@@ -167,7 +171,9 @@ def difference(first: Measured, second: Measured, level: float = 0.95) -> Score:
     freedom = total**2 / spread if spread else 1
     half = float(stdtrit(freedom, (1 + level) / 2) * np.sqrt(total))
     centre = float(by_seed.mean())
-    return Score(centre, centre - half, centre + half, n, by_seed)
+    lowest, highest = first.bounds
+    found = Score(centre, centre - half, centre + half, n, by_seed)
+    return intervals.cut(found, (lowest - highest, highest - lowest))
 
 
 def paired(
@@ -181,6 +187,13 @@ def paired(
     return difference(
         measured(first, people, metric, draws), measured(second, people, metric, draws)
     )
+
+
+def bounds(metric: str) -> tuple[float, float]:
+    """The lowest and the highest value of a metric (``ece:bins=10`` too), as far as it says."""
+    known = registry.members("metric").get(metric.partition(":")[0])
+    found: tuple[float, float] = getattr(known, "bounds", intervals.ANYWHERE)
+    return found
 
 
 # ── underneath ───────────────────────────────────────────────────────────────────────────────

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import nan
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from softlabel.construct import Construct
 from softlabel.errors import DataError
 from softlabel.intervals import mean
 from softlabel.metrics import total_variation
-from softlabel.quality import Rules, Verdict, judge
+from softlabel.quality import FEW, Rules, Verdict, judge, usual
 from softlabel.sampling import one_per_annotator
 from softlabel.tables import Annotations, Floats, Ints, Score, SoftLabels, Statements
 
@@ -61,21 +62,38 @@ class Inspection:
 
 
 def inspect(
-    said: Statements,
+    said: Statements | Annotations,
     rules: Rules,
     construct: Construct,
     aggregate: Aggregate,
     gold: Ints | None = None,
     seconds: Floats | None = None,
 ) -> Inspection:
-    """Judge all annotators, repeats included; labels count each person once per item."""
+    """Judge all annotators, repeats included; labels count each person once per item.
+
+    Votes are not constructed, and of voters it is remarked besides who is alone with their opinion.
+    """
     if said.anonymous:
         raise DataError("annotators cannot be inspected: some answers are anonymous")
     verdicts = judge(said, rules, gold, seconds)
     out = {verdict.annotator for verdict in verdicts if not verdict.keep}
     stays = np.array([name not in out for name in said.index.annotators.tolist()], dtype=np.bool_)
-    each = one_per_annotator(construct(said))
+    if isinstance(said, Annotations):
+        verdicts = _beside(verdicts, said)
+    each = one_per_annotator(said if isinstance(said, Annotations) else construct(said))
     return Inspection(rules, verdicts, aggregate(each), aggregate(each.take(stays[each.annotator])))
+
+
+def _beside(verdicts: list[Verdict], votes: Annotations) -> list[Verdict]:
+    """With a remark on those who agree unusually little with the others."""
+    agreement = {card.annotator: card.agreement for card in cards(votes)}
+    common = usual((), (agreement[one.annotator] for one in verdicts if one.answers >= FEW))
+    return [
+        replace(
+            one, remarks=(*one.remarks, *common.flags(one.answers, nan, agreement[one.annotator]))
+        )
+        for one in verdicts
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import entr
 
-from softlabel.errors import DataError, EstimandWarning
+from softlabel.errors import DataError, EstimandWarning, FileError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.signedinteger[Any]]
@@ -46,6 +48,10 @@ ANONYMOUS = -1  # annotator code of a vote whose author was never released
 NAMES = np.dtypes.StringDType(coerce=False)
 LARGEST_PERCENT = 1e6  # implausible is kept (people typed 2550); beyond this it is no chance
 SIMPLEX_TOLERANCE = 1e-6  # published labels are rounded; anything further off is a mistake
+UNREADABLE = (  # what reading a zip archive of arrays raises
+    *(ValueError, TypeError, KeyError, EOFError, RuntimeError, NotImplementedError, OSError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 PIECE = 2**14  # rows that are checked at a time
 
 
@@ -62,18 +68,18 @@ def broken(table: str, bad: Any, rule: str, values: Any = None) -> None:
         )
 
 
-def check_simplex(table: str, probs: Floats) -> None:
+def check_simplex(table: str, probs: Floats, tolerance: float = SIMPLEX_TOLERANCE) -> None:
     """Each row is finite, not negative, and sums to one."""
-    if _on_simplex(probs):
+    if _on_simplex(probs, tolerance):
         return
     finite = np.isfinite(probs).all(axis=1)
     broken(table, ~finite, "a probability is not a finite number", probs)
     broken(table, (probs < 0).any(axis=1), "a probability is negative", probs)
     total = probs.sum(axis=1)
-    broken(table, abs(total - 1) > SIMPLEX_TOLERANCE, "probabilities do not sum to 1", total)
+    broken(table, abs(total - 1) > tolerance, "probabilities do not sum to 1", total)
 
 
-def _on_simplex(probs: Floats) -> bool:
+def _on_simplex(probs: Floats, tolerance: float) -> bool:
     """The same rule for all rows at once, in pieces that stay in the processor's cache."""
     ones = np.ones(probs.shape[1])
     for first in range(0, len(probs), PIECE):
@@ -81,7 +87,7 @@ def _on_simplex(probs: Floats) -> bool:
         # written so that NaN is refused too
         if not piece.min(initial=0) >= 0:
             return False
-        if not abs(piece @ ones - 1).max(initial=0) <= SIMPLEX_TOLERANCE:
+        if not abs(piece @ ones - 1).max(initial=0) <= tolerance:
             return False
     return True
 
@@ -148,6 +154,48 @@ def _distinct(values: Names) -> bool:
 def _plain(values: Names) -> npt.NDArray[np.str_]:
     """Fixed-width text, the only kind that ``.npz`` stores without executable objects."""
     return np.array(values.tolist(), dtype=np.str_)
+
+
+# ── files of arrays ──────────────────────────────────────────────────────────────────────────
+
+
+def load_arrays(
+    path: str | Path, what: str, needed: Sequence[str], more: Sequence[str] = ()
+) -> dict[str, npt.NDArray[Any]]:
+    """The arrays ``needed``, and those of ``more`` that are there, of an ``.npz`` file.
+
+    ``what`` the file should be is said if it is something else.  Nothing in it is ever executed.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileError(path, "there is no such file")
+    if path.is_dir():
+        raise FileError(path, f"is a folder, not an .npz file of {what}")
+    if not zipfile.is_zipfile(path):
+        raise FileError(path, f"is no .npz file, or a damaged one; not {what}")
+    with complaining(path, what), zipfile.ZipFile(path) as box:
+        held = [name.removesuffix(".npy") for name in box.namelist() if name.endswith(".npy")]
+        for key in needed:
+            if key not in held:
+                has = f"has the arrays {', '.join(held[:8])}" if held else "has no arrays"
+                wanted = f"{what} are {', '.join(needed)}"
+                raise FileError(path, f"{has}; {wanted}, so {key!r} is missing")
+        found = {}
+        for key in (*needed, *(key for key in more if key in held)):
+            with box.open(f"{key}.npy") as member:
+                found[key] = np.lib.format.read_array(member, allow_pickle=False)
+        return found
+
+
+@contextmanager
+def complaining(path: str | Path, what: str) -> Iterator[None]:
+    """Mistakes in the contents of a file are told with its name."""
+    try:
+        yield
+    except FileError:
+        raise
+    except (DataError, *UNREADABLE) as error:
+        raise FileError(path, f"does not hold {what}: {error}") from None
 
 
 def _set(table: object, **arrays: object) -> None:
@@ -427,18 +475,15 @@ class SoftLabels:
     @classmethod
     def load(cls, path: str | Path) -> SoftLabels:
         """What ``save`` wrote; arrays only, nothing in the file is ever executed."""
-        if not zipfile.is_zipfile(path):
-            raise DataError(f"{path}: is no .npz file, or a damaged one; not soft labels")
-        with np.load(path, allow_pickle=False) as file:
-            missing = {"item", "labels", "probs", "count"} - set(file)
-            if missing:
-                raise DataError(f"{path}: no array called {sorted(missing)[0]!r}; not soft labels")
-            people = file["annotators"].tolist() if "annotators" in file else []
+        needed = ("item", "labels", "probs", "count")
+        file = load_arrays(path, "soft labels", needed, ("annotators", "estimand", "made_by"))
+        people = file["annotators"].tolist() if "annotators" in file else []
+        with complaining(path, "soft labels"):
             index = Index(
                 names(file["item"].tolist()), names(people), names(file["labels"].tolist())
             )
-            estimand = str(file["estimand"]) if "estimand" in file else "distribution"
-            made_by = str(file["made_by"]) if "made_by" in file else ""
+            estimand = str(file.get("estimand", "distribution"))
+            made_by = str(file.get("made_by", ""))
             return cls(index, file["probs"], file["count"], estimand, made_by)  # type: ignore[arg-type]
 
 
@@ -480,3 +525,9 @@ class Score:
 
     def __str__(self) -> str:
         return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}] (n={self.n})"
+
+    @property
+    def half(self) -> float:
+        """What stands after ±: the longer side of the interval, as the other may have been cut at
+        the end of what is possible."""
+        return max(self.high - self.value, self.value - self.low)

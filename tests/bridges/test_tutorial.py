@@ -43,4 +43,4 @@ def test_the_commands_on_cifar10h_run(data_folder, tmp_path):
     assert all(run.predictions.probs.shape == (3000, 10) for run in found)
     said = softlabel(evaluate, tmp_path)
     assert "learned from scratch, 3,000 items" in said
-    assert "difference from hard" in said
+    assert "difference from deliver=hard" in said

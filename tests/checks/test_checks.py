@@ -15,6 +15,7 @@ from softlabel.aggregate import DawidSkene, Dirichlet, Majority, Mean, Softmax
 from softlabel.aggregate.belief import Belief
 from softlabel.construct import Clamp, Select, Uniform
 from softlabel.deliver import SLS, Control, Hard, Smoothing, StaleSLS, Subsample
+from softlabel.metrics.base import pair
 from softlabel.tables import Annotations, SoftLabels
 
 MEMBERS = [
@@ -442,6 +443,17 @@ def variation(true, found):
     return abs(true - found).sum(axis=1) / 2
 
 
+def strictly(true, found):
+    rows = np.stack([true, found])
+    if not (np.allclose(rows.sum(axis=2), 1) and (rows >= 0).all()):
+        raise DataError("no distributions")
+    return true, found
+
+
+def checked(function):
+    return lambda true, found: function(*pair(true, found))
+
+
 BROKEN_METRICS = {
     "better = None": lambda true, found: abs(true - found).sum(axis=1),
     "returns shape": lower(lambda true, found: abs(true - found)),
@@ -452,9 +464,11 @@ BROKEN_METRICS = {
     "give NaN": lower(
         lambda true, found: np.where((true == 0).any(axis=1), np.nan, abs(true - found).sum(axis=1))
     ),
-    "beats the truth": lower(lambda true, found: variation(true, found), proper=True),
-    "not 0 between": lower(lambda true, found: 1 + variation(true, found), distance=True),
-    "below 0": lower(lambda true, found: -variation(true, found), distance=True),
+    "a row of counts gives": lower(variation),
+    "does not name its row": lower(lambda true, found: variation(*strictly(true, found))),
+    "beats the truth": lower(checked(variation), proper=True),
+    "not 0 between": lower(checked(lambda true, found: 1 + variation(true, found)), distance=True),
+    "below 0": lower(checked(lambda true, found: -variation(true, found)), distance=True),
 }
 
 

@@ -120,13 +120,14 @@ def own_data(tmp_path, monkeypatch):
     return tmp_path / "own"
 
 
-def test_data_sets_keep_first_answers_and_come_in_order_of_appearance(run, tmp_path, own_data):
+def test_data_sets_keep_first_answers_and_the_order_of_their_items(run, tmp_path, own_data):
     votes = "item,worker,label\n2,0,1\n1,0,1\n2,0,0\n2,1,0\n"
     (own_data / "crowd" / "dog.label.csv").write_text(votes)
     (own_data / "crowd" / "dog.truth.csv").write_text("item,truth\n1,1\n")
     done = run("label", "dataset:crowd/dog", tmp_path / "s.csv")
     assert done.facts["repeats dropped"].strip() == "1"
-    expected = {"item": [2, 1], "0": [0.5, 0], "1": [0.5, 1], "count": [2, 1]}
+    expected = {"item": [1, 2], "0": [0, 0.5], "1": [1, 0.5], "count": [1, 2]}
+    assert datasets.load("crowd/dog").index.items.tolist() == ["1", "2"]
     assert pl.read_csv(tmp_path / "s.csv").to_dict(as_series=False) == expected
     done = run("label", "dataset:crowd/dog", tmp_path / "s.csv", "--repeats", "error")
     assert (done.code, "in row 1 and again in row 3" in done.err) == (1, True)
@@ -179,12 +180,18 @@ def test_cifar10s_with_all_rows_is_what_the_authors_released(run, data_folder, t
     assert max(far) < 1e-12
 
 
+@pytest.mark.parametrize("name", ["cifar10s", "rte", "crowd/ms", "popquorn/offensiveness"])
+def test_items_are_in_the_order_that_python_gives(run, data_folder, tmp_path, name):
+    assert run("label", f"dataset:{name}", tmp_path / "s.csv").code == 0
+    assert list(labels_in(tmp_path / "s.csv")) == datasets.load(name).index.items.tolist()
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "json"])
 def test_cifar10s_goes_round(run, data_folder, tmp_path, kind):
     run("label", "dataset:cifar10s", tmp_path / "1.csv")
     assert run("export", "dataset:cifar10s", tmp_path / f"copy.{kind}").code == 0
     assert run("label", tmp_path / f"copy.{kind}", tmp_path / "2.csv").code == 0
-    assert (tmp_path / "2.csv").read_text() == (tmp_path / "1.csv").read_text()
+    assert labels_in(tmp_path / "2.csv") == labels_in(tmp_path / "1.csv")
 
 
 def test_the_released_json_holds_the_same_answers(run, data_folder, tmp_path):

@@ -94,6 +94,7 @@ def test_list_names_everything_with_its_defaults(run, family):
 
 def test_list_of_a_family_that_does_not_exist(run):
     done = run("list", "pool")
+    assert done.out == ""
     assert (done.code, "no family called 'pool'" in done.err) == (1, True)
 
 

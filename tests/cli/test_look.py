@@ -41,12 +41,61 @@ def test_inspect_reports_repeats_only_where_there_are_some(run, answers, tmp_pat
     assert "1: top class changed in 100.00 %" in run("inspect", again).out
 
 
-def test_inspect_refuses_votes_and_unknown_rules(run, answers, tmp_path):
-    votes = tmp_path / "votes.csv"
-    votes.write_text("item,annotator,label\na,ann,cat\na,bob,dog\n")
-    assert "softlabel agree" in run("inspect", votes).err
+def test_inspect_refuses_unknown_rules(run, answers):
     done = run("inspect", answers, "--rules", "papre")
     assert (done.code, "did you mean 'paper'" in done.err) == (1, True)
+
+
+@pytest.fixture
+def votes(tmp_path):
+    """Five people agree on twelve items; eve says fish of all, and ann took back one answer."""
+    path = tmp_path / "votes.csv"
+    right = ["cat", "dog"] * 6
+    rows = [f"i{i},{who},{what}" for i, what in enumerate(right) for who in ("ann", *"bcde")]
+    rows += [f"i{i},eve,fish" for i in range(12)] + ["i0,ann,dog"]
+    path.write_text("item,annotator,label\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def test_inspect_takes_votes(run, votes, tmp_path):
+    done = run("inspect", votes, "--output", tmp_path / "people.csv")
+    assert (done.code, done.err) == (0, "")
+    assert "73 by 6 annotators on 12 items" in done.out
+    assert "1: top class changed in 100.00 %" in done.out
+    assert "votes state none and break none" in done.out
+    assert "0 of 6 annotators would fall out by rules 'paper' (version 1)" in done.out
+    assert "ruled anything out" not in done.out  # nobody was asked to
+    with (tmp_path / "people.csv").open() as file:
+        why = {row["annotator"]: row["why"] for row in csv.DictReader(file)}
+    assert "the same top class on 12 pages in a row" in why["eve"]
+    assert "agrees with the others by 0.00" in why["eve"]
+    assert "another top class on every repeat (1)" in why["ann"]
+    assert why["b"] == ""
+
+
+def test_inspect_of_votes_with_gold_says_how_often_each_is_right(run, votes, tmp_path):
+    gold = tmp_path / "gold.csv"
+    gold.write_text("item,label\n" + "".join(f"i{i},cat\n" for i in range(4)))
+    run("inspect", votes, "--gold", gold, "--output", tmp_path / "people.csv")
+    with (tmp_path / "people.csv").open() as file:
+        right = {row["annotator"]: row["accuracy"] for row in csv.DictReader(file)}
+    assert (right["b"], right["eve"], right["ann"]) == ("0.50", "0.00", "0.40")
+
+
+def test_inspect_takes_soft_votes(run, tmp_path):
+    path = tmp_path / "soft.csv"
+    rows = [f"i{i},{who},0.9,0.1\n" for i in range(3) for who in "ab"]
+    path.write_text("item,annotator,cat,dog\n" + "".join(rows))
+    done = run("inspect", path)
+    assert (done.code, "6 by 2 annotators on 3 items" in done.out) == (0, True)
+
+
+def test_inspect_of_votes_needs_no_construction_and_needs_names(run, votes, tmp_path):
+    done = run("inspect", votes, "--construct", "clamp")
+    assert (done.code, "these are votes" in done.err) == (1, True)
+    unknown = tmp_path / "unknown.jsonl"
+    unknown.write_text('{"item": "a", "annotator": null, "label": "cat"}\n')
+    assert "some answers are anonymous" in run("inspect", unknown).err
 
 
 def test_inspect_of_items_that_only_they_answered(run, answers):

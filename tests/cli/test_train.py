@@ -160,18 +160,24 @@ def compared(run) -> None:
     done = run("evaluate", "runs", "--metric", "kl:floor=1e-9", "--metric", "accuracy")
     assert (done.code, done.err) == (0, "")
     assert re.search(r"learned from scratch, \d+ items, mean over seeds:", done.out)
-    assert re.search(r"difference from hard, seed by seed, over items and seeds:", done.out)
-    assert re.search(r"^  aggregate +2 +-?\d\.\d{4} \[-?\d", done.out, re.MULTILINE)
+    assert re.search(r"difference from deliver=hard, seed by seed, over items and", done.out)
+    assert re.search(r"^  deliver=aggregate +2 +-?\d\.\d{4} \[-?\d", done.out, re.MULTILINE)
     told = json.loads(run("evaluate", "runs", "--metric", "accuracy", "--json").out)["scratch"]
+    assert told["by"] == ["deliver"]
     by_hand = [
         [one.scores["accuracy"].value for one in runs.find("runs", deliver=name)]
         for name in ("aggregate", "hard")
     ]
-    assert told["runs"]["aggregate"]["accuracy"]["value"] == pytest.approx(np.mean(by_hand[0]))
-    difference = told["differences"]["aggregate"]["accuracy"]
+    mean = told["runs"]["deliver=aggregate"]["accuracy"]
+    assert mean["value"] == pytest.approx(np.mean(by_hand[0]))
+    assert 0 <= mean["low"] <= mean["high"] <= 1  # two seeds: Student's interval is wider
+    difference = told["differences"]["deliver=aggregate"]["accuracy"]
     assert difference["value"] == pytest.approx(np.mean(by_hand[0]) - np.mean(by_hand[1]))
-    turned = run("evaluate", "runs", "--metric", "kl", "--than", "aggregate").out
-    assert "difference from aggregate" in turned
+    for name in ("aggregate", "deliver=aggregate"):
+        turned = run("evaluate", "runs", "--metric", "kl", "--than", name).out
+        assert "difference from deliver=aggregate" in turned
+    by_rate = run("evaluate", "runs", "--metric", "kl", "--by", "deliver,lr").out
+    assert re.search(r"^  deliver=hard, lr=\S+ +2 ", by_rate, re.MULTILINE)
     assert run("evaluate", "runs", "--than", "sls").code == 1
     everybody = SoftLabels(
         Index([f"p{i}" for i in range(50)], [], ["light", "dark"]),
@@ -182,7 +188,7 @@ def compared(run) -> None:
     flat = run("evaluate", "runs", "--against", "flat.npz", "--metric", "total-variation")
     assert flat.code == 0
     probs = np.stack([one.predictions.probs for one in runs.find("runs", deliver="hard")])
-    shown = float(re.search(r"^  hard +2 +(\d\.\d{4})", flat.out, re.MULTILINE)[1])
+    shown = float(re.search(r"^  deliver=hard +2 +(\d\.\d{4})", flat.out, re.MULTILINE)[1])
     assert shown == pytest.approx(abs(probs - 0.5).sum(axis=2).mean() / 2, abs=1e-4)
 
 

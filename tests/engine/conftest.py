@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -61,11 +63,16 @@ def soft_partitions(soft_votes, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def client():
-    """Two worker processes of this test run's own."""
+    """Two worker processes of this test run's own, which can be killed."""
+    from distributed import LocalCluster
+
     from softlabel.engine.cluster import connect
 
-    with connect(workers=2) as client:
-        yield client
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    with ExitStack() as stack:
+        cluster = stack.enter_context(LocalCluster(**options, silence_logs=logging.CRITICAL))
+        address = cluster.scheduler_address.removeprefix("tcp://")
+        yield stack.enter_context(connect(address))
 
 
 @pytest.fixture

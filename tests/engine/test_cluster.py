@@ -139,3 +139,36 @@ def test_nobody_at_the_address(monkeypatch):
     nobody = r"no Dask scheduler answers at 127\.0\.0\.1:9"
     with pytest.raises(SoftlabelError, match=nobody), connect("127.0.0.1:9"):
         pass
+
+
+# ── the cluster that is started here ─────────────────────────────────────────────────────────
+
+
+def listening() -> set[int]:
+    """Ports on which this process and its children listen."""
+    psutil = pytest.importorskip("psutil")
+    me = psutil.Process()
+    found = (c for p in (me, *me.children(recursive=True)) for c in p.net_connections("inet"))
+    return {c.laddr.port for c in found if c.status == psutil.CONN_LISTEN}
+
+
+def test_the_local_cluster_opens_no_port():
+    """What is sent over a socket without TLS can be read, and run, by others on the machine."""
+    before = listening()
+    with connect(workers=2) as client:
+        about = client.scheduler_info()
+        addresses = [about["address"], *about["workers"]]
+        assert len(addresses) == 3
+        assert [each for each in addresses if not each.startswith(("inproc://", "tls://"))] == []
+        assert client.submit(sum, [1, 2]).result() == 3
+        assert listening() - before == set()
+
+
+def test_the_local_cluster_gives_what_one_process_gives(partitions, here):
+    with connect(workers=2) as client:
+        engine = DaskEngine(client, partitions)
+        found, whole = fitted(STEPS, engine, 2400), fitted(STEPS, here, 2400)
+        np.testing.assert_array_equal(found.trace, whole.trace)
+        np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
+        rows = probs(STEPS, engine, found.parameters)
+    np.testing.assert_array_equal(rows, probs(STEPS, here, whole.parameters))

@@ -113,6 +113,21 @@ def test_over_runs_is_students_t(rng):
     assert score.n == 5
 
 
+@pytest.mark.parametrize("name", [*registry.members("metric"), "ece:bins=5"])
+def test_two_seeds_give_no_impossible_interval(name):
+    """One seed at either end of what there is: Student's interval would be far beyond it."""
+    truth = np.eye(3)[np.arange(30) % 3] * 0.98 + 0.02 / 3
+    truth[::5] = [0.4, 0.35, 0.25]  # entropies that vary
+    ran = [Ran(0, predicted(truth)), Ran(1, predicted(np.roll(truth, 1, axis=1)))]
+    lowest, highest = evaluate.bounds(name)
+    score = evaluate.over_runs(ran, believed(truth), [name])[name]
+    assert lowest <= score.low <= score.value <= score.high <= highest
+    known = evaluate.measured(ran, believed(truth), name, draws=5)
+    other = evaluate.measured(ran[::-1], believed(truth), name, draws=5)
+    apart = evaluate.difference(known, other)
+    assert lowest - highest <= apart.low <= apart.high <= highest - lowest
+
+
 def test_one_run_has_no_interval_over_seeds(rng):
     score = evaluate.over_runs(
         [Ran(0, predicted(simplex(rng, 9)))], believed(simplex(rng, 9)), ["kl"]

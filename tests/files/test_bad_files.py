@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tracemalloc
 
 import polars as pl
 import pytest
 
 from softlabel import FileError, files
+from softlabel.files import opening
 
 HEAD = b"item,annotator,label\n"
 SOFT = b"item,annotator,cat,dog\n"
@@ -371,3 +373,36 @@ def test_long_values_are_cut(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(SOFT + b"i,w," + b"x" * 5000 + b",1\n")
     assert len(str(complaint(path))) < 500
+
+
+# ── gzip ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_gzip_bomb_is_bounded(tmp_path, monkeypatch):
+    """A file of 300 kB that unpacks to 300 MB stops early, says so, and can be allowed."""
+    monkeypatch.setattr(opening, "MODEST", 10_000_000)
+    path = tmp_path / "votes.csv.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"item,annotator,label\n")
+        for _ in range(300):
+            file.write(b"a" * 1_000_000)
+    monkeypatch.setattr(opening, "STEP", 1_000_000)
+    tracemalloc.start()
+    with pytest.raises(FileError, match=r"gz: its [\d,]+ bytes unpack to more than") as e:
+        files.read(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 100_000_000
+    assert "set SOFTLABEL_UNPACKED_MB" in str(e.value)
+    monkeypatch.setenv("SOFTLABEL_UNPACKED_MB", "400")
+    assert len(opening.content(path)) > 300_000_000
+    monkeypatch.setenv("SOFTLABEL_UNPACKED_MB", "lots")
+    with pytest.raises(FileError, match="SOFTLABEL_UNPACKED_MB = 'lots'"):
+        files.read(path)
+
+
+def test_gzip_of_what_repeats_itself_is_read(tmp_path):
+    path = tmp_path / "votes.csv.gz"
+    rows = "".join(f"item {i},ann,cat\n" for i in range(200_000))
+    path.write_bytes(gzip.compress(f"item,annotator,label\n{rows}".encode(), 9))
+    assert len(files.read(path).said) == 200_000

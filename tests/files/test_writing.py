@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -30,7 +33,7 @@ def test_soft_labels_as_csv(tmp_path):
     with (tmp_path / "s.csv").open(newline="") as file:
         header, *rows = csv.reader(file)
     assert header == ["item", "a", "b c", "d", "count"]
-    assert [row[0] for row in rows] == NAMES
+    assert [row[0] for row in rows] == [*NAMES[:3], "'=4"]  # a spreadsheet would run it
     assert [float(cell) for cell in rows[1][1:4]] == [0.1, 0.2, 0.7]
     assert rows[3][1:] == ["", "", "", "0"], "an item nobody answered has empty cells"
 
@@ -217,7 +220,7 @@ MORE = {
 def test_what_is_believed_stands_behind_the_count(tmp_path):
     for kind in ("csv", "parquet", "jsonl", "npz"):
         files.write_soft(soft_labels(), tmp_path / f"s.{kind}", MORE)
-    frame = pl.read_csv(tmp_path / "s.csv")
+    frame = pl.read_csv(tmp_path / "s.csv").with_columns(item=pl.Series(NAMES))
     assert frame.columns == ["item", "a", "b c", "d", "count", "low:a", "low:b c", "low:d", "gain"]
     assert frame["low:d"].to_list() == [0.1, 0.5, 0.0, None]
     assert frame["gain"].to_list() == [0.1, 0.02, 0.3, None]
@@ -235,3 +238,102 @@ def test_a_class_called_like_a_column_of_beliefs_is_refused(tmp_path, name):
         files.write_soft(soft_labels(("a", name, "d")), tmp_path / "s.csv", MORE)
     assert not list(tmp_path.iterdir())
     files.write_soft(soft_labels(("a", name, "d")), tmp_path / "s.csv")
+
+
+# ── spreadsheets ─────────────────────────────────────────────────────────────────────────────
+
+ODD = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "'=1", "''=1", "'x", "'", "＝1", "x=1"]
+ODD += ["-1", "+2.5e3"]  # numbers
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_names_that_look_like_formulas_go_round(tmp_path, kind):
+    index = Index(ODD, ["=A1", "bob"], ["=cat", "-dog", "-1"])
+    item = np.repeat(np.arange(len(ODD)), 2)
+    votes = Annotations(index, item, item * 0 + [0, 1] * len(ODD), label=item % 3)
+    files.write_said(votes, tmp_path / f"v.{kind}")
+    again = files.read(tmp_path / f"v.{kind}", ["=cat", "-dog", "-1"]).said
+    assert again.index.items.tolist() == ODD
+    assert again.index.annotators.tolist() == ["=A1", "bob"]
+    assert again.label.tolist() == votes.label.tolist()
+    soft = Annotations(index, votes.item, votes.annotator, probs=votes.soft())
+    files.write_said(soft, tmp_path / f"s.{kind}")
+    assert files.read(tmp_path / f"s.{kind}").said.index.labels.tolist() == ["=cat", "-dog", "-1"]
+
+
+def test_no_cell_of_a_csv_file_is_a_formula(tmp_path):
+    index = Index(ODD, [], ["=cat", "@dog"])
+    probs = np.tile([0.25, 0.75], (len(ODD), 1))
+    files.write_soft(SoftLabels(index, probs, np.ones(len(ODD), int)), tmp_path / "s.csv")
+    files.write_rows([{"annotator": name, "=why": -1.5} for name in ODD], tmp_path / "r.csv")
+    for name in ("s.csv", "r.csv"):
+        with (tmp_path / name).open(newline="", encoding="utf-8") as file:
+            cells = [cell for row in csv.reader(file) for cell in row]
+        risky = [cell for cell in cells if cell.startswith(tuple("=+-@\t\r＝"))]
+        assert set(risky) <= {"-1", "+2.5e3", "-1.5"}  # numbers stay numbers
+        assert "'=1+1" in cells
+
+
+def test_large_files_are_unescaped_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("softlabel.files.source.LARGE", 0)
+    index = Index(["=1+1", "b"], ["+ann"], ["x", "y"])
+    votes = Annotations(index, np.array([0, 1]), np.array([0, 0]), label=np.array([0, 1]))
+    files.write_said(votes, tmp_path / "v.csv")
+    again = files.read(tmp_path / "v.csv").said.index
+    assert (again.items.tolist(), again.annotators.tolist()) == (["=1+1", "b"], ["+ann"])
+
+
+# ── files in the making ──────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, SystemExit])
+def test_whatever_interrupts_leaves_no_part(tmp_path, error):
+    def interrupted():
+        with aside(tmp_path / "a.csv") as part:
+            part.write_text("half")
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from softlabel.files.aside import aside
+with aside(Path(sys.argv[1])) as part:
+    part.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    target = tmp_path / "a.csv"
+    subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    with aside(tmp_path / "other.csv") as part:
+        part.write_text("whole")
+    assert len(list(tmp_path.glob(".a.csv.*.part"))) == 1  # not the part of this file
+    with aside(target) as part:
+        part.write_text("whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "other.csv"]
+
+
+def test_the_part_of_a_process_at_work_stays(tmp_path):
+    target = tmp_path / "a.csv"
+    with aside(target) as first:
+        first.write_text("one")
+        with aside(target) as second:
+            second.write_text("two")
+        assert first.read_text() == "one"
+    old = tmp_path / f".a.csv.{'0' * 32}.part"  # of somebody unknown
+    old.write_text("half")
+    with aside(target) as part:
+        part.write_text("three")
+    assert old.exists()
+    os.utime(old, (0, 0))
+    with aside(target) as part:
+        part.write_text("four")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]

@@ -8,6 +8,8 @@ from scipy import stats
 from scipy.spatial import distance
 
 from softlabel import DataError, metrics
+from softlabel.metrics import base
+from softlabel.metrics.calibration import confidence_and_right
 
 RNG = np.random.default_rng(0)
 TRUE, FOUND = RNG.dirichlet([0.7] * 5, 50), RNG.dirichlet([0.7] * 5, 50)
@@ -101,6 +103,95 @@ def test_one_class_has_no_entropy():
 
 def test_possible_labels_counts_classes_with_mass():
     assert metrics.possible_labels([[0.5, 0.5, 0], [1, 0, 0]]).tolist() == [2, 1]
+
+
+# ── rows that are no distributions ───────────────────────────────────────────────────────────
+
+COMPARE = {  # every public function of two tables of distributions
+    **{name: function for name, function in metrics.METRICS.items()},
+    "reliability": metrics.reliability,
+    "confidence_and_right": confidence_and_right,
+}
+DESCRIBE = (metrics.entropy, metrics.normalised_entropy, metrics.possible_labels, metrics.mode)
+WRONG = {  # (what stands in row 3, what the error says)
+    "counts": ([3, 7, 0, 0, 2], "sum to 1 (value 12.0)"),
+    "logits": ([2.5, -1, 0.3, 0, 0.1], "negative (value [ 2.5 -1. "),
+    "positive logits": ([2.5, 1, 0.3, 0, 0.1], "sum to 1 (value 3.9"),
+    "nan": ([np.nan, 0.5, 0.5, 0, 0], "not a finite number (value [nan"),
+    "infinite": ([np.inf, 0, 0, 0, 0], "not a finite number (value [inf"),
+    "unnormalised": ([0.3, 0.3, 0.3, 0, 0], "sum to 1 (value 0.8999"),
+    "zeros": ([0, 0, 0, 0, 0], "sum to 1 (value 0.0)"),
+}
+
+
+def with_row(values):
+    return np.concatenate([TRUE[:3], [values], TRUE[4:]])
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("name", COMPARE)
+def test_rows_that_are_no_distributions_are_refused(name, wrong):
+    values, complaint = WRONG[wrong]
+    for side, given in {
+        "true": (with_row(values), FOUND),
+        "predicted": (FOUND, with_row(values)),
+    }.items():
+        with pytest.raises(DataError) as caught:
+            COMPARE[name](*given)
+        assert str(caught.value).startswith(f"{side}, row 3: ")
+        assert complaint in str(caught.value)
+        assert "divide counts by" in str(caught.value)
+        assert "softmax of logits" in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("function", DESCRIBE)
+def test_properties_of_rows_that_are_no_distributions_are_refused(function, wrong):
+    values, complaint = WRONG[wrong]
+    with pytest.raises(DataError, match=r"^probs, row 3: ") as caught:
+        function(with_row(values))
+    assert complaint in str(caught.value)
+
+
+def test_every_public_function_checks_or_takes_no_distributions():
+    """A new function must be listed here, one way or the other."""
+    exempt = {"Bins", "METRICS", "LOGIT_SCORES", "metric", "one_hot", "correlation"}
+    scores = {"auroc", "aupr", "fpr95", "energy", "knn", "max_logit", "max_softmax"}
+    exempt |= scores | {"negative_entropy", "noise_ceiling"}
+    checked = {name.replace("-", "_") for name in COMPARE} | {each.__name__ for each in DESCRIBE}
+    assert set(metrics.__all__) - exempt == checked - {"confidence_and_right"}
+
+
+@pytest.mark.parametrize("k", [2, 10, 1000, 10_000])
+def test_softmax_in_single_precision_is_a_distribution(k):
+    logits = np.random.default_rng(k).normal(0, 3, (4, k)).astype(np.float32)
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    total = np.zeros((4, 1), dtype=np.float32)
+    for column in weights.T:  # the worst way to add: one after another, without pairs
+        total[:, 0] += column
+    assert np.isfinite(metrics.entropy(weights / total)).all()
+
+
+@pytest.mark.parametrize("name", COMPARE)
+def test_arrays_of_other_shapes_are_refused(name):
+    for given in (
+        (TRUE, FOUND[:, :4]),
+        (TRUE, FOUND[:20]),
+        (TRUE[0], FOUND[0]),
+        (TRUE[None], FOUND[None]),
+    ):
+        with pytest.raises(DataError, match=r"\(items, classes\).*got \("):
+            COMPARE[name](*given)
+    with pytest.raises(DataError, match="true is not an array of numbers"):
+        COMPARE[name]([[0.5, 0.5], [1.0]], [[0.5, 0.5], [1.0]])
+
+
+@pytest.mark.parametrize("name", COMPARE)
+def test_a_metric_checks_once(name, monkeypatch):
+    seen = []
+    monkeypatch.setattr(base, "check_simplex", lambda name, *rest: seen.append(name))
+    COMPARE[name](TRUE, FOUND)
+    assert seen == ["true", "predicted"]
 
 
 def test_shapes_that_differ_are_named():

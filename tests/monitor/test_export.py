@@ -6,6 +6,7 @@ import contextlib
 import csv
 import gzip
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -19,9 +20,10 @@ from hypothesis import strategies as st
 
 from softlabel import files, monitor
 from softlabel.errors import FileError, SoftlabelError
+from softlabel.files.comma import NUMBER, escaped, meant
 from softlabel.files.envelope import SCHEMA as READ_SCHEMA
 from softlabel.monitor import lines
-from softlabel.monitor.flat import FORMULA, columns, escaped
+from softlabel.monitor.flat import columns
 from softlabel.study import Item
 
 CLASSIC = {"top": "cat", "p1": "90", "second": "dog", "p2": 10.5, "impossible": ["fox"]}
@@ -163,7 +165,8 @@ def test_csv_and_parquet_are_the_same_table(make_world, tmp_path):
     assert typed["skip"].drop_nulls().to_list() == ["cannot_judge"]
 
 
-FORMULAS = ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "=cmd|' /C calc'!A0"]
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # how a cell begins that a spreadsheet would run
+FORMULAS = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "=cmd|' /C calc'!A0"]
 
 
 def test_a_spreadsheet_does_not_run_what_people_typed(make_world, world_of, answers, tmp_path):
@@ -185,12 +188,16 @@ def test_a_spreadsheet_does_not_run_what_people_typed(make_world, world_of, answ
         assert not any(cell.startswith(FORMULA) for cell in row.values())
 
 
-@given(st.text() | st.floats() | st.integers() | st.booleans() | st.none())
+SIGNS = st.text("'=+-@\t\r\n＝1e.x")
+
+
+@given(SIGNS | st.text() | st.floats() | st.integers() | st.booleans() | st.none())
 def test_escaping_touches_text_alone_and_can_be_undone(cell):
     found = escaped(cell)
     if isinstance(cell, str):
-        assert not found.startswith(FORMULA)
+        assert not found.startswith(FORMULA) or re.match(NUMBER, cell)
         assert found in (cell, f"'{cell}")
+        assert meant(found) == cell
     else:
         assert found is cell
 

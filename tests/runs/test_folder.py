@@ -101,7 +101,7 @@ def test_finished_once_and_for_all(tmp_path):
     assert not list(run.path.glob("*checkpoint*"))
     with pytest.raises(SoftlabelError, match="is finished already"):
         again.finish(PREDICTIONS, SCORES)
-    with pytest.raises(FileError, match="no array called 'logit'; it has item, labels, probs"):
+    with pytest.raises(FileError, match=r"has the arrays item, labels, probs.*'logit' is missing"):
         again.arrays("logit")
 
 
@@ -260,6 +260,7 @@ def test_groups_and_what_tells_runs_apart(tmp_path):
     assert list(groups) == ["hard, 0.1", "sls, 0.1", "sls, 0.4"]
     assert [run.seed for run in groups["sls, 0.4"]] == [0, 1]
     assert list(runs.group(made, "seed")) == ["0", "1"]
+    assert list(runs.group(made, "seed", named=True)) == ["seed=0", "seed=1"]
     with pytest.raises(UnknownName, match="no setting of run"):
         runs.group(made, "rate")
 
@@ -267,3 +268,46 @@ def test_groups_and_what_tells_runs_apart(tmp_path):
 def test_a_run_without_predictions_says_where_it_stands(tmp_path):
     with pytest.raises(DataError, match=r"has no predictions.npz: the run is waiting"):
         _ = start(tmp_path).predictions
+
+
+def npz(path, **arrays):
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+STRANGE = {  # what stands in the place of predictions.npz -> what is said of it
+    "empty": (lambda path: path.write_bytes(b""), "no .npz file"),
+    "text": (lambda path: path.write_text("item,x,y\na,.5,.5\n"), "no .npz file"),
+    "other arrays": (lambda path: npz(path, weights=np.zeros(3)), "has the arrays weights"),
+    "objects": (
+        lambda path: npz(path, item=np.array([{}]), labels=["x"], probs=[[1.0]]),
+        "Object arrays cannot be loaded",
+    ),
+    "counts": (lambda path: npz(path, item=["a"], labels=["x"], probs=[[3.0]]), "row 0: .* 3.0"),
+    "another shape": (lambda path: npz(path, item=["a"], labels=["x"], probs=[1.0]), "shape"),
+    "numbers for names": (lambda path: npz(path, item=[1], labels=["x"], probs=[[1.0]]), "text"),
+}
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+def test_predictions_that_are_not_ours_are_told(tmp_path, strange):
+    run = start(tmp_path)
+    run.finish(PREDICTIONS, SCORES)
+    write, complaint = STRANGE[strange]
+    write(run.path / "predictions.npz")
+    with pytest.raises(FileError, match=rf"predictions\.npz: .*{complaint}"):
+        start(tmp_path).predictions.probs  # noqa: B018  (reading it is the test)
+
+
+@pytest.mark.parametrize("name", ["seed", "config.json", "labels.sha256"])
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"[1, 2]", b"{" * 9999])
+def test_damaged_files_of_a_run_are_told(tmp_path, name, data):
+    run = start(tmp_path)
+    (run.path / name).write_bytes(data)
+    strange = runs.Run(run.path)
+    try:
+        strange.seed, strange.labels, strange.value("deliver")
+    except FileError as error:
+        assert str(run.path / name) in str(error)  # noqa: PT017
+    else:
+        assert name == "labels.sha256"  # any text will do

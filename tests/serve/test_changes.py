@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 
 import polars as pl
 import pytest
 
 from softlabel import monitor
 from softlabel.cli import main
+from softlabel.errors import StoreError
 from softlabel.monitor.window import Reader
 
 GUESS = {"top": "wren", "certainty": 1, "alternatives": [], "excluded": [], "rest": "possible"}
@@ -21,7 +23,8 @@ def third_person(folder):
 
 @pytest.fixture
 def changed(serving):
-    """The last of three servers of one study; one main item was answered through each."""
+    """The last of three servers of one study; one main item was answered through each.  This was
+    possible until the mode was written down, and such databases are still there."""
     steps = [
         ({}, GUESS),
         ({"mode": "quick:certainty=30+60+100", "edit": third_person}, GUESS),
@@ -29,6 +32,8 @@ def changed(serving):
     ]
     for settings, answer in steps:
         running = serving(**settings)
+        with sqlite3.connect(running.folder / ".softlabel" / "answers.db") as database:
+            database.execute("UPDATE study SET mode = NULL")  # the mode could change in 0.1
         ann = running.person().to_task()
         target = next(
             one.position
@@ -70,11 +75,35 @@ def test_every_answer_is_exported_as_it_was_asked_for(changed, tmp_path):
     ]
 
 
-def test_answers_of_every_time_can_be_labelled_together(changed, tmp_path):
-    path = tmp_path / "r.jsonl"
+def test_answers_to_different_questions_are_not_pooled_unasked(changed, tmp_path, capsys):
+    path, labels = tmp_path / "r.jsonl", tmp_path / "labels.csv"
     monitor.export(changed.study, changed.store, path)
-    assert main(["label", str(path), str(tmp_path / "labels.csv")]) == 0
-    assert pl.read_csv(tmp_path / "labels.csv")["count"].sum() == 3
+    assert main(["label", str(path), str(labels)]) == 1
+    said = capsys.readouterr().err
+    assert "asked for in 3 ways (1 by quick version 1, frame self; 1 by quick:certainty=30" in said
+    assert "--mode NAME" in said
+    for mode, count in (("quick", 2), ("hard", 1)):
+        assert main(["label", str(path), str(labels), "--mode", mode]) == 0
+        assert pl.read_csv(labels)["count"].sum() == count
+        assert f"{3 - count} asked through another mode" in capsys.readouterr().out
+    assert main(["inspect", str(path)]) == 0  # looking at people is no pooling of the two
+
+
+def test_a_changed_picture_or_mode_stops_the_server(serving):
+    first = serving()
+    ann = first.person().to_task()
+    ann.answer_all()
+    (seen, *_) = [row.item for row in first.store.responses("birds") if row.kind == "target"]
+    name = first.study.find(seen).image.path.name
+
+    def repainted(folder):
+        (folder / name).write_bytes((folder / name).read_bytes() + b"x")
+
+    with pytest.raises(StoreError, match=rf"^{name}: item '{seen}' was shown .* another id"):
+        serving(edit=repainted)
+    with pytest.raises(StoreError, match="mode hard, frame self needs a new study name"):
+        serving(mode="hard")
+    assert serving().store.study("birds") is not None  # as it was, it goes on
 
 
 def test_answers_are_looked_at_by_the_mode_that_asked(changed):

@@ -387,3 +387,32 @@ def test_a_full_disk_is_told_honestly_and_passes(words, serve_study):
 
 def limit(served, size):
     resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+# ── what people saw ──────────────────────────────────────────────────────────────────────────
+
+
+def test_serve_refuses_what_changed_under_peoples_eyes(words, serve_study, capsys):
+    """The command itself: a text is edited after somebody saw it, then the mode is."""
+    served = serve_study(words)
+    with httpx.Client(base_url=served.url, headers=PROGRAM) as ann:
+        ann.post("/consent", data={"adult": "on", "read": "on", "agree": "on"})
+        ann.post("/instructions")
+        place = ann.get("/api/plan").json()["showings"][0]["position"]
+        body = {"response_uuid": str(uuid.uuid4()), "position": place, "answer": {"label": "no"}}
+        assert ann.post("/api/answers", json=body).status_code == 200
+    served.end(signal.SIGTERM)
+    with stores.open(words / ".softlabel" / "answers.db") as store:
+        (seen,) = [row.item for row in store.responses("words")]
+    items = (words / "items.csv").read_text()
+    number = seen.removeprefix("w")
+    changed = items.replace(f"w{number},word {number}\n", f"w{number},another word\n")
+    assert changed != items
+    (words / "items.csv").write_text(changed)
+    assert main(["serve", str(words), "--port", "0"]) == 1
+    assert f"item '{seen}' was shown to people" in capsys.readouterr().err
+    (words / "items.csv").write_text(items)
+    (words / "study.toml").write_text(STUDY.replace('"hard"', '"quick"'))
+    assert main(["serve", str(words), "--port", "0"]) == 1
+    told = capsys.readouterr().err
+    assert "mode quick, frame self needs a new study name, or another database" in told

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from softlabel import store
-from softlabel.errors import Conflict, StoreError
+from softlabel.errors import Conflict, ItemChanged, StoreError
 from softlabel.store import ItemRow, Plan
 
 MIXED = [
@@ -296,3 +298,98 @@ def test_labels_may_change_until_somebody_answered(scene):
     with pytest.raises(StoreError, match="the labels of 'birds' are a, b"):
         scene.db.put_study("birds", "", ("a", "c"), items, 2, 1.0).result()
     assert scene.db.study("birds").labels == ("a", "b")
+
+
+# ── what people were shown and how they were asked ───────────────────────────────────────────
+
+
+def pictures(*digests):
+    return [ItemRow(f"bird-{i}", digest=digest) for i, digest in enumerate(digests)]
+
+
+def digests(scene):
+    with scene.db._engines.read.connect() as connection:
+        rows = connection.exec_driver_sql("SELECT digest FROM item ORDER BY id")
+        return [digest for (digest,) in rows]
+
+
+def test_what_people_saw_may_not_become_something_else(scene):
+    scene.put(pictures("one", "two"), per_item=1)
+    (shown,) = scene.lease(scene.enter("ann"), Plan(per_item=1, per_annotator=1))
+    seen = int(shown.item.removeprefix("bird-"))
+    changed = ["one", "two"]
+    changed[1 - seen] = "three"
+    scene.put(pictures(*changed), per_item=1)  # nobody has seen that one
+    assert digests(scene) == changed
+    changed[seen] = "four"
+    with pytest.raises(ItemChanged, match=f"'bird-{seen}' was shown to people") as caught:
+        scene.put(pictures(*changed), per_item=1)
+    assert caught.value.item == shown.item
+    assert digests(scene)[seen] == ("one", "two")[seen], "nothing was changed"
+
+
+def test_an_item_that_left_and_comes_back_must_be_the_same(scene):
+    scene.put(pictures("one"), per_item=1)
+    scene.lease(scene.enter("ann"), Plan(per_item=1))
+    scene.put([ItemRow("other", digest="x")])
+    with pytest.raises(ItemChanged, match="'bird-0'"):
+        scene.put(pictures("two"), per_item=1)
+    scene.put(pictures("one"), per_item=1)
+    assert digests(scene)[0] == "one"
+
+
+def test_items_of_an_older_database_get_their_digests(scene):
+    scene.put(2)
+    scene.lease(scene.enter("ann"), Plan(per_item=1))
+    assert digests(scene) == [None, None]
+    scene.put(pictures("one", "two"))
+    assert digests(scene) == ["one", "two"]
+    scene.put(2)  # whoever does not know does not take it back
+    assert digests(scene) == ["one", "two"]
+
+
+QUICK = {"name": "quick", "version": 1, "options": {}, "frame": "self"}
+
+
+def ask(scene, **changes):
+    mode = None if changes.get("mode", 0) is None else {**QUICK, **changes}
+    put = scene.db.put_study("birds", "[study]", ("a",), [ItemRow("bird-0")], 3, 4.0, mode)
+    put.result()
+    with scene.db._engines.read.connect() as connection:
+        text = connection.exec_driver_sql("SELECT mode FROM study").scalar()
+    return text and json.loads(text)
+
+
+OTHERS = {
+    "name": ({"name": "hard"}, "mode hard, frame self needs a new study name"),
+    "options": ({"options": {"certainty": "30+60"}}, "mode quick:certainty=30\\+60, frame self"),
+    "frame": ({"frame": "third_person"}, "asks by mode quick, frame self; mode quick, frame third"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_the_mode_may_change_until_somebody_answered(scene, other):
+    changes, words = OTHERS[other]
+    ask(scene)
+    assert ask(scene, **changes) == {**QUICK, **changes}
+    assert ask(scene) == QUICK
+    scene.answer_all(scene.enter("ann"), Plan(per_item=3))
+    assert ask(scene) == QUICK
+    with pytest.raises(StoreError, match=words):
+        ask(scene, **changes)
+    assert ask(scene) == QUICK
+
+
+def test_another_version_of_the_mode_is_written_down(scene):
+    ask(scene)
+    scene.answer_all(scene.enter("ann"), Plan(per_item=3))
+    for _ in range(2):
+        assert ask(scene, version=2)["version"] == 2
+    (event,) = scene.db.events("birds", "mode-changed")
+    assert (event.detail, event.at) == ({"from": 1, "to": 2}, 4.0)
+
+
+def test_the_mode_of_an_older_database_is_filled_in(scene):
+    assert ask(scene, mode=None) is None
+    scene.answer_all(scene.enter("ann"), Plan(per_item=3))
+    assert ask(scene) == QUICK

@@ -197,7 +197,7 @@ def test_of_several_restarts_the_worst_counts():
     logits = points @ net.weight.detach().numpy().T
     true = metrics.one_hot(classes, 2)
     loss = np.array([metrics.cross_entropy(true, softmax(each, axis=1)) for each in logits])
-    right = np.array([metrics.accuracy(true, each) for each in logits])
+    right = np.array([metrics.accuracy(true, softmax(each, axis=1)) for each in logits])
     np.testing.assert_allclose(done.loss, loss.max(axis=0))
     np.testing.assert_array_equal(done.correct, right.min(axis=0))
     np.testing.assert_allclose(done.images, points[loss.argmax(axis=0), np.arange(40)])

@@ -37,7 +37,9 @@ def cards(said: Annotations, gold: Ints | None = None) -> list[Card]:
     else:
         soft = said.soft()
         top, doubt = soft.argmax(axis=1), entropy(soft)
-        close = 1 - total_variation(others(soft, said.counts()[said.item]), soft)
+        rest = others(soft, said.counts()[said.item])
+        close = np.full(len(said), np.nan)  # with nobody else to compare with
+        close[count > 1] = 1 - total_variation(rest[count > 1], soft[count > 1])
     right = np.full(len(said), np.nan)
     if gold is not None:
         known = np.asarray(gold)[said.item]

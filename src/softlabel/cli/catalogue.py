@@ -25,9 +25,10 @@ def list_strategies(
     from softlabel import registry
 
     load_strategies(load)
-    for name in [family] if family else registry.FAMILIES:
+    chosen = registry.FAMILIES if family is None else {family: registry.members(family)}
+    for name, known in chosen.items():
         typer.echo(f"{name}:")
-        for member, kind in registry.members(name).items():
+        for member, kind in known.items():
             typer.echo(f"  {member}{_parameters(kind)}")
             for line in (_first_sentence(kind), getattr(kind, "paper", None)):
                 if line:

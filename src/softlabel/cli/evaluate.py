@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -47,15 +47,19 @@ def evaluate(
     ] = None,
     than: Annotated[
         str | None,
-        typer.Option(metavar="GROUP", help="The group the others are compared with."),
+        typer.Option(
+            metavar="GROUP",
+            help="The group the others are compared with, such as deliver=hard, or just hard.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
     load: Load = None,
 ) -> None:
     """Score the predictions of finished runs against people.
 
-    Two tables: each metric's mean over the seeds of a group with Student's 95 % interval; and the
-    difference between groups, run by run of the same seed, with an interval over items and seeds.
+    Two tables: each metric's mean over the seeds of a group with Student's 95 % interval, as far
+    as it lies in the range of the metric; and the difference between groups, run by run of the
+    same seed, with an interval over items and seeds.
     """
     from softlabel import evaluate as evaluating
     from softlabel import runs
@@ -67,16 +71,19 @@ def evaluate(
         raise SoftlabelError(f"{folder}: has no finished run ({waiting} are not finished)")
     names = metric or list(evaluating.DEFAULT)
     answer: dict[str, Any] = {}
-    for kind, groups in by_kind(found, None if by is None else by.split(",")).items():
+    for kind, (keys, groups) in by_kind(found, None if by is None else by.split(",")).items():
         people = _people(against, groups)
         means = {name: evaluating.over_runs(of, people, names) for name, of in groups.items()}
-        base = base_group(than, groups)
+        base = base_group(than, keys, groups)
         pairs: dict[str, dict[str, Score]] = {name: {} for name in groups if name != base}
         for one in names if pairs else ():
             known = {name: evaluating.measured(of, people, one) for name, of in groups.items()}
             for name, table in pairs.items():
                 table[one] = evaluating.difference(known[name], known[base])
-        answer[kind] = {"runs": _plain(means), "than": base, "differences": _plain(pairs)}
+        answer[kind] = {
+            **{"by": keys, "runs": _plain(means)},
+            **{"than": base, "differences": _plain(pairs)},
+        }
         if not as_json:
             items = len(evaluating.matched(next(iter(groups.values()))[0].predictions, people).true)
             _show(f"{TITLES.get(kind, kind)}, {items:,} items, mean over seeds", groups, means)
@@ -91,20 +98,29 @@ def show_runs(found: Sequence[Run]) -> None:
     import numpy as np
 
     from softlabel import intervals
+    from softlabel.evaluate import bounds
 
-    for kind, groups in by_kind(found, None).items() if found else ():
+    for kind, (_, groups) in by_kind(found, None).items() if found else ():
         means: dict[str, dict[str, Score]] = {}
         for name, of in groups.items():
             kept = [run.scores for run in of]
             for key in kept[0]:
                 values = np.array([scores[key].value for scores in kept])
-                one = intervals.over_seeds(values) if len(values) > 1 else kept[0][key]
+                many = len(values) > 1
+                one = intervals.over_seeds(values, bounds=bounds(key)) if many else kept[0][key]
                 means.setdefault(name, {})[key] = one
         over = "mean over seeds" if len(found) > len(groups) else "interval over items"
         _show(f"{TITLES.get(kind, kind)}, {over}", groups, means)
 
 
-def by_kind(found: Sequence[Run], by: Sequence[str] | None) -> dict[str, Groups]:
+class Table(NamedTuple):
+    """Groups of runs of one kind, each called by the settings that make it and their values."""
+
+    by: list[str]
+    groups: Groups
+
+
+def by_kind(found: Sequence[Run], by: Sequence[str] | None) -> dict[str, Table]:
     """Groups of runs, those on features apart from those from scratch."""
     from softlabel import runs
 
@@ -114,7 +130,8 @@ def by_kind(found: Sequence[Run], by: Sequence[str] | None) -> dict[str, Groups]
     tables = {}
     for name, some in groupby(sorted(found, key=kind, reverse=True), key=kind):
         of = list(some)
-        tables[name] = runs.group(of, by or runs.differing(of) or ["deliver"])
+        keys = list(by or runs.differing(of) or ["deliver"])
+        tables[name] = Table(keys, runs.group(of, keys, named=True))
     return tables
 
 
@@ -132,12 +149,22 @@ def _people(against: str | None, groups: Groups) -> SoftLabels:
     return published.people(against)
 
 
-def base_group(than: str | None, groups: Groups) -> str:
-    """Hard labels if there are any: what everybody compares with."""
-    if than is not None and than not in groups:
+def base_group(than: str | None, keys: Sequence[str], groups: Groups) -> str:
+    """The group called ``than``, with or without the names of its settings; else hard labels if
+    there are any: what everybody compares with."""
+    values = {name: [str(of[0].value(key)) for key in keys] for name, of in groups.items()}
+    if than is None:
+        hard = [name for name, row in values.items() if any("hard" in _parts(one) for one in row)]
+        return (hard or list(groups))[0]
+    called = {", ".join(row): name for name, row in values.items()}
+    called |= {name: name for name in groups}
+    if than not in called:
         raise UnknownName("group of runs", than, groups)
-    hard = [name for name in groups if "hard" in name.replace(":", ", ").split(", ")]
-    return than or (hard or list(groups))[0]
+    return called[than]
+
+
+def _parts(value: str) -> list[str]:
+    return value.replace(":", ",").split(",")
 
 
 def _show(title: str, groups: Groups, rows: Mapping[str, Mapping[str, Score]]) -> None:

@@ -129,9 +129,8 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     written as mended, and says by which repair (but in .json); --mode classic:repairs=none mends
     nothing.
 
-    In the CSV of a study folder, text that begins with = + - @ or a tab has an apostrophe before
-    it. Of other inputs names are written as they are, and a spreadsheet runs such a one as a
-    formula.
+    In CSV, text that begins with = + - @ or a tab has an apostrophe before it, so that a
+    spreadsheet does not run it; numbers stay numbers, and softlabel takes it away on reading.
     """
     from softlabel import files
 

@@ -30,9 +30,9 @@ from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
     from softlabel.agree import Card
+    from softlabel.files import Said
     from softlabel.inspection import Inspection
     from softlabel.quality import Verdict
-    from softlabel.tables import Floats, Ints, Statements
 
 SHOWN = 20  # rows of a long table
 
@@ -46,15 +46,20 @@ TableFile = Annotated[
 def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     source: Input,
     rules: Annotated[str, typer.Option(help="Quality rules: paper or reference.")] = "paper",
-    construct: Construct = "clamp",
+    construct: Construct = None,
     aggregate: Pool = "mean",
     labels: Labels = None,
     gold: Gold = None,
     output: TableFile = None,
     load: Load = None,
 ) -> None:
-    """Say who answers oddly, who would fall out and why, and what that would change."""
+    """Say who answers oddly, who would fall out and why, and what that would change.
+
+    The rules are about stated chances. Votes state none, so they exclude no voter; voters who
+    repeat one class, contradict themselves or agree with nobody are remarked on.
+    """
     from softlabel import files, inspection, quality, registry
+    from softlabel.tables import Statements
 
     _check_table(output, source)
     chosen = quality.preset(rules)
@@ -62,13 +67,19 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     build = registry.parse("construct", construct or "clamp")
     pool = registry.parse("aggregate", aggregate)
     with progress() as tell:
-        said, known, seconds, told = _statements(source, split(labels), tell)
+        opened = open_answers(source, split(labels), tell)
+        said, known, told = opened.said, opened.gold, opened.told
+        _check_construct(construct, said)
+        of_the_form = source.startswith(
+            DATASET
+        )  # the floor of 3 s is for the form; keys are quicker
+        seconds = opened.seconds if of_the_form else None
         if gold is not None:
             known = files.read_gold(gold, said.index)
         tell("judging")
         found = inspection.inspect(said, chosen, build, pool, known, seconds)
     _show_answers(said, told)
-    if known is None and chosen.accuracy is not None:
+    if known is None and chosen.accuracy is not None and isinstance(said, Statements):
         show_facts({"accuracy": "not known without --gold, so that clause excludes nobody"})
     _show_verdicts(found)
     if output is not None:
@@ -117,34 +128,30 @@ def agree(
         _write(output, rows)
 
 
-def _statements(
-    text: str, labels: list[str] | None, tell: Any
-) -> tuple[Statements, Ints | None, Floats | None, dict[str, str]]:
-    """What was said, the gold classes and the seconds per answer, where these are known, and what
-    must be told about the reading."""
-    opened = open_answers(text, labels, tell)
-    of_the_form = text.startswith(DATASET)  # the floor of 3 s is for the form; keys are quicker
-    seconds = opened.seconds if of_the_form else None
-    return _not_votes(text, opened.said), opened.gold, seconds, opened.told
+def _check_construct(construct: str | None, said: Said) -> None:
+    from softlabel.tables import Annotations
 
-
-def _not_votes(text: str, said: object) -> Statements:
-    from softlabel.tables import Statements
-
-    if not isinstance(said, Statements):
+    if construct is not None and isinstance(said, Annotations):
         raise SoftlabelError(
-            f"{text} holds votes, and a vote cannot contradict itself; try 'softlabel agree'"
+            f"--construct {construct}: these are votes, which are labels already; leave it out"
         )
-    return said
 
 
-def _show_answers(said: Statements, told: dict[str, str]) -> None:
+def _show_answers(said: Said, told: dict[str, str]) -> None:
     from softlabel import agree as agreement
     from softlabel import quality
+    from softlabel.tables import Annotations
 
-    steady, round_ = agreement.stability(said), quality.rounding(said)
     people, items = (len(set(column.tolist())) for column in (said.annotator, said.item))
     facts = {"answers": f"{len(said):,} by {people:,} annotators on {items:,} items"} | told
+    if isinstance(said, Annotations):
+        again, _ = agreement.steadiness(said)
+        if again.pairs:
+            changed = f"{again.change_rate:.2%}".replace("%", " %")
+            facts["repeats"] = f"{again.pairs:,}: top class changed in {changed}"
+        show_facts(facts | {"rules": "about stated chances; votes state none and break none"})
+        return
+    steady, round_ = agreement.stability(said), quality.rounding(said)
     if steady.pairs:
         facts["repeats"] = (
             f"{steady.pairs:,}: top class changed in {steady.change_rate:.2%}".replace("%", " %")

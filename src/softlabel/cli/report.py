@@ -77,8 +77,8 @@ def _sections(folder: Path) -> list[Section]:
     if not found:
         raise SoftlabelError(f"{folder}: has no finished run")
     made = []
-    for kind, groups in by_kind(found, None).items():
+    for kind, (keys, groups) in by_kind(found, None).items():
         people = next(iter(groups.values()))[0].people
         title = TITLES.get(kind, kind).capitalize()
-        made.append(section(title, groups, people, base_group(None, groups)))
+        made.append(section(title, groups, people, base_group(None, keys, groups)))
     return made

@@ -61,7 +61,8 @@ Mode = Annotated[
     str | None,
     typer.Option(
         metavar="NAME[:key=value,...]",
-        help="How answers are read, for instance classic:repairs=none; see 'softlabel list mode'.",
+        help="How answers are read, for instance classic:repairs=none; answers that were asked for "
+        "through another mode are left out. See 'softlabel list mode'.",
     ),
 ]
 Labels = Annotated[

@@ -17,8 +17,19 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from dask.delayed import delayed
-from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, wait
+from distributed import (
+    CancelledError,
+    Client,
+    Future,
+    KilledWorker,
+    Scheduler,
+    SpecCluster,
+    Worker,
+    wait,
+)
 from distributed.comm.core import CommClosedError
+from distributed.http.routing import RoutingApplication
+from tornado.httpserver import HTTPServer
 
 from softlabel.aggregate.em import Sums, added
 from softlabel.aggregate.machine import cores
@@ -29,6 +40,7 @@ from softlabel.errors import SoftlabelError
 ATTEMPTS = 5  # at one step, after workers were lost
 PATIENCE = 60  # seconds to find the cluster, or a worker on it
 SMALL = 10**6  # bytes that are sent along with the work instead of before it
+INSIDE = "inproc://"  # Dask's protocol within one process
 LOST = (CancelledError, KilledWorker, CommClosedError)
 NOBODY = f"all workers of the cluster were lost, and in {PATIENCE} s none came back"
 
@@ -37,7 +49,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def connect(address: str | None = None, workers: int | None = None) -> Iterator[Client]:
-    """A client of the cluster at ``host:port``, or of one started here, a worker per core."""
+    """A client of the cluster at ``host:port``, or of one started here, a thread per core."""
     with ExitStack() as stack:
         if address is None:
             cluster = stack.enter_context(_started(workers or cores()))
@@ -52,19 +64,34 @@ def connect(address: str | None = None, workers: int | None = None) -> Iterator[
         yield client
 
 
-def _started(workers: int) -> LocalCluster:
-    try:
-        return LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",  # whichever is free: another may be running
-            silence_logs=logging.CRITICAL,
-        )
-    except RuntimeError as error:  # workers import the script, which would start a cluster again
-        raise SoftlabelError(
-            f"the local cluster did not start ({error}); a script that starts one must do so "
-            'under: if __name__ == "__main__":'
-        ) from None
+class _Unheard:
+    """A part of a cluster that opens no port.  Dask starts a web server with each of them, on all
+    interfaces, even if told that no dashboard is wanted; whoever reaches it sees what is done."""
+
+    def start_http_server(self, routes: Any, *args: Any, **options: Any) -> None:
+        """Make what Dask closes in the end, and listen nowhere."""
+        self.http_application = RoutingApplication(routes)
+        self.http_server = HTTPServer(self.http_application)
+
+
+class _Scheduler(_Unheard, Scheduler):
+    pass
+
+
+class _Worker(_Unheard, Worker):
+    pass
+
+
+def _started(workers: int) -> SpecCluster:
+    """Threads of this process that speak to each other in its memory: what travels over a socket
+    can be read, and run, by other users of the machine.  The kernels let go of Python's lock."""
+    options = {"protocol": INSIDE}
+    share = {"nthreads": 1, "memory_limit": 0}  # the memory is one: nobody is restarted for it
+    return SpecCluster(
+        scheduler={"cls": _Scheduler, "options": options},
+        workers={n: {"cls": _Worker, "options": options | share} for n in range(workers)},
+        silence_logs=logging.CRITICAL,
+    )
 
 
 class DaskEngine:

@@ -16,6 +16,7 @@ from softlabel.aggregate import Aggregate
 from softlabel.engine.partitions import ITEM, Part, item_names
 from softlabel.files.aside import aside
 from softlabel.files.codes import compact
+from softlabel.files.comma import escaped_table
 from softlabel.files.opening import kind_of
 from softlabel.files.writing import COUNT, SOFT_KINDS
 from softlabel.tables import ANONYMOUS, Annotations, Floats, Index, Ints, names
@@ -96,7 +97,7 @@ def combine(rows: list[Path], out: Path, about: dict[str, npt.NDArray[Any]]) -> 
         if kind == "parquet":
             table.sink_parquet(target)
         elif kind == "csv":
-            table.sink_csv(target)
+            escaped_table(table).sink_csv(target)
         elif kind == "jsonl":
             table.sink_ndjson(target)
         else:

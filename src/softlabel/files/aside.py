@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
+import socket
+import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,6 +18,8 @@ import polars as pl
 
 from softlabel.errors import FileError
 from softlabel.files.opening import kind_of
+
+DAY = 86_400  # seconds
 
 
 def check_target(path: Path, kinds: tuple[str, ...], source: str) -> str:
@@ -30,11 +38,13 @@ def check_target(path: Path, kinds: tuple[str, ...], source: str) -> str:
 def aside(path: Path, *, private: bool = False) -> Iterator[Path]:
     """A temporary name in the same folder, which takes the place of ``path`` if all goes well.
 
-    If anything goes wrong, nothing stays behind and what was there before is untouched.  Only the
-    owner can read a ``private`` file: it holds what people said.
+    If anything goes wrong, nothing stays behind and what was there before is untouched.  What a
+    process that was killed left behind is removed by the next one that writes the same file.  Only
+    the owner can read a ``private`` file: it holds what people said.
     """
     target = path.resolve()  # a link stays a link
-    part = target.with_name(f".{target.name}.{uuid4().hex}.part")
+    part = target.with_name(f".{target.name}.{_me()}-{uuid4().hex}.part")
+    _sweep(target)
     try:
         if private:
             os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -45,3 +55,33 @@ def aside(path: Path, *, private: bool = False) -> Iterator[Path]:
         raise FileError(path, f"cannot be written: {reason}") from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def _me() -> str:
+    """This process, as the name of a file may say it."""
+    return f"{sha256(socket.gethostname().encode()).hexdigest()[:8]}-{os.getpid()}"
+
+
+def _sweep(target: Path) -> None:
+    """Remove what writers of this file left who are gone: processes of this machine that do not
+    run any longer, and anybody who has not written for a day."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*.part*"):
+        with suppress(OSError):
+            host, _, rest = left.name.removeprefix(f".{target.name}.").partition("-")
+            pid = rest.partition("-")[0]
+            here = host == _me().partition("-")[0] and pid.isdecimal()
+            gone = here and not _runs(int(pid))
+            if gone or time.time() - left.stat().st_mtime > DAY:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def _runs(pid: int) -> bool:
+    if sys.platform == "win32":  # there the question itself would end the process
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

@@ -16,6 +16,11 @@ GROUP = 20_000  # rows of one row group: what a reader holds at a time
 TYPES: Mapping[type, Any] = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 
 
+def _folder(whole: Path) -> TemporaryDirectory[str]:
+    """Called like the file in the making, so that whoever removes that removes this."""
+    return TemporaryDirectory(dir=whole.parent, prefix=f"{whole.name}s-")
+
+
 def write_batches(
     batches: Iterable[Sequence[Row]], columns: Mapping[str, type], path: Path
 ) -> None:
@@ -25,10 +30,7 @@ def write_batches(
     joined by a query that streams.
     """
     schema = {name: TYPES[kind] for name, kind in columns.items()}
-    with (
-        aside(path, private=True) as whole,
-        TemporaryDirectory(dir=whole.parent, prefix=".parts-") as folder,
-    ):
+    with aside(path, private=True) as whole, _folder(whole) as folder:
         parts = [Path(folder, "0.parquet")]
         pl.DataFrame(schema=schema).write_parquet(parts[0])  # no rows at all is a file, too
         for number, rows in enumerate(batches, 1):

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,7 +23,15 @@ from softlabel.errors import FileError
 from softlabel.files.opening import text
 from softlabel.files.sheet import Sheet
 
+FORMULA = "=+\\-@\t\r\n＝＋－＠"  # how a cell begins that a spreadsheet would execute
+RISKY = f"^'*[{FORMULA}]"
+NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+
 csv.field_size_limit(2**31 - 1)  # of the whole process; a cell may be as long as it likes
+
+
+Cell = str | int | float | bool | None
+Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 
 
 def read_csv(path: Path) -> Sheet:
@@ -40,7 +50,52 @@ def read_csv(path: Path) -> Sheet:
     if not len(frame):
         raise FileError(path, "has a header but no rows")
     frame.columns = columns
+    if b"'" in data:
+        frame = _meant_table(frame)
     return Sheet(path, frame, _Lines(path, data))
+
+
+# ── formulas ─────────────────────────────────────────────────────────────────────────────────
+
+
+def escaped(cell: Cell) -> Cell:
+    """Text that a spreadsheet would take for a formula gets an apostrophe before it; numbers, also
+    those that are text, stay as they are.  ``read_csv`` takes the apostrophe away again.
+
+    >>> escaped("=1+1"), escaped("'=1+1"), escaped(-5.0), escaped("-5"), escaped("cat")
+    ("'=1+1", "''=1+1", -5.0, '-5', 'cat')
+    """
+    risky = isinstance(cell, str) and re.match(RISKY, cell) and not re.match(NUMBER, cell)
+    return f"'{cell}" if risky else cell
+
+
+def meant(text: str) -> str:
+    """What ``escaped`` was given."""
+    return text[1:] if text.startswith("'") and escaped(text[1:]) == text else text
+
+
+def escaped_table(table: Table) -> Table:
+    """Every text of a table, and the names of its columns, as a spreadsheet may open them."""
+    schema = table.lazy().collect_schema()
+    texts = [name for name, kind in schema.items() if kind == pl.String or kind == pl.Enum]
+    cells = [pl.col(name).cast(pl.String) for name in texts]
+    safe = [pl.when(_risky(cell)).then("'" + cell).otherwise(cell) for cell in cells]
+    table = table.with_columns(**dict(zip(texts, safe, strict=True)))
+    return table.rename({name: str(escaped(name)) for name in schema})
+
+
+def _meant_table(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table that ``escaped_table`` was given; all cells are text."""
+    rest = pl.all().str.slice(1)
+    was = pl.all().str.starts_with("'") & _risky(rest)
+    return frame.with_columns(pl.when(was).then(rest).otherwise(pl.all()))
+
+
+def _risky(cell: pl.Expr) -> pl.Expr:
+    return cell.str.contains(RISKY) & ~cell.str.contains(NUMBER)
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────
 
 
 class _Lines:
@@ -55,7 +110,8 @@ class _Lines:
 
 
 def _header(path: Path, data: bytes) -> list[str]:
-    line, columns = next((line, cells) for line, cells in _records(path, data) if cells)
+    line, cells = next((line, cells) for line, cells in _records(path, data) if cells)
+    columns = [meant(cell) for cell in cells]
     for column in columns:
         if columns.count(column) > 1:
             raise FileError(path, "two columns have this name", line=line, column=column)

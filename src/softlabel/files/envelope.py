@@ -15,7 +15,8 @@ KEYS = ("schema", "item", "annotator", "labels", "presentation", "answer")
 COUNTED = ("target", "repeat")  # a person's first answer to an item, and a later one
 APART = {"training": "practice", "gold": "checks", "attention": "checks"}
 SKIPS = ("media_broken", "not_in_list", "cannot_judge")
-LEFT_OUT = ("practice", "checks", "skipped", "superseded")
+OTHERWISE = "asked through another mode"
+LEFT_OUT = ("practice", "checks", "skipped", "superseded", OTHERWISE)
 
 Line = tuple[int, dict[str, Any]]  # its number, from 1, and what stands there
 

@@ -63,6 +63,7 @@ def label(source: Source, out: Path, plan: Plan, tell: Tell = silent) -> Facts:
 def prepared(source: Source, plan: Plan, tell: Tell = silent) -> tuple[Annotations, Facts]:
     """One label per answer that counts, ready to be pooled, and what became of the others."""
     refuse_classes(source.said.index.labels.tolist(), (ITEM, COUNT))
+    source.refuse_mixtures()
     tell("looking for repeated answers")
     said, facts = _without_repeats(source, plan)
     facts = _counts(said) | facts | source.facts | _oddities(said)

@@ -125,8 +125,8 @@ def _scan_csv(path: Path, tell: Tell) -> Scan | None:
 
 
 def _counted(path: Path, tell: Tell) -> tuple[int, int] | None:
-    """Commas and line ends of a text file without quotes, lone carriage returns or bytes that are
-    not UTF-8; None if it has such."""
+    """Commas and line ends of a text file without quotes, lone carriage returns, cells that begin
+    with an apostrophe or bytes that are not UTF-8; None if it has such."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     returns, size = _Returns(), path.stat().st_size
     commas = lines = done = 0
@@ -136,7 +136,7 @@ def _counted(path: Path, tell: Tell) -> tuple[int, int] | None:
                 return None
             done += len(chunk)
             tell(f"looking through {path.name}", done, size)
-            if b'"' in chunk or b"\0" in chunk or not returns(chunk):
+            if b'"' in chunk or b"\0" in chunk or _apostrophes(chunk) or not returns(chunk):
                 return None
             try:
                 decoder.decode(chunk)
@@ -145,6 +145,11 @@ def _counted(path: Path, tell: Tell) -> tuple[int, int] | None:
             commas += _count(chunk, ",")
             lines += _count(chunk, "\n")
     return None if returns.open else (commas, lines)
+
+
+def _apostrophes(chunk: bytes) -> bool:
+    """True if some cell begins with one (or may, where a chunk does): it may be escaped."""
+    return b"'" in chunk and (chunk.startswith(b"'") or b",'" in chunk or b"\n'" in chunk)
 
 
 class _Returns:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import io
+import os
 import zlib
 from pathlib import Path
 
 from softlabel.errors import FileError
 
 BOM = b"\xef\xbb\xbf"
+MODEST = 200_000_000  # bytes that any gzip file may unpack to
+RATIO = 100  # times its size that a larger one may; votes compress ten to thirty times
+LARGEST = 8_000_000_000
+STEP = 2**22
+RAISE = "SOFTLABEL_UNPACKED_MB"  # the environment variable that allows more
 MAGIC = {  # how files begin that are something else than text
     b"\xff\xfe": "it looks like UTF-16",
     b"\xfe\xff": "it looks like UTF-16",
@@ -32,7 +39,7 @@ def content(path: Path) -> bytes:
     try:
         data = path.read_bytes()
         if path.suffix.lower() == ".gz":
-            data = gzip.decompress(data)
+            data = _unpacked(path, data)
     except FileNotFoundError:
         raise FileError(path, "there is no such file") from None
     except IsADirectoryError:
@@ -46,6 +53,32 @@ def content(path: Path) -> bytes:
     if not data:
         raise FileError(path, "is empty")
     return data
+
+
+def _unpacked(path: Path, packed: bytes) -> bytes:
+    """All of it, as long as it is not far more than the file leads to expect: a megabyte of gzip
+    can hold a gigabyte of zeros."""
+    most = max(min(max(MODEST, RATIO * len(packed)), LARGEST), _allowed(path))
+    parts, size = [], 0
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        while part := file.read(STEP):
+            size += len(part)
+            if size > most:
+                raise FileError(
+                    path,
+                    f"its {len(packed):,} bytes unpack to more than {most:,}, which is more than a "
+                    f"table of answers does; if it is sound, set {RAISE} to the megabytes it needs",
+                )
+            parts.append(part)
+    return b"".join(parts)
+
+
+def _allowed(path: Path) -> int:
+    """Bytes that the environment allows."""
+    given = os.environ.get(RAISE) or "0"
+    if not given.isdecimal():
+        raise FileError(path, f"cannot be unpacked: {RAISE} = {given!r} is no number of megabytes")
+    return int(given) * 10**6
 
 
 def text(path: Path) -> bytes:

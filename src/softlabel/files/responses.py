@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from softlabel.errors import FileError, ResponseError, SoftlabelError
 from softlabel.files import jsontext
 from softlabel.files.classic import with_repairs
 from softlabel.files.codes import coded
-from softlabel.files.envelope import Line, skips_of, sort_out, wrong
+from softlabel.files.envelope import OTHERWISE, Line, skips_of, sort_out, wrong
 from softlabel.reading import stack
 from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Statements, names
 
@@ -26,8 +27,8 @@ LONGEST = 1e12  # ms; no clock says more
 class Responses(NamedTuple):
     """What was said, the line of each answer, whether the study itself asked for it a second
     time, the seconds it took (NaN: not known), how many came late, how many lines were left out,
-    by reason, how often each person skipped an item, by reason, and how many answers simulated
-    people gave."""
+    by reason, how often each person skipped an item, by reason, how many answers simulated people
+    gave, and how many were asked for in which way (unless one mode was asked for)."""
 
     said: Statements | Annotations
     lines: list[int]
@@ -36,7 +37,8 @@ class Responses(NamedTuple):
     late: int
     left_out: Mapping[str, int]
     skips: Mapping[str, Mapping[str, int]]
-    simulated: int = 0
+    simulated: int
+    asked: Mapping[str, int]
 
 
 def read_responses(
@@ -45,9 +47,13 @@ def read_responses(
     """Statements; or votes, if all that was asked for were votes.
 
     Each answer is read by the mode that its ``presentation`` names, with the ``mode_options``
-    given there; ``mode`` takes the place of the mode of its name.
+    given there; ``mode`` takes the place of the mode of its name, and answers to other modes are
+    left out.
     """
     every, kept, left_out = sort_out(path, rows)
+    if mode is not None:
+        mine = [row for row in kept if row[1]["presentation"].get("mode") == mode.name]
+        kept, left_out = mine, {**left_out, OTHERWISE: len(kept) - len(mine)}
     labels = _labels(path, every, labels)
     readers = _Readers(path, mode)
     answers = [_answer(path, row, labels, readers) for row in kept]
@@ -58,12 +64,22 @@ def read_responses(
     again = [_asked_again(response) for _, response in kept]
     late = sum(bool(response.get("late")) for _, response in kept)
     simulated = sum(bool(response.get("simulated")) for _, response in kept)
+    ways = (_asked(response) for _, response in kept if mode is None)
     seconds = [_seconds(response) for _, response in kept]
-    rest = (lines, again, seconds, late, left_out, skips_of(every), simulated)
+    rest = (lines, again, seconds, late, left_out, skips_of(every), simulated, Counter(ways))
     if {row[1]["presentation"]["mode"] for row in kept} == {Hard.name}:
         votes = np.array([answer.named[0] for answer in answers])
         return Responses(Annotations(index, item, annotator, label=votes), *rest)
     return Responses(stack(index, item, annotator, answers), *rest)
+
+
+def _asked(response: Mapping[str, Any]) -> str:
+    """How this answer was asked for: mode, version, options and frame."""
+    shown = response["presentation"]
+    options = shown.get("mode_options") or {}
+    text = ",".join(f"{key}={value}" for key, value in options.items())
+    frame = f", frame {shown['frame']}" if shown.get("frame") else ""
+    return f"{shown.get('mode')}{text and f':{text}'} version {shown.get('mode_version')}{frame}"
 
 
 def _asked_again(response: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from softlabel.files.telling import Tell, silent
 from softlabel.files.votelines import read_vote_lines
 from softlabel.files.votes import read_votes
 from softlabel.sampling import first_presentation
-from softlabel.tables import Annotations, Floats, Index, Statements
+from softlabel.tables import Annotations, Floats, Statements
 
 Said = Statements | Annotations
 Repeats = Literal["first", "mean", "all", "error"]
@@ -42,7 +42,8 @@ class Source:
     superseded.  ``late`` answers count: they were given, but after the study had stopped waiting.
     ``seconds`` (n,) is the time each answer took, NaN where it is not known.  ``skips`` says how
     often each person skipped an item, by reason.  ``simulated`` counts answers that simulated
-    people gave.
+    people gave.  ``asked`` counts the answers by how they were asked for: the mode, its version
+    and options, the frame.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Source:
     seconds: Floats | None = None
     skips: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     simulated: int = 0
+    asked: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -62,6 +64,15 @@ class Source:
         if self.late:
             found["late"] = f"{self.late:,} answers came after their time was over; they count"
         return {name: text for name, text in found.items() if text}
+
+    def refuse_mixtures(self) -> None:
+        """Complain about answers to different questions: their mean is an answer to none."""
+        if len(self.asked) > 1:
+            ways = "; ".join(f"{count:,} by {way}" for way, count in self.asked.items())
+            raise DataError(
+                f"{self.name}: the answers were asked for in {len(self.asked)} ways ({ways}) and "
+                "are not pooled; --mode NAME takes those of one mode, whatever its options"
+            )
 
     def refuse_repeats(self) -> None:
         """Complain about the first person who answered an item a second time."""
@@ -162,20 +173,14 @@ def _of_responses(
         seconds=np.array(found.seconds, dtype=np.float64),
         skips=found.skips,
         simulated=found.simulated,
+        asked=dict(found.asked),
     )
 
 
 def source_of(name: str, said: Said, repeats: Repeats = "first") -> Source:
-    """A table from elsewhere as a source, items in the order in which they occur in it (those
-    without answers last), as they would be had it been read from a file."""
-    m = len(said.index.items)
-    first = np.full(m, len(said))
-    np.minimum.at(first, said.item, np.arange(len(said)))
-    order = np.argsort(first, kind="stable")
-    new = np.empty(m, dtype=np.int64)
-    new[order] = np.arange(m)
-    index = Index(said.index.items[order], said.index.annotators, said.index.labels)
-    return Source(name, replace(said, index=index, item=new[said.item]), repeats=repeats)
+    """A table from elsewhere as a source; items keep their order, so that labels made here can be
+    laid beside those made in Python."""
+    return Source(name, said, repeats=repeats)
 
 
 def _of_sheet(sheet: Sheet, labels: list[str] | None, mode: Mode | None) -> Source:

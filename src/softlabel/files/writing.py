@@ -1,4 +1,7 @@
-"""Soft labels and answers to files, each in the shape in which it can be read again."""
+"""Soft labels and answers to files, each in the shape in which it can be read again.
+
+In CSV, text that a spreadsheet would execute has an apostrophe before it; see ``comma.escaped``.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import polars as pl
 from softlabel.errors import DataError
 from softlabel.files import answers
 from softlabel.files.aside import aside
+from softlabel.files.comma import escaped_table
 from softlabel.files.opening import kind_of
 from softlabel.files.shapes import ANNOTATOR, ITEM, LABEL, RESERVED
 from softlabel.tables import ANONYMOUS, Annotations, Floats, SoftLabels, Statements
@@ -65,7 +69,7 @@ def write_said(said: Statements | Annotations, path: str | Path) -> None:
 def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """A table of any kind, as CSV."""
     with aside(path) as part:
-        pl.DataFrame(rows).write_csv(part)
+        escaped_table(pl.DataFrame(rows)).write_csv(part)
 
 
 def refuse_classes(labels: Collection[str], taken: Collection[str]) -> None:
@@ -119,7 +123,7 @@ def _votes_frame(said: Annotations) -> pl.DataFrame:
 
 def _write(frame: pl.DataFrame, path: Path, kind: str) -> None:
     if kind == "csv":
-        frame.write_csv(path)
+        escaped_table(frame).write_csv(path)
     elif kind == "parquet":
         frame.write_parquet(path)
     else:

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from softlabel.errors import DataError
-from softlabel.metrics.base import metric, pair
+from softlabel.metrics.base import distributions, metric
 from softlabel.parameters import check_choice
 from softlabel.tables import Floats
 
@@ -26,27 +26,26 @@ def mode(probs: Floats, ties: Ties = "split") -> Floats:
     >>> mode([[.4, .4, .2]])
     array([[0.5, 0.5, 0. ]])
     """
-    return _in_top(np.asarray(probs, dtype=np.float64), 1, ties)
+    return in_top(distributions(probs), 1, ties)
 
 
-@metric(better="higher")
+@metric(better="higher", bounds=(0, 1))
 def accuracy(true: Floats, predicted: Floats, top: int = 1, ties: Ties = "split") -> Floats:
     """Whether the mode of ``true`` is among the ``top`` most probable classes predicted.
 
     >>> accuracy([[.7, .2, .1], [.4, .4, .2]], [[.6, .3, .1], [.5, .2, .3]])
     array([1. , 0.5])
     """
-    true, predicted = pair(true, predicted)
-    return np.asarray((mode(true, ties) * _in_top(predicted, top, ties)).sum(axis=1))
+    return hits(true, predicted, top, ties)
 
 
-@metric(better="higher")
+@metric(better="higher", bounds=(0, 1))
 def top2_accuracy(true: Floats, predicted: Floats, ties: Ties = "split") -> Floats:
     """Whether the mode of ``true`` is one of the two most probable classes predicted."""
-    return accuracy(true, predicted, 2, ties)
+    return hits(true, predicted, 2, ties)
 
 
-@metric(better="higher")
+@metric(better="higher", bounds=(0, 1))
 def worst_class_accuracy(true: Floats, predicted: Floats, ties: Ties = "split") -> float:
     """The lowest accuracy over classes, items being grouped by the mode of ``true``.
 
@@ -56,14 +55,21 @@ def worst_class_accuracy(true: Floats, predicted: Floats, ties: Ties = "split") 
     >>> worst_class_accuracy([[1, 0], [1, 0], [0, 1]], [[.9, .1], [.3, .7], [.2, .8]])
     0.5
     """
-    true, predicted = pair(true, predicted)
-    owner = mode(true, ties)
-    right = (owner * _in_top(predicted, 1, ties)).sum(axis=0)
+    owner = in_top(true, 1, ties)
+    found = (owner * in_top(predicted, 1, ties)).sum(axis=0)
     size = owner.sum(axis=0)
-    return float((right[size > 0] / size[size > 0]).min()) if size.any() else float("nan")
+    return float((found[size > 0] / size[size > 0]).min()) if size.any() else float("nan")
 
 
-def _in_top(probs: Floats, top: int, ties: Ties) -> Floats:
+# ── of arrays that were checked already ──────────────────────────────────────────────────────
+
+
+def hits(true: Floats, predicted: Floats, top: int = 1, ties: Ties = "split") -> Floats:
+    """``accuracy`` of rows that are known to be distributions."""
+    return np.asarray((in_top(true, 1, ties) * in_top(predicted, top, ties)).sum(axis=1))
+
+
+def in_top(probs: Floats, top: int, ties: Ties) -> Floats:
     """(m, k) the chance that a class is among the ``top``; rows sum to ``top``.  For ``top=1`` and
     tied classes this is the mode, shared."""
     check_choice("ties", ties, get_args(Ties))

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from softlabel.errors import DataError
-from softlabel.metrics.accuracy import accuracy, mode
+from softlabel.metrics.accuracy import hits, in_top
 from softlabel.metrics.base import metric, pair
 from softlabel.parameters import check_choice
 from softlabel.tables import Floats, Ints, frozen
@@ -87,15 +87,7 @@ def confidence_and_right(
     true: Floats, predicted: Floats, against: Against = "mode"
 ) -> tuple[Floats, Floats]:
     """(m,) the largest predicted probability, and what it is held against."""
-    check_choice("against", against, get_args(Against))
-    true, predicted = pair(true, predicted)
-    if not len(true):
-        raise DataError("calibration of no items is not defined")
-    if against == "mode":
-        right = accuracy(true, predicted)
-    else:
-        right = np.asarray((mode(predicted) * true).sum(axis=1))
-    return predicted.max(axis=1), right
+    return _confidence_and_right(*pair(true, predicted), against)
 
 
 def reliability(
@@ -106,14 +98,13 @@ def reliability(
     against: Against = "mode",
 ) -> Bins:
     """What a reliability diagram shows."""
-    confidence, right = confidence_and_right(true, predicted, against)
-    return Bins.of(confidence, right, _code(confidence, bins, binning))
+    return _reliability(*pair(true, predicted), bins, binning, against)
 
 
 # ── metrics ──────────────────────────────────────────────────────────────────────────────────
 
 
-@metric(better="lower")
+@metric(better="lower", bounds=(0, 1))
 def ece(true: Floats, predicted: Floats, bins: int = 15, binning: Binning = "width") -> float:
     """Expected calibration error against the mode (Guo et al. 2017), in bins of equal width,
     closed on the right, or of equal mass.
@@ -121,20 +112,20 @@ def ece(true: Floats, predicted: Floats, bins: int = 15, binning: Binning = "wid
     >>> ece([[1, 0], [0, 1]], [[.9, .1], [.6, .4]])
     0.35
     """
-    return reliability(true, predicted, bins, binning).error()
+    return _reliability(true, predicted, bins, binning, "mode").error()
 
 
-@metric(better="lower", needs="soft")
+@metric(better="lower", needs="soft", bounds=(0, 1))
 def soft_ece(true: Floats, predicted: Floats, bins: int = 15, binning: Binning = "width") -> float:
     """Expected calibration error against the share of people who agree with the prediction.
 
     >>> soft_ece([[.9, .1], [.6, .4]], [[.9, .1], [.6, .4]])
     0.0
     """
-    return reliability(true, predicted, bins, binning, "share").error()
+    return _reliability(true, predicted, bins, binning, "share").error()
 
 
-@metric(better="lower")
+@metric(better="lower", bounds=(0, 1))
 def classwise_ece(
     true: Floats, predicted: Floats, bins: int = 15, binning: Binning = "width"
 ) -> float:
@@ -142,7 +133,6 @@ def classwise_ece(
     mean over classes of the calibration error of that column of ``predicted`` against that column
     of ``true``, which may be shares of people or one-hot rows.
     """
-    true, predicted = pair(true, predicted)
     if not len(true):
         raise DataError("calibration of no items is not defined")
     columns = zip(predicted.T, true.T, strict=True)
@@ -150,7 +140,7 @@ def classwise_ece(
     return float(np.mean(errors))
 
 
-@metric(better="lower")
+@metric(better="lower", bounds=(0, 1))
 def rms_calibration(
     true: Floats, predicted: Floats, bin_size: int = 100, drop_last_bin: bool = False
 ) -> float:
@@ -162,16 +152,39 @@ def rms_calibration(
     return _rms(true, predicted, "mode", bin_size).rms(drop_last_bin)
 
 
-@metric(better="lower", needs="soft")
+@metric(better="lower", needs="soft", bounds=(0, 1))
 def soft_rms_calibration(true: Floats, predicted: Floats, bin_size: int = 100) -> float:
     """Root mean square calibration error against the share of people who agree."""
     return _rms(true, predicted, "share", bin_size).rms()
 
 
+# ── of arrays that were checked already ──────────────────────────────────────────────────────
+
+
+def _confidence_and_right(
+    true: Floats, predicted: Floats, against: Against
+) -> tuple[Floats, Floats]:
+    check_choice("against", against, get_args(Against))
+    if not len(true):
+        raise DataError("calibration of no items is not defined")
+    if against == "mode":
+        right = hits(true, predicted)
+    else:
+        right = np.asarray((in_top(predicted, 1, "split") * true).sum(axis=1))
+    return predicted.max(axis=1), right
+
+
+def _reliability(
+    true: Floats, predicted: Floats, bins: int, binning: Binning, against: Against
+) -> Bins:
+    confidence, right = _confidence_and_right(true, predicted, against)
+    return Bins.of(confidence, right, _code(confidence, bins, binning))
+
+
 def _rms(true: Floats, predicted: Floats, against: Against, size: int) -> Bins:
     if size < 1:
         raise DataError(f"bin_size = {size}: a bin holds at least one item")
-    confidence, right = confidence_and_right(true, predicted, against)
+    confidence, right = _confidence_and_right(true, predicted, against)
     return Bins.of(confidence, right, size_bins(confidence, size))
 
 

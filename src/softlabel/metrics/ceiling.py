@@ -34,14 +34,15 @@ import numpy as np
 from scipy.special import gammaln
 
 from softlabel.errors import DataError
-from softlabel.metrics.entropy import correlation, entropy
+from softlabel.metrics.entropy import correlation, entropies
 from softlabel.parameters import check_choice
-from softlabel.tables import Floats, Ints, Score
+from softlabel.tables import Floats, Ints, Score, broken
 
 Method = Literal["parametric", "split-half"]
 Kind = Literal["pearson", "spearman"]
 Rng = np.random.Generator
 
+WHOLE = "counts must be whole numbers of votes; shares do not say how many there were"
 CONCENTRATIONS = np.geomspace(0.01, 1000, 16)  # from all but one-hot items to all alike
 
 
@@ -134,7 +135,7 @@ def halved(votes: Ints, rng: Rng) -> Ints:
 
 
 def _correlation(first: Floats, second: Floats, kind: Kind) -> float:
-    left, right = entropy(first), entropy(second)
+    left, right = entropies(first), entropies(second)
     if kind == "spearman":
         from scipy.stats import rankdata
 
@@ -146,8 +147,8 @@ def _votes(counts: Ints, fewest: int) -> Ints:
     array = np.asarray(counts)
     if array.ndim != 2:
         raise DataError(f"counts have shape (m, k); got {array.shape}")
-    if (array < 0).any() or (array != np.floor(array)).any():
-        raise DataError("counts are whole numbers of votes; shares do not say how many there were")
+    whole = np.isfinite(array) & (array >= 0) & (array == np.floor(array))
+    broken("counts", ~whole.all(axis=1), WHOLE, array)
     votes: Ints = array.astype(np.int64)
     votes = votes[votes.sum(axis=1) >= fewest]
     if not len(votes):

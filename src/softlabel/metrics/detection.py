@@ -1,6 +1,7 @@
 """How well a score tells items from inside the training distribution from items outside.
 
-A higher score says inside.  Equal scores count half, whatever their order in the list.
+A higher score says inside.  Equal scores count half, whatever their order in the list.  Scores
+are any numbers, not distributions, so only NaN is refused.
 """
 
 from __future__ import annotations

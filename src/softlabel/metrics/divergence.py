@@ -5,22 +5,21 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import rel_entr
 
-from softlabel.metrics.base import metric, pair
+from softlabel.metrics.base import metric
 from softlabel.tables import Floats
 
 
-@metric(better="lower", distance=True)
+@metric(better="lower", distance=True, bounds=(0, 1))
 def total_variation(true: Floats, predicted: Floats) -> Floats:
     """Half the sum of absolute differences: the largest difference over any set of classes.
 
     >>> total_variation([[.8, .2, 0]], [[.5, .3, .2]]).round(6)
     array([0.3])
     """
-    true, predicted = pair(true, predicted)
     return np.asarray(abs(true - predicted).sum(axis=1) / 2)
 
 
-@metric(better="lower", proper=True, distance=True)
+@metric(better="lower", proper=True, distance=True, bounds=(0, np.inf))
 def kl(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats:
     """Kullback-Leibler divergence KL(true || predicted); infinite where a class that happens was
     given no chance.  ``floor`` clips predictions from below (U20 uses 1e-12), without rescaling.
@@ -28,24 +27,20 @@ def kl(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats:
     >>> kl([[.8, .2, 0]], [[.5, .3, .2]]).round(6)
     array([0.29491])
     """
-    true, predicted = pair(true, predicted)
     return np.asarray(rel_entr(true, np.maximum(predicted, floor)).sum(axis=1))
 
 
-@metric(better="lower", distance=True)
+@metric(better="lower", distance=True, bounds=(0, np.log(2)))
 def jsd(true: Floats, predicted: Floats) -> Floats:
     """Jensen-Shannon divergence in nats, from 0 to log 2.  Its root is ``js_distance``.
 
     >>> jsd([[.8, .2, 0]], [[.5, .3, .2]]).round(7)
     array([0.0918133])
     """
-    true, predicted = pair(true, predicted)
-    middle = (true + predicted) / 2
-    both = (rel_entr(true, middle) + rel_entr(predicted, middle)).sum(axis=1) / 2
-    return np.asarray(np.maximum(both, 0))  # rounding alone can take it below
+    return _jsd(true, predicted)
 
 
-@metric(better="lower", distance=True)
+@metric(better="lower", distance=True, bounds=(0, np.sqrt(np.log(2))))
 def js_distance(true: Floats, predicted: Floats) -> Floats:
     """Jensen-Shannon distance, the square root of ``jsd``: what scipy's ``jensenshannon`` returns
     and what some papers print under the name of the divergence.
@@ -53,10 +48,10 @@ def js_distance(true: Floats, predicted: Floats) -> Floats:
     >>> js_distance([[.8, .2, 0]], [[.5, .3, .2]]).round(6)
     array([0.303007])
     """
-    return np.sqrt(jsd(true, predicted))
+    return np.sqrt(_jsd(true, predicted))
 
 
-@metric(better="lower")
+@metric(better="lower", bounds=(0, 1))
 def w1_values(true: Floats, predicted: Floats) -> Floats:
     """The "Wasserstein distance" of Collins et al. 2022: the two vectors are taken as samples of
     values, so it is the mean absolute difference of the *sorted* vectors.  It does not see which
@@ -65,11 +60,10 @@ def w1_values(true: Floats, predicted: Floats) -> Floats:
     >>> w1_values([[.7, .2, .1]], [[.1, .2, .7]])
     array([0.])
     """
-    true, predicted = pair(true, predicted)
     return np.asarray(abs(np.sort(true, axis=1) - np.sort(predicted, axis=1)).mean(axis=1))
 
 
-@metric(better="lower", distance=True, ordinal=True)
+@metric(better="lower", distance=True, ordinal=True, bounds=(0, np.inf))
 def w1_index(true: Floats, predicted: Floats) -> Floats:
     """Wasserstein distance with classes one step apart in the order of the index; it means
     something only where that order does (ratings, for instance).
@@ -77,5 +71,10 @@ def w1_index(true: Floats, predicted: Floats) -> Floats:
     >>> w1_index([[.7, .2, .1]], [[.1, .2, .7]]).round(6)
     array([1.2])
     """
-    true, predicted = pair(true, predicted)
     return np.asarray(abs(np.cumsum(true - predicted, axis=1)).sum(axis=1))
+
+
+def _jsd(true: Floats, predicted: Floats) -> Floats:
+    middle = (true + predicted) / 2
+    both = (rel_entr(true, middle) + rel_entr(predicted, middle)).sum(axis=1) / 2
+    return np.asarray(np.maximum(both, 0))  # rounding alone can take it below

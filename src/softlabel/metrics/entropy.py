@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import entr
 
-from softlabel.metrics.base import metric, pair
+from softlabel.metrics.base import distributions, metric
 from softlabel.tables import Floats, Ints
 
 
@@ -15,7 +15,7 @@ def entropy(probs: Floats) -> Floats:
     >>> entropy([[.7, .2, .1]]).round(6)
     array([0.801819])
     """
-    return np.asarray(entr(np.asarray(probs, dtype=np.float64)).sum(axis=1))
+    return entropies(distributions(probs))
 
 
 def normalised_entropy(probs: Floats) -> Floats:
@@ -24,12 +24,12 @@ def normalised_entropy(probs: Floats) -> Floats:
     >>> normalised_entropy([[.5, .5] + [0] * 8]).round(6)
     array([0.30103])
     """
-    probs = np.asarray(probs, dtype=np.float64)
+    probs = distributions(probs)
     k = probs.shape[1]
-    return entropy(probs) / np.log(k) if k > 1 else np.zeros(len(probs))
+    return entropies(probs) / np.log(k) if k > 1 else np.zeros(len(probs))
 
 
-@metric(better="higher", needs="soft")
+@metric(better="higher", needs="soft", bounds=(-1, 1))
 def entropy_pearson(true: Floats, predicted: Floats) -> float:
     """Pearson correlation over items of the two entropies; NaN where one of them is constant.
 
@@ -37,20 +37,20 @@ def entropy_pearson(true: Floats, predicted: Floats) -> float:
     >>> round(entropy_pearson(people, [[.9, .05, .05], [.6, .3, .1], [.4, .3, .3]]), 6)
     0.994584
     """
-    return correlation(*(entropy(probs) for probs in pair(true, predicted)))
+    return correlation(entropies(true), entropies(predicted))
 
 
-@metric(better="higher", needs="soft")
+@metric(better="higher", needs="soft", bounds=(-1, 1))
 def entropy_spearman(true: Floats, predicted: Floats) -> float:
     """Spearman rank correlation over items of the two entropies; NaN where one is constant."""
-    first, second = (entropy(probs) for probs in pair(true, predicted))
     from scipy.stats import rankdata  # half a second and 47 MB that a server can do without
 
-    return correlation(rankdata(first), rankdata(second))
+    return correlation(rankdata(entropies(true)), rankdata(entropies(predicted)))
 
 
 def correlation(first: Floats, second: Floats) -> float:
-    """Pearson correlation, NaN (not a crash) with fewer than two items or no variation."""
+    """Pearson correlation of any two lists of numbers; NaN, not a crash, with fewer than two items
+    or no variation."""
     if len(first) < 2 or np.ptp(first) < 1e-12 or np.ptp(second) < 1e-12:
         return float("nan")
     return float(np.corrcoef(first, second)[0, 1])
@@ -62,4 +62,9 @@ def possible_labels(probs: Floats) -> Ints:
     >>> possible_labels([[.5, .5, 0]])
     array([2])
     """
-    return np.asarray((np.asarray(probs) > 0).sum(axis=1))
+    return np.asarray((distributions(probs) > 0).sum(axis=1))
+
+
+def entropies(probs: Floats) -> Floats:
+    """``entropy`` of rows that are known to be distributions."""
+    return np.asarray(entr(probs).sum(axis=1))

@@ -1,8 +1,8 @@
 """Scores that should be high for what a model was taught about and low for anything else.
 
-Four are functions of logits (m, k), one of features.  The sixth, ODIN, needs gradients and is
-``softlabel.train.odin``.  All are computed in float64: at a temperature of 1000 the differences
-between items are lost in float32.
+Four are functions of logits (m, k), one of features: any numbers, not distributions.  The sixth,
+ODIN, needs gradients and is ``softlabel.train.odin``.  All are computed in float64: at a
+temperature of 1000 the differences between items are lost in float32.
 """
 
 from __future__ import annotations

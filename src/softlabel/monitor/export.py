@@ -12,7 +12,8 @@ from typing import Any
 
 from softlabel.elicit import Classic, c22
 from softlabel.errors import SoftlabelError
-from softlabel.monitor.flat import Cell, columns, escaped, flat
+from softlabel.files.comma import Cell, escaped
+from softlabel.monitor.flat import columns, flat
 from softlabel.monitor.lines import dump, line
 from softlabel.monitor.window import Reader
 from softlabel.store import ResponseRow, Store

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from softlabel.files.comma import Cell
 from softlabel.monitor.lines import dump, iso, options, payload
 from softlabel.store import ResponseRow
 from softlabel.study import Study
@@ -38,9 +39,6 @@ ALWAYS: Mapping[str, type] = {
 }
 NUMBERS = ("percent", "scale")  # kinds of fields that hold one number
 TEXTS = ("choice", "rest")  # kinds that hold one text; all others are written as JSON
-FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # how a cell begins that a spreadsheet would execute
-
-Cell = str | int | float | bool | None
 
 
 def columns(study: Study) -> dict[str, type]:
@@ -88,16 +86,6 @@ def flat(study: Study, row: ResponseRow) -> tuple[Cell, ...]:
         None if answer is None else dump(answer),
         dump(list(row.label_order)),
     )
-
-
-def escaped(cell: Cell) -> Cell:
-    """Text that a spreadsheet would take for a formula gets an apostrophe before it; numbers stay
-    numbers.
-
-    >>> escaped("=1+1"), escaped(-5.0), escaped("cat")
-    ("'=1+1", -5.0, 'cat')
-    """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
 def _cell(value: Any, kind: str) -> Cell:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from softlabel.cost import spread
-from softlabel.monitor.flat import Cell, escaped
+from softlabel.files.comma import Cell, escaped
 from softlabel.monitor.lines import iso
 from softlabel.monitor.overview import Overview
 from softlabel.monitor.people import Person

@@ -9,7 +9,7 @@ import numpy as np
 
 from softlabel.errors import UnknownName
 from softlabel.quality.answers import ERRORS, column, flags
-from softlabel.tables import ANONYMOUS, Floats, Ints, Statements
+from softlabel.tables import ANONYMOUS, Annotations, Floats, Ints, Statements
 
 LONG_RUN = 10  # pages in a row with the same top class: no shuffled batch looks like that
 
@@ -92,7 +92,7 @@ class Verdict:
 
 
 def judge(
-    said: Statements,
+    said: Statements | Annotations,
     rules: Rules,
     gold: Ints | None = None,
     seconds: Floats | None = None,
@@ -100,10 +100,14 @@ def judge(
 ) -> list[Verdict]:
     """Every annotator who answered, under these rules, repeats included.
 
+    Votes state no chances and rule nothing out, so no rule can exclude a voter; what is remarked
+    on is left: the same class again and again, other answers to the same item, speed.
+
     ``gold`` are class codes per item (-1 unknown); ``seconds`` the time each answer took, of which
     those under ``fastest`` are remarked on.
     """
-    masks = flags(said)
+    masks = {} if isinstance(said, Annotations) else flags(said)
+    top = _top(said)
     order = np.argsort(said.annotator, kind="stable")
     people, start = np.unique(said.annotator[order], return_index=True)
     verdicts = []
@@ -111,8 +115,8 @@ def judge(
         if a == ANONYMOUS or not len(rows):
             continue
         count = {kind: int(mask[rows].sum()) for kind, mask in masks.items()}
-        accuracy = _accuracy(said, rows, gold)
-        remarks = _remarks(said, rows, count)
+        accuracy = _accuracy(top[rows], said.item[rows], gold)
+        remarks = _remarks(top[rows], said.item[rows], count)
         if seconds is not None and (quick := int((seconds[rows] < fastest).sum())):
             remarks.append(f"{quick} answer(s) in under {fastest:g} s")
         verdicts.append(
@@ -128,36 +132,41 @@ def judge(
     return verdicts
 
 
-def _accuracy(said: Statements, rows: Ints, gold: Ints | None) -> float:
-    if gold is None or not said.named.shape[1]:
+def _top(said: Statements | Annotations) -> Ints:
+    """(n,) the class that each answer names first or thinks most probable; -1 where it has none."""
+    if isinstance(said, Annotations):
+        return said.soft().argmax(axis=1) if said.label is None else said.label
+    return column(said.named, 0, -1)
+
+
+def _accuracy(top: Ints, item: Ints, gold: Ints | None) -> float:
+    if gold is None or (top < 0).all():
         return float("nan")
-    known = np.asarray(gold)[said.item[rows]]
-    right = said.named[rows, 0] == known
+    known = np.asarray(gold)[item]
+    right = top == known
     return float(right[known >= 0].mean()) if (known >= 0).any() else float("nan")
 
 
-def _remarks(said: Statements, rows: Ints, count: Mapping[str, int]) -> list[str]:
-    """Checks worth a look that exclude nobody."""
+def _remarks(top: Ints, item: Ints, count: Mapping[str, int]) -> list[str]:
+    """Checks worth a look that exclude nobody, of one person's answers."""
     found = [
         f"{count[kind]} {kind}"
         for kind in ("same-class-twice", "second-above-first", "all-ruled-out", "unit-scale")
-        if count[kind]
+        if count.get(kind)
     ]
-    if count["none-ruled-out"] == len(rows):
+    if count.get("none-ruled-out") == len(top):
         found.append("never ruled anything out")
-    first = column(said.named, 0, -1)
-    top = first[rows]
     edges = np.flatnonzero(np.r_[True, top[1:] != top[:-1], True])
     longest = int(np.diff(edges).max())
     if longest >= LONG_RUN:
         found.append(f"the same top class on {longest} pages in a row")
     seen: dict[int, int] = {}
     pairs = [
-        (seen[item], row)
-        for row, item in zip(rows.tolist(), said.item[rows].tolist(), strict=True)
-        if seen.setdefault(item, row) != row
+        (seen[code], row)
+        for row, code in enumerate(item.tolist())
+        if seen.setdefault(code, row) != row
     ]
-    changed = sum(int(first[a] != first[b]) for a, b in pairs)
+    changed = sum(int(top[a] != top[b]) for a, b in pairs)
     if pairs and changed == len(pairs):
         found.append(f"another top class on every repeat ({changed})")
     return found

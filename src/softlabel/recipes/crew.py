@@ -31,6 +31,7 @@ from softlabel.train import Config
 
 State = Literal["waiting", "running", "finished", "failed", "died"]
 ENDED = ("finished", "failed", "died")
+HERE = (None, "dask")  # engines that are processes of this machine
 ATTEMPTS = 2  # at a run whose worker dies; it may be the run that kills them
 PAUSE = 0.25  # seconds between two looks
 
@@ -123,13 +124,15 @@ def work(
 ) -> None:
     """Make every run that is not finished; ``hear`` is called a few times a second.
 
-    ``by`` is the module that understands these jobs: run as a process, or its ``done``.
+    ``by`` is the module that understands these jobs: run as a process, or its ``done``.  A cluster
+    of this machine alone would be the same processes with a network between them, so that ``dask``
+    without an address is not one.
     """
     waiting = [one for one in standings if one.state not in ENDED]
     if not waiting:
         return
     crew: _Cores | _Cluster = (
-        _Cores(waiting, processes, by) if engine is None else _Cluster(waiting, engine, by)
+        _Cores(waiting, processes, by) if engine in HERE else _Cluster(waiting, engine, by)
     )
     try:
         while crew.busy():

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
-from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from torch.nn import functional as F
 from softlabel import runs
 from softlabel.errors import DataError
 from softlabel.files import Tell, silent
+from softlabel.files.aside import aside
 from softlabel.recipes import lite0
 
 SIDE = 96  # CIFAR's 32 points are too few for five halvings; at 96 a picture costs 12 ms
@@ -66,10 +66,8 @@ def encoded(images: npt.NDArray[np.uint8], encoder: Encoder, tell: Tell = silent
         raise DataError(f"the encoder made {found.shape} of {len(images)} pictures, not (m, d)")
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.{uuid4().hex}.part")
-        with part.open("wb") as file:
+        with aside(path) as part, part.open("wb") as file:
             np.save(file, found, allow_pickle=False)
-        part.replace(path)
     return found
 
 

@@ -115,5 +115,5 @@ def _by_entropy(run: Run, people: SoftLabels) -> tuple[Floats, Floats]:
 def _over(values: Sequence[float]) -> tuple[float, float, float]:
     if len(values) < 2:
         return values[0], float("nan"), float("nan")
-    score = intervals.over_seeds(np.array(values))
+    score = intervals.over_seeds(np.array(values), bounds=(0, np.inf))  # entropies
     return score.value, score.low, score.high

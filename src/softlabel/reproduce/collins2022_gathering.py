@@ -8,7 +8,7 @@ are over runs or over networks; ours are over runs, and differences are taken ru
 from __future__ import annotations
 
 from softlabel.reproduce.collins2022_names import NETWORKS
-from softlabel.reproduce.results import Results, over_runs
+from softlabel.reproduce.results import Results, bounds, over_runs
 from softlabel.tables import Score
 
 Key = tuple[str, int]  # network ("" where there is but one) and seed
@@ -25,7 +25,7 @@ def by_run(results: Results, cell: str, score: str) -> dict[Key, float]:
 
 def mean(results: Results, cell: str, score: str) -> Score | None:
     """Over all runs."""
-    return over_runs(list(by_run(results, cell, score).values()))
+    return over_runs(list(by_run(results, cell, score).values()), bounds(score))
 
 
 def difference(results: Results, first: tuple[str, str], second: tuple[str, str]) -> Score | None:

@@ -10,12 +10,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from softlabel.intervals import ANYWHERE
 from softlabel.report import axes, svg
 from softlabel.report.axes import FONT, Frame
 from softlabel.report.markup import Html, el
 from softlabel.report.svg import Dot, Line
 from softlabel.reproduce.claims import Published
-from softlabel.reproduce.results import Results, over_runs
+from softlabel.reproduce.results import Results, bounds, over_runs
 from softlabel.tables import Floats, Score
 
 NOTHING = Score(math.nan, math.nan, math.nan, 0)
@@ -38,7 +39,8 @@ class Figure:
 
 def over(results: Results, cells: Mapping[float, str], score: str, name: str) -> Line:
     """A cell for every x: the mean over seeds and its interval (from two runs on)."""
-    return _line(name, {x: results.values(cell, score) for x, cell in cells.items()})
+    found = {x: results.values(cell, score) for x, cell in cells.items()}
+    return _line(name, found, bounds(score))
 
 
 def along(results: Results, cell: str, prefix: str, name: str) -> Line:
@@ -50,8 +52,10 @@ def along(results: Results, cell: str, prefix: str, name: str) -> Line:
     return _line(name, dict(sorted(found.items())))
 
 
-def _line(name: str, values: Mapping[float, Floats]) -> Line:
-    scores = [over_runs(some) or NOTHING for some in values.values()]
+def _line(
+    name: str, values: Mapping[float, Floats], within: tuple[float, float] = ANYWHERE
+) -> Line:
+    scores = [over_runs(some, within) or NOTHING for some in values.values()]
     y, low, high = ([getattr(one, end) for one in scores] for end in ("value", "low", "high"))
     return Line(name, list(values), y, low, high)
 

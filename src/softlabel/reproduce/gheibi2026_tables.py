@@ -170,7 +170,7 @@ def _known(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 def _shown(score: Score | None, theirs: float | None = None) -> str:
     """``0.512 ±0.010 (0.5096)``: curvatures are in the hundreds and gains in the thousandths, so
     that the interval says how many digits mean something: two of its own."""
-    width = math.nan if score is None else (score.high - score.low) / 2
+    width = math.nan if score is None else score.half
     digits = 4 if not width > 0 else max(0, min(5, 1 - math.floor(math.log10(width))))
     mine = shown(score, f".{digits}f", f".{digits}f")
     return mine if theirs is None else f"{mine} ({theirs:g})".replace("-", "−")

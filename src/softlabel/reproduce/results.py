@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from softlabel import intervals
+from softlabel import evaluate, intervals
 from softlabel.tables import Floats, Score
 
 
@@ -28,11 +28,24 @@ class Result:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
-def over_runs(values: Sequence[float] | Floats) -> Score | None:
+SHARES = ("auroc", "aupr", "fpr95", "rms", "rms-dropped", "ece-mass")  # from 0 to 1
+
+
+def over_runs(
+    values: Sequence[float] | Floats, bounds: tuple[float, float] = intervals.ANYWHERE
+) -> Score | None:
     """Mean with Student's t interval; of one run the number without an interval, of none None."""
     if len(values) == 1:
         return Score(float(values[0]), math.nan, math.nan, 1)
-    return intervals.over_seeds(np.asarray(values)) if len(values) else None
+    return intervals.over_seeds(np.asarray(values), bounds=bounds) if len(values) else None
+
+
+def bounds(score: str) -> tuple[float, float]:
+    """The lowest and the highest value of a score such as ``10h/accuracy``, as far as known."""
+    name = score.rpartition("/")[2]
+    if name in SHARES:
+        return 0.0, 1.0
+    return evaluate.bounds("entropy-pearson" if name == "entropy-r" else name)
 
 
 @dataclass(frozen=True)
@@ -63,7 +76,7 @@ class Results:
 
     def mean(self, cell: str, score: str) -> Score | None:
         """Mean over seeds."""
-        return over_runs(self.values(cell, score))
+        return over_runs(self.values(cell, score), bounds(score))
 
     def difference(self, first: str, second: str, score: str) -> Score | None:
         """Mean of first minus second over the seeds that both have."""

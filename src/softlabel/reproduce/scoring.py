@@ -83,7 +83,7 @@ def shown(score: Score | None, form: str = ".3f", half: str = ".3f") -> str:
     """
     if score is None:
         return "–"
-    width = (score.high - score.low) / 2
+    width = score.half
     more = f" ±{width:{half}}" if math.isfinite(width) else ""
     return f"{score.value:{form}}{more}".replace("-", "−")
 

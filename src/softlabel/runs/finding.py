@@ -18,7 +18,8 @@ def every(root: str | Path) -> Iterator[Run]:
     """Every run folder in ``root``, finished or not, by name."""
     root = Path(root)
     if not root.is_dir():
-        raise FileError(root, "there is no such folder of runs")
+        wrong = "is a file, not a folder" if root.exists() else "there is no such folder"
+        raise FileError(root, f"{wrong} of runs")
     yield from (Run(path.parent) for path in sorted(root.glob(f"[!.]*/{CONFIG}")))
 
 
@@ -36,8 +37,14 @@ def find(root: str | Path, **where: Any) -> list[Run]:
     return sorted(found, key=lambda run: (str(_settings(run)), run.seed))
 
 
-def group(runs: Iterable[Run], by: str | Sequence[str]) -> dict[str, list[Run]]:
-    """Runs by what they say under one setting or several, in the order of first appearance."""
+def group(
+    runs: Iterable[Run], by: str | Sequence[str], *, named: bool = False
+) -> dict[str, list[Run]]:
+    """Runs by what they say under one setting or several, in the order of first appearance.
+
+    A group is called by its values (``sls, 0.1``) or, if ``named``, by settings and values
+    (``deliver=sls, lr=0.1``).
+    """
     wanted = [by] if isinstance(by, str) else list(by)
     groups: dict[str, list[Run]] = {}
     for run in runs:
@@ -45,7 +52,8 @@ def group(runs: Iterable[Run], by: str | Sequence[str]) -> dict[str, list[Run]]:
         for key in wanted:
             if key not in known:
                 raise UnknownName(f"setting of run {run.name}", key, known)
-        label = ", ".join(str(run.value(key)) for key in wanted)
+        values = (f"{key}={run.value(key)}" if named else str(run.value(key)) for key in wanted)
+        label = ", ".join(values)
         groups.setdefault(label, []).append(run)
     return groups
 

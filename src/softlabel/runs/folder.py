@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +23,14 @@ import numpy.typing as npt
 from softlabel.errors import FileError, SoftlabelError
 from softlabel.runs.environment import environment
 from softlabel.runs.naming import NAMED, as_json, digest, name
-from softlabel.tables import Index, Predictions, Score, SoftLabels, names
+from softlabel.tables import Index, Predictions, Score, SoftLabels, complaining, load_arrays, names
 
 CONFIG, SEED, SOURCE, LABELS = "config.json", "seed", "source.py", "labels.sha256"
 ENVIRONMENT, LOG, FAILED, RUNNING = "environment.txt", "log.jsonl", "failed.txt", "running"
 PREDICTIONS, SCORES, CHECKPOINT = "predictions.npz", "scores.json", "checkpoint.pt"
+
+LONG = 3600  # seconds
+SHOWN = 40  # characters of what is wrong
 
 State = Literal["finished", "running", "failed", "waiting"]
 
@@ -55,12 +58,16 @@ class Run:
     @cached_property
     def seed(self) -> int:
         """The seed of everything random in it."""
-        return int((self.path / SEED).read_text())
+        text = _text(self.path / SEED).strip()
+        if not text.isdecimal():
+            shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+            raise FileError(self.path / SEED, f"holds {shown!r}; a run's seed is a whole number")
+        return int(text)
 
     @cached_property
     def labels(self) -> str:
         """The sha256 of the labels it learned from."""
-        return (self.path / LABELS).read_text().strip()
+        return _text(self.path / LABELS).strip()
 
     def value(self, key: str) -> Any:
         """What the configuration says under this key, or what that was called; None if neither.
@@ -118,27 +125,25 @@ class Run:
     def predictions(self) -> Predictions:
         """What the model believes about the items it was tested on."""
         held = self.arrays("item", "labels", "probs")
-        index = Index(names(held["item"].tolist()), names([]), names(held["labels"].tolist()))
-        return Predictions(index, held["probs"])
+        with complaining(self.path / PREDICTIONS, "predictions of a run"):
+            items, labels = names(held["item"].tolist()), names(held["labels"].tolist())
+            return Predictions(Index(items, names([]), labels), held["probs"])
 
     @property
     def people(self) -> SoftLabels:
         """What was known of these items when they were scored."""
         held = self.arrays("people", "people_item", "people_labels", "people_count")
-        items, labels = (names(held[key].tolist()) for key in ("people_item", "people_labels"))
-        index = Index(items, names([]), labels)
-        return SoftLabels(index, held["people"], held["people_count"])
+        with complaining(self.path / PREDICTIONS, "predictions of a run"):
+            items, labels = (names(held[key].tolist()) for key in ("people_item", "people_labels"))
+            index = Index(items, names([]), labels)
+            return SoftLabels(index, held["people"], held["people_count"])
 
     def arrays(self, *wanted: str) -> dict[str, npt.NDArray[Any]]:
         """These arrays of ``predictions.npz``: item, labels, probs, and whatever was added."""
         path = self.path / PREDICTIONS
         if not path.exists():
             raise FileError(self.path, f"has no {PREDICTIONS}: the run is {self.state}")
-        with np.load(path, allow_pickle=False) as file:
-            for key in wanted:
-                if key not in file:
-                    raise FileError(path, f"has no array called {key!r}; it has {', '.join(file)}")
-            return {key: file[key] for key in wanted}
+        return load_arrays(path, "predictions of a run", wanted)
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────
 
@@ -212,18 +217,28 @@ def start(
         _check_same(run, config)
         return run
     part = run.path.with_name(f".{run.name}.{uuid4().hex}.part")
-    part.mkdir(parents=True)
-    (part / CONFIG).write_text(text, "utf-8")
-    (part / SEED).write_text(f"{seed}\n")
-    (part / SOURCE).write_text(source, "utf-8")
-    (part / LABELS).write_text(f"{sha}\n")
+    _sweep(run)
     try:
+        part.mkdir(parents=True)
+        (part / CONFIG).write_text(text, "utf-8")
+        (part / SEED).write_text(f"{seed}\n")
+        (part / SOURCE).write_text(source, "utf-8")
+        (part / LABELS).write_text(f"{sha}\n")
         part.rename(run.path)
-    except OSError:  # somebody else was quicker
-        shutil.rmtree(part)
-        if not run.path.exists():
+    except OSError:
+        if not run.path.exists():  # else somebody was quicker
             raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
     return run
+
+
+def _sweep(run: Run) -> None:
+    """Remove what a process left that was killed while it began this run: it takes a moment."""
+    for left in run.path.parent.glob(f".{run.name}.*.part"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > LONG:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _check_same(run: Run, config: Mapping[str, Any]) -> None:
@@ -248,12 +263,21 @@ def whole(path: Path) -> Iterator[Path]:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        content = json.loads(_text(path))
+    except (ValueError, RecursionError) as error:
+        raise FileError(path, f"is damaged ({error}); remove its folder") from None
+    if not isinstance(content, dict):
+        raise FileError(path, f"must hold a JSON object, not {type(content).__name__}")
+    return content
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
     except FileNotFoundError:
         raise FileError(path.parent, f"is no run folder: it has no {path.name}") from None
-    except ValueError as error:
-        raise FileError(path, f"is damaged ({error}); remove its folder") from None
-    return content
+    except UnicodeDecodeError as error:
+        raise FileError(path, f"is not UTF-8 text ({error.reason} at byte {error.start})") from None
 
 
 def _plain(score: Score) -> list[float | str | int]:

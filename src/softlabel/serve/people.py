@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from softlabel import registry
 from softlabel import store as stores
 from softlabel import study as studies
-from softlabel.errors import SoftlabelError, StoreError
+from softlabel.errors import ItemChanged, SoftlabelError, StoreError
 from softlabel.serve import databases, flow
 from softlabel.serve.databases import Choice
 from softlabel.serve.secret import Secret, hash_token, new_token, open_secret
@@ -25,11 +26,24 @@ def open_to_read(folder: Path, db: str | None) -> Store:
 
 
 def put_study(study: Study, store: Store, now: float) -> None:
-    """Tell the store what there is to give out."""
+    """Tell the store what there is to give out and how people are asked; what they have been shown
+    and asked already must be the same."""
     batch_of = {item: name for name, items in study.batches.items() for item in items}
     everything = (*study.items, *study.practice, *study.checks)
-    rows = [ItemRow(item.id, item.kind, batch_of.get(item.id)) for item in everything]
-    store.put_study(study.name, study.toml, study.labels, rows, study.per_item, now).result()
+    rows = [ItemRow(item.id, item.kind, batch_of.get(item.id), item.digest) for item in everything]
+    mode = {
+        **{"name": study.mode.name, "version": study.mode.version},
+        **{"options": registry.settings(study.mode), "frame": study.frame},
+    }
+    try:
+        store.put_study(
+            study.name, study.toml, study.labels, rows, study.per_item, now, mode
+        ).result()
+    except ItemChanged as error:
+        paths = (media.path.relative_to(study.folder) for media in study.find(error.item).media)
+        if files := ", ".join(map(str, paths)):
+            raise StoreError(f"{files}: {error}") from None
+        raise
 
 
 @contextmanager

@@ -18,11 +18,13 @@ LEFT = frozenset({"screened-out", "no-consent", "withdrawn", "full", "closed", "
 
 
 class ItemRow(NamedTuple):
-    """An item of a study, as assignment sees it."""
+    """An item of a study, as assignment sees it; ``digest`` is of what people are shown, None
+    where that is not known."""
 
     id: str
     kind: Kind = "target"
     batch: str | None = None
+    digest: str | None = None
 
 
 class Session(NamedTuple):

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
@@ -156,14 +156,16 @@ class Store:
         items: Sequence[ItemRow],
         per_item: int,
         now: float,
+        mode: Mapping[str, Any] | None = None,
     ) -> Future[None]:
         """Bring the store up to the study; again and again if you like.
 
         The file is kept as it was at the first answer; a later change is written as an event.
-        Labels, and the kind and batch of items, may not change once people have answered or seen
-        them.  An item that is no longer among ``items`` is never shown again.
+        Labels, ``mode`` (its name, version, options and frame), and the kind, batch and content of
+        items may not change once people have answered or seen them; the version of the mode may,
+        and that is an event.  An item that is no longer among ``items`` is never shown again.
         """
-        new = studies.NewStudy(name, toml, tuple(labels), tuple(items), per_item)
+        new = studies.NewStudy(name, toml, tuple(labels), tuple(items), per_item, mode)
         return self._write(studies.put, new, now)
 
     def study(self, name: str) -> StoredStudy | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
-from softlabel.errors import StoreError
+from softlabel.errors import ItemChanged, StoreError
 from softlabel.store import sessions
 from softlabel.store.draws import draw_place
 from softlabel.store.rows import ItemRow, StoredStudy
@@ -18,12 +19,15 @@ from softlabel.store.schema import batch, event, item, response, showing, study
 COLUMNS = tuple(study.c[name] for name in StoredStudy._fields)
 BY_NAME = sa.select(*COLUMNS).where(study.c.name == bind("of"))
 RETIRED = "retired "  # before the kind of an item that was shown and is no longer in the study
-ITEMS = sa.select(item.c.id, item.c.kind, item.c.batch).where(item.c.study == bind("of"))
+ITEMS = sa.select(*(item.c[name] for name in ItemRow._fields)).where(item.c.study == bind("of"))
 BATCHES = sa.select(batch.c.name).where(batch.c.study == bind("of"))
 IS_SHOWN = sa.select(
     sa.exists().where(showing.c.study == bind("of"), showing.c.item == bind("wanted"))
 )
 CHANGED = "study-changed"  # the event of another file, after people have answered
+MODE_CHANGED = "mode-changed"  # the event of another version of the mode, after that
+MODE = sa.select(study.c.mode).where(study.c.name == bind("of"))
+SET_MODE = sa.update(study).where(study.c.name == bind("of")).values(mode=bind("asks"))
 LAST_CHANGE = (
     sa.select(event.c.detail)
     .where(event.c.study == bind("of"), event.c.name == CHANGED)
@@ -38,7 +42,9 @@ CHANGE = (
 )
 _this_item = sa.and_(item.c.study == bind("of"), item.c.id == bind("wanted"))
 CHANGE_ITEM = (
-    sa.update(item).where(_this_item).values(kind=bind("new_kind"), batch=bind("new_batch"))
+    sa.update(item)
+    .where(_this_item)
+    .values(kind=bind("new_kind"), batch=bind("new_batch"), digest=bind("new_digest"))
 )
 RETIRE = sa.update(item).where(_this_item).values(kind=RETIRED + item.c.kind, taken=bind("still"))
 DELETE = sa.delete(item).where(_this_item)
@@ -66,6 +72,7 @@ class NewStudy:
     labels: Sequence[str]
     items: Sequence[ItemRow]
     per_item: int
+    mode: Mapping[str, Any] | None = None  # name, version, options, frame; None: not known
 
 
 def find(connection: sa.Connection, name: str) -> StoredStudy | None:
@@ -80,6 +87,7 @@ def put(connection: sa.Connection, new: NewStudy, now: float) -> None:
         _insert(connection, new, now)
     else:
         _change(connection, new, stored, now)
+    _put_mode(connection, new, now)
     _put_items(connection, new)
     known = set(connection.execute(BATCHES, {"of": new.name}).scalars())
     names = dict.fromkeys(row.batch for row in new.items if row.batch is not None)
@@ -110,6 +118,33 @@ def _change(connection: sa.Connection, new: NewStudy, stored: StoredStudy, now: 
         sessions.note(connection, new.name, None, CHANGED, {"toml": new.toml}, now)
 
 
+def _put_mode(connection: sa.Connection, new: NewStudy, now: float) -> None:
+    """How people are asked: what they answered cannot stand beside answers to something else."""
+    text = connection.execute(MODE, {"of": new.name}).scalar()
+    before = None if text is None else json.loads(text)
+    if new.mode is None or before == new.mode:
+        return
+    if before is not None and _answered(connection, new.name):
+        was, wanted = (_without_version(one) for one in (before, new.mode))
+        if was != wanted:
+            raise StoreError(
+                f"people have answered {new.name!r} as it asks by {_words(was)}; {_words(wanted)} "
+                "needs a new study name, or another database"
+            )
+        detail = {"from": before["version"], "to": new.mode["version"]}
+        sessions.note(connection, new.name, None, MODE_CHANGED, detail, now)
+    connection.execute(SET_MODE, {"of": new.name, "asks": json.dumps(new.mode)})
+
+
+def _without_version(mode: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in mode.items() if key != "version"}
+
+
+def _words(mode: Mapping[str, Any]) -> str:
+    options = ",".join(f"{key}={value}" for key, value in mode["options"].items())
+    return f"mode {mode['name']}{options and f':{options}'}, frame {mode['frame']}"
+
+
 def _answered(connection: sa.Connection, name: str) -> bool:
     return bool(connection.execute(HAS_ANSWERS, {"of": name}).scalar())
 
@@ -131,20 +166,26 @@ def _put_items(connection: sa.Connection, new: NewStudy) -> None:
 def _change_items(
     connection: sa.Connection, of: str, rows: Iterable[ItemRow], known: dict[str, ItemRow]
 ) -> None:
-    fresh = []
+    fresh, changed = [], []
     for row in rows:
         if row.id not in known:
             fresh.append(row._asdict() | {"study": of, "place": draw_place(row.id), "taken": 0})
             continue
         old = known[row.id]
+        stays = (old.kind, old.batch) == (row.kind, row.batch)
         back = (old.kind, old.batch) == (RETIRED + row.kind, row.batch)
-        if not back and _is_shown(connection, of, row.id):
+        if not (stays or back) and _is_shown(connection, of, row.id):
             raise StoreError(
                 f"item {row.id!r} was shown as {old.kind} of batch {old.batch!r}; it cannot become "
                 f"{row.kind} of batch {row.batch!r}"
             )
-        values = {"of": of, "wanted": row.id, "new_kind": row.kind, "new_batch": row.batch}
-        connection.execute(CHANGE_ITEM, values)
+        digest = old.digest if row.digest is None else row.digest
+        if old.digest not in (None, digest) and _is_shown(connection, of, row.id):
+            raise ItemChanged(row.id)
+        values = {"new_kind": row.kind, "new_batch": row.batch, "new_digest": digest}
+        changed.append({"of": of, "wanted": row.id, **values})
+    if changed:
+        connection.execute(CHANGE_ITEM, changed)
     if fresh:
         connection.execute(sa.insert(item), fresh)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -57,6 +58,14 @@ class Item:
     gold: tuple[float, ...] | None = None  # a distribution over the labels of the study
     feedback: str | None = None  # what is said after a practice item
     meta: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """The hash of what people see and hear of the item: text, description, media.  What is
+        known about it, and what its files are called, may change."""
+        media = [one and one.sha256 for one in (self.image, self.audio)]
+        shown = json.dumps([self.text, self.alt, *media], ensure_ascii=False)
+        return sha256(shown.encode()).hexdigest()
 
     @property
     def media(self) -> tuple[Media, ...]:

@@ -7,8 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from softlabel.errors import DataError
 from softlabel.tables import Floats
 from softlabel.testing.examples import EXACT, close
+
+NO_DISTRIBUTIONS = {
+    "counts": [3, 0, 7, 1],
+    "logits": [2.1, -0.4, 0.3, -1.0],
+    "percentages": [70, 20, 10, 0],
+    "shares that do not sum to 1": [0.5, 0.2, 0.1, 0.1],
+    "a negative probability": [0.7, 0.5, -0.2, 0],
+    "NaN": [float("nan"), 0.2, 0.3, 0.5],
+    "infinity": [float("inf"), 0, 0, 0],
+}
 
 
 def _distributions() -> tuple[Floats, Floats]:
@@ -67,6 +78,28 @@ def zeros_and_ones_give_no_nan(metric: Callable[..., Any]) -> None:
     assert not np.isnan(metric(true, predicted)).any(), "probabilities 0 and 1 give NaN"
 
 
+def rows_that_are_no_distributions_are_refused(metric: Callable[..., Any]) -> None:
+    """On either side; the error names the row.  ``softlabel.metrics.metric`` sees to it."""
+    for name, wrong in NO_DISTRIBUTIONS.items():
+        for side in (0, 1):
+            given = list(_distributions())
+            given[side][7] = wrong
+            said = _refusal(metric, *given)
+            assert said is not None, (
+                f"a row of {name} gives a number instead of a DataError; "
+                "register the metric with @softlabel.metrics.metric"
+            )
+            assert "row 7" in said, f"the error about {name} does not name its row"
+
+
+def _refusal(metric: Callable[..., Any], true: Floats, predicted: Floats) -> str | None:
+    try:
+        metric(true, predicted)
+    except DataError as error:
+        return str(error)
+    return None
+
+
 def truth_is_the_best_prediction(metric: Callable[..., Any]) -> None:
     """Of a proper metric, in expectation over a class drawn from the truth."""
     if not getattr(metric, "proper", False):
@@ -93,6 +126,16 @@ def distances_are_zero_at_the_truth(metric: Callable[..., Any]) -> None:
     assert (np.asarray(metric(true, other)) >= 0).all(), "a distance is below 0"
 
 
+def values_lie_within_their_bounds(metric: Callable[..., Any]) -> None:
+    """No interval reaches beyond ``bounds``, so no value may."""
+    lowest, highest = getattr(metric, "bounds", (-np.inf, np.inf))
+    true, other = _distributions()
+    for predicted in (other, true, np.eye(4)[np.arange(len(true)) % 4]):
+        values = np.asarray(metric(true, predicted))
+        beyond = (values < lowest - EXACT) | (values > highest + EXACT)
+        assert not beyond.any(), f"a value is outside its bounds, {lowest} to {highest}"
+
+
 METRIC_CHECKS: tuple[Callable[[Callable[..., Any]], None], ...] = (
     direction_is_declared,
     one_value_per_item_or_one_number,
@@ -101,6 +144,8 @@ METRIC_CHECKS: tuple[Callable[[Callable[..., Any]], None], ...] = (
     inputs_stay_as_they_were,
     single_precision_is_read_and_not_kept,
     zeros_and_ones_give_no_nan,
+    rows_that_are_no_distributions_are_refused,
     truth_is_the_best_prediction,
     distances_are_zero_at_the_truth,
+    values_lie_within_their_bounds,
 )

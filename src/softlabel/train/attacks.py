@@ -150,7 +150,7 @@ def _attacked(
             harder = torch.ones_like(loss, dtype=torch.bool) if worst is None else loss > worst
             kept[harder] = found[harder]
             worst = loss if worst is None else torch.maximum(worst, loss)
-            right = np.minimum(right, accuracy(soft, scores.double().cpu().numpy()))
+            right = np.minimum(right, accuracy(soft, _numbers(scores.double().softmax(dim=1))))
     assert worst is not None, "an attack has at least one move"
     return Attack(_numbers(before), _numbers(worst), right, as_images(kept))
 
