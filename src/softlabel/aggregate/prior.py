@@ -19,12 +19,15 @@ class Prior:
 
     ``alpha`` (C, k) has one row per kind, ``weight`` (C,) says how common each is, ``labels`` are
     the classes.  It is a value: fit it on some items, save it, give it to a pool of others.
+    ``wide`` is the prior for intervals: it adds what the fit could not tell (``climbing.widened``).
+    None: the prior is exact, and intervals come from the prior itself.
     """
 
     labels: Names
     alpha: Floats
     weight: Floats
     made_by: str = ""
+    wide: Prior | None = None
 
     def __post_init__(self) -> None:
         labels = names(self.labels)
@@ -64,10 +67,14 @@ class Prior:
                 f"the {where}, has a class called {odd!r}: fit a prior of these classes"
             )
         order = [known.index(label) for label in wanted]
-        return Prior(labels, self.alpha[:, order], self.weight, self.made_by)
+        wide = None if self.wide is None else self.wide.among(labels)
+        return Prior(labels, self.alpha[:, order], self.weight, self.made_by, wide)
 
     def save(self, path: str | Path) -> None:
-        """Plain arrays in one ``.npz``: ``labels``, ``alpha``, ``weight``, ``made_by``."""
+        """Plain arrays in one ``.npz``: ``labels``, ``alpha``, ``weight``, ``made_by``, and where
+        there is one ``wide_alpha`` and ``wide_weight``."""
+        wide = self.wide
+        more = {} if wide is None else {"wide_alpha": wide.alpha, "wide_weight": wide.weight}
         with Path(path).open("wb") as file:
             np.savez_compressed(
                 file,
@@ -75,6 +82,7 @@ class Prior:
                 alpha=self.alpha,
                 weight=self.weight,
                 made_by=np.array(self.made_by),
+                **more,
             )
 
     @classmethod
@@ -87,4 +95,7 @@ class Prior:
             if missing:
                 raise DataError(f"{path}: no array called {sorted(missing)[0]!r}; not a prior")
             labels = names(file["labels"].tolist())
-            return cls(labels, file["alpha"], file["weight"], str(file["made_by"]))
+            wide = None
+            if {"wide_alpha", "wide_weight"} <= set(file):
+                wide = cls(labels, file["wide_alpha"], file["wide_weight"])
+            return cls(labels, file["alpha"], file["weight"], str(file["made_by"]), wide)
