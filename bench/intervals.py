@@ -18,6 +18,7 @@ import argparse
 import gzip
 import itertools
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ from results import table
 
 from softlabel import Index, datasets
 from softlabel.aggregate import Atoms, Auto, Belief, Dirichlet, DirichletMixture
-from softlabel.aggregate.auto import FEW_VOTES, LEAST_ITEMS, LEAST_PER_CLASS
+from softlabel.aggregate.auto import FEW_VOTES
 from softlabel.datasets import MissingData
 from softlabel.sampling import one_per_annotator, votes_from_counts
 from softlabel.tables import Floats, Ints
@@ -248,31 +249,31 @@ def held_out(cells: list[Cell]) -> str:
 
 # ── the rule of auto ─────────────────────────────────────────────────────────────────────────
 
-Rule = tuple[int, int, str]  # least items, least items per class, the pool from there on
+# Least items, least items per class, and in how many ways votes must be able to fall on the classes
+# for atoms in place of the mixture.  At least 200 items: with fewer the intervals of one Dirichlet
+# are nearer to 90 %.
+Rule = tuple[int, int, float]
 RULES: tuple[Rule, ...] = tuple(
-    itertools.product(
-        (50, 100, 200, 300, 500, 1000), (0, 10, 25, 50, 100), ("dirichlet-mixture", "atoms")
-    )
+    itertools.product((200, 300, 500, 1000), (0, 10, 25, 50, 100), (0, 12, 30, 60, 300, math.inf))
 )
 
 
 def applied(rule: Rule, cell: Cell) -> float:
     """The loss of the pool that the rule takes."""
-    least, per_class, above = rule
-    few = cell.items < max(least, per_class * cell.classes) or cell.votes < FEW_VOTES
-    return cell.loss["dirichlet" if few else above]
+    least, per_class, rows = rule
+    if cell.items < max(least, per_class * cell.classes) or cell.votes < FEW_VOTES:
+        return cell.loss["dirichlet"]
+    few = math.comb(cell.votes + cell.classes - 1, cell.votes) < rows
+    return cell.loss["dirichlet-mixture" if few else "atoms"]
 
 
 def best(cells: list[Cell]) -> Rule:
-    """The rule with the smallest mean loss, each set counting once; of equals, as among the
-    thresholds between which no data set lies, the one nearest to what ``auto`` does."""
-    ours = (LEAST_ITEMS, LEAST_PER_CLASS, "dirichlet-mixture")
+    """The rule with the smallest mean loss, each set counting once; of equals the one that keeps
+    to the simpler pool for longer."""
 
     def order(rule: Rule) -> tuple[float, ...]:
-        away = abs(np.log((1 + rule[0]) / (1 + ours[0]))) + abs(
-            np.log((1 + rule[1]) / (1 + ours[1]))
-        )
-        return round(_mean(cells, lambda cell: applied(rule, cell)), 4), away
+        loss = round(_mean(cells, lambda cell: applied(rule, cell)), 5)
+        return loss, -rule[0], -rule[1], -rule[2]
 
     return min(RULES, key=order)
 
@@ -295,16 +296,17 @@ def left_out(cells: list[Cell]) -> str:
         mine = [cell for cell in several if cell.name == name]
         by_rule.append(_mean(mine, lambda cell, rule=rule: applied(rule, cell)))  # type: ignore[misc]
         losses = (_mean(mine, lambda cell, one=one: cell.loss[one]) for one in singles)  # type: ignore[misc]
-        shown = f"{rule[2]} from {rule[0]} items and {rule[1]} per class"
-        rows.append([name, *(f"{x:.4f}" for x in losses), shown, f"{by_rule[-1]:.4f}"])
+        rows.append([name, *(f"{x:.4f}" for x in losses), _told(rule), f"{by_rule[-1]:.4f}"])
         chosen += mine
     means = (_mean(chosen, lambda cell, one=one: cell.loss[one]) for one in singles)  # type: ignore[misc]
-    rule = best(several)
-    shown = f"of all sets: {rule[2]} from {rule[0]} items and {rule[1]} per class"
-    rows.append(
-        ["**mean**", *(f"**{x:.4f}**" for x in means), shown, f"**{np.mean(by_rule):.4f}**"]
-    )
+    told = f"all sets: {_told(best(several))}"
+    rows.append(["mean", *(f"{x:.4f}" for x in means), told, f"{np.mean(by_rule):.4f}"])
     return table(rows)
+
+
+def _told(rule: Rule) -> str:
+    atoms = "no atoms" if rule[2] == math.inf else f"atoms from {rule[2]} rows"
+    return f"{rule[0]} items, {rule[1]} per class, {atoms}"
 
 
 # ── showing ──────────────────────────────────────────────────────────────────────────────────

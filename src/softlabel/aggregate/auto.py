@@ -20,7 +20,7 @@ from softlabel.aggregate.stack import ENOUGH, Stack
 from softlabel.tables import ANONYMOUS, Annotations, Estimand, given_away
 
 FEW_VOTES, MANY_VOTES = 2.0, 10.0  # per item
-# From so many items, and so many per class, a Dirichlet for each class beats one for all; chosen
+# From so many items, and so many per class, a Dirichlet for each class beats one for all.  Chosen
 # by leaving one data set out at a time (bench/intervals.py, docs/pools/auto.md).
 LEAST_ITEMS, LEAST_PER_CLASS = 200, 50
 

@@ -54,7 +54,7 @@ class Belief:
 
     @property
     def wide(self) -> Prior:
-        """The prior for intervals: with what the fit of the prior could not tell."""
+        """The prior for intervals."""
         return self.prior.wide or self.prior
 
     @cached_property
@@ -71,8 +71,7 @@ class Belief:
         """(m, k) and (m, k): limits between which p_k lies with chance ``level``, equal tails.
 
         They are about the split of the whole crowd.  The share of a few further votes strays
-        further: that is ``predictive``.  What the fit of the prior could not tell is part of them,
-        and they always hold the label.
+        further: that is ``predictive``.  They always hold the label.
         """
         tails = _tails(level)
 

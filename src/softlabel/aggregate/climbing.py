@@ -13,8 +13,6 @@ Both steps raise the penalised likelihood, so the trace never falls (but for the
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.special import logsumexp, psi
 
@@ -84,9 +82,9 @@ def _penalty(alpha: Floats, log_weight: Floats) -> float:
 
 # ── what the fit cannot tell ─────────────────────────────────────────────────────────────────
 
-# The concentration of crowds: the mass A of one Dirichlet fitted to each of 34 public data sets has
-# the median 1.6 and runs from .26 (CIFAR-10H) to 9.3 (offensiveness); log A has a deviation of 1.05.
-# Its prior is wider than that, because few crowds are one Dirichlet.
+# The concentration of crowds: one Dirichlet fitted to each of 34 public data sets has a mass A with
+# the median 1.6, from .26 (CIFAR-10H) to 9.3 (offensiveness), and log A a deviation of 1.05.  Its
+# prior is wider than that, because few crowds are one Dirichlet.
 USUAL_MASS, MASS_SPREAD = 1.5, 1.5
 STEP, STEPS = 0.7, 5  # of the scales that are tried, in logarithms, to either side
 UNLIKELY = 0.005  # a scale less likely than this, beside the best, is left out
@@ -94,10 +92,10 @@ UNSEEN_VOTES, MOST_UNSEEN = 0.5, 5.0  # per class of a kind of item, and over al
 
 
 def widened(prior: Prior, rows: Rows) -> Prior:
-    """The fitted prior with ``wide``, which adds what these rows cannot tell about it.
+    """The fitted prior, and what these rows cannot tell about it.
 
-    A fitted prior is taken as known, and intervals under it are too narrow where few votes fitted
-    it (Morris 1983; Laird & Louis 1987).  Two things are uncertain.  How rare a class is that no
+    Were a fitted prior taken as known, labels would be too sure and intervals too narrow where few
+    votes fitted it (Morris 1983; Laird & Louis 1987).  Two things are uncertain.  How rare a class is that no
     item of a kind got: each class gets half an unseen vote more (Jeffreys).  And how far items
     differ: all alphas times a scale, weighted by the likelihood of the rows and a prior on the
     concentration.  Votes of many items leave one scale, one vote per item all of them.
@@ -129,8 +127,8 @@ def widened(prior: Prior, rows: Rows) -> Prior:
     kept = np.flatnonzero(log >= log.max() + np.log(UNLIKELY))
     chance = np.exp(log[kept] - log.max())
     weight = np.concatenate([each * prior.weight for each in chance / chance.sum()])
-    wide = Prior(prior.labels, np.concatenate([found[i][1] for i in kept]), weight / weight.sum())
-    return replace(prior, wide=wide)
+    kinds = np.concatenate([found[i][1] for i in kept])
+    return Prior(prior.labels, kinds, weight / weight.sum(), prior.made_by)
 
 
 def concentration(alpha: Floats, weight: Floats) -> float:

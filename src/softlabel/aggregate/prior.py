@@ -19,8 +19,7 @@ class Prior:
 
     ``alpha`` (C, k) has one row per kind, ``weight`` (C,) says how common each is, ``labels`` are
     the classes.  It is a value: fit it on some items, save it, give it to a pool of others.
-    ``wide`` is the prior for intervals: it adds what the fit could not tell (``climbing.widened``).
-    None: the prior is exact, and intervals come from the prior itself.
+    ``wide`` is the prior for intervals of pools whose own kinds are too narrow for them (atoms).
     """
 
     labels: Names
