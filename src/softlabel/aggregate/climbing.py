@@ -95,10 +95,10 @@ def widened(prior: Prior, rows: Rows) -> Prior:
     """The fitted prior, and what these rows cannot tell about it.
 
     Were a fitted prior taken as known, labels would be too sure and intervals too narrow where few
-    votes fitted it (Morris 1983; Laird & Louis 1987).  Two things are uncertain.  How rare a class is that no
-    item of a kind got: each class gets half an unseen vote more (Jeffreys).  And how far items
-    differ: all alphas times a scale, weighted by the likelihood of the rows and a prior on the
-    concentration.  Votes of many items leave one scale, one vote per item all of them.
+    votes fitted it (Morris 1983; Laird & Louis 1987).  Two things are uncertain.  How rare a class
+    is that nobody chose on items of a kind: each class gets half an unseen vote more (Jeffreys).
+    And how far items differ: all alphas times a scale, weighted by the likelihood of the rows and
+    by a prior on the concentration.  Votes on many items leave one scale, one vote per item all.
     """
     if not len(rows):
         return prior
@@ -112,7 +112,7 @@ def widened(prior: Prior, rows: Rows) -> Prior:
 
     def scaled(step: int) -> tuple[float, Floats]:
         """Log of how likely this scale is, and the alphas."""
-        here = np.clip(np.exp(STEP * step) * alpha, SMALLEST, LARGEST)
+        here = np.maximum(np.exp(STEP * step) * alpha, SMALLEST)
         each = logsumexp(groups.log_joint(here, prior.log_weight), axis=1)
         away = np.log(concentration(here, prior.weight) / USUAL_MASS) / MASS_SPREAD
         return float(rows.times @ each) - away**2 / 2, here
