@@ -106,6 +106,8 @@ class Shares:
     def table(self, first: str) -> str:
         """One row per pool, the mean over everything first."""
         columns = list(dict.fromkeys(setting for _, setting in self.kept))
+        ends = ["all", "vote", "votes", "classes", "items"]  # then the crowds
+        columns.sort(key=lambda name: (*ends, name.split()[-1]).index(name.split()[-1]))
         rows = [[first, *columns]]
         for pool in dict.fromkeys(pool for pool, _ in self.kept):
             cells = (np.mean(self.kept.get((pool, column), [np.nan])) for column in columns)
@@ -129,7 +131,7 @@ def simulated(quick: bool) -> Shares:
                     low, high = labels.belief.interval(LEVEL)
                     made[pool.name] = float(((low <= split) & (split <= high)).mean())
                 share = made[labels.chosen or pool.name]
-                setting = (f"{m} votes", f"{k} classes", f"{n:,} items", crowd.__name__)
+                setting = (_votes(m), f"{k} classes", f"{n:,} items", crowd.__name__)
                 found.add(pool.name, tuple(name.replace("_", " ") for name in setting), share)
         print(crowd.__name__, k, n, m, {name: round(x, 3) for name, x in made.items()}, flush=True)
     return found
@@ -239,7 +241,7 @@ def held_out(cells: list[Cell]) -> str:
     for pool in POOLS:
         for name, m in dict.fromkeys((cell.name, cell.votes) for cell in cells):
             these = [c.inside[pool.name] for c in cells if (c.name, c.votes) == (name, m)]
-            found.add(pool.name, (f"{m} votes",), float(np.mean(these)))
+            found.add(pool.name, (_votes(m),), float(np.mean(these)))
     for pool in POOLS:
         for name in dict.fromkeys(cell.name for cell in cells if cell.name.startswith("chaos")):
             five = [c.inside[pool.name] for c in cells if (c.name, c.votes) == (name, 5)]
@@ -314,6 +316,10 @@ def _told(rule: Rule) -> str:
 
 def _index(items: int, classes: int) -> Index:
     return Index([f"i{i}" for i in range(items)], [], [f"c{j}" for j in range(classes)])
+
+
+def _votes(m: int) -> str:
+    return f"{m} vote" + "s" * (m > 1)
 
 
 def write_block(page: Path, name: str, text: str) -> None:

@@ -6,6 +6,7 @@ import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,9 @@ class Prior:
         """Plain arrays in one ``.npz``: ``labels``, ``alpha``, ``weight``, ``made_by``, and where
         there is one ``wide_alpha`` and ``wide_weight``."""
         wide = self.wide
-        more = {} if wide is None else {"wide_alpha": wide.alpha, "wide_weight": wide.weight}
+        more: dict[str, Any] = {}
+        if wide is not None:
+            more = {"wide_alpha": wide.alpha, "wide_weight": wide.weight}
         with Path(path).open("wb") as file:
             np.savez_compressed(
                 file,

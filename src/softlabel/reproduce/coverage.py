@@ -17,7 +17,7 @@ PLACES = ("top", "second", "third")
 TAIL = 0.05
 VOTES = (2, 5, 10, 20)
 # every pool that offers intervals
-POOLS = {
+POOLS: dict[str, Dirichlet | DirichletMixture | Atoms | Auto] = {
     "one Dirichlet": Dirichlet(),
     "mixture": DirichletMixture(),
     "atoms": Atoms(),
