@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softlabel import Annotations, Index, registry
+from softlabel import Annotations, Index, datasets, registry
 from softlabel.aggregate import Atoms, Auto, Dirichlet, DirichletMixture, Extremised, Stack
-from softlabel.sampling import votes_from_counts
+from softlabel.sampling import subsample, votes_from_counts
 
 
 def votes(items, each, seed=0):
@@ -29,8 +29,8 @@ def rich(index, seed=0):
     [
         (199, 5, Dirichlet(), "fewer than 200 items"),
         (200, 1, Dirichlet(), "fewer than 2 cannot tell"),
-        (200, 2, Atoms(), "no prior from other items"),
-        (2100, 12, Atoms(), "2,100 items with 12 votes each"),
+        (200, 2, DirichletMixture(), "no prior from other items"),
+        (2100, 12, DirichletMixture(), "2,100 items with 12 votes each"),
     ],
 )
 def test_votes_alone(items, each, pool, because):
@@ -40,6 +40,31 @@ def test_votes_alone(items, each, pool, because):
     assert because in made.why
     assert made.made_by == "Auto()"
     np.testing.assert_allclose(made.probs, pool(said).probs, atol=1e-12)
+
+
+def test_many_classes_need_many_items():
+    """One prior per class is not learned from a few items of each."""
+    rng = np.random.default_rng(0)
+    for items, chosen in ((499, "dirichlet"), (500, "dirichlet-mixture")):
+        index = Index([f"i{i}" for i in range(items)], [], [f"c{j}" for j in range(10)])
+        split = rng.dirichlet(np.full(10, 0.2), items)
+        made = Auto()(votes_from_counts(index, rng.multinomial(3, split)))
+        assert made.chosen == chosen
+    assert "50 items for each of 10 classes" in Auto()(made_for(300, 10)).why
+
+
+def made_for(items, classes):
+    index = Index([f"i{i}" for i in range(items)], [], [f"c{j}" for j in range(classes)])
+    return votes_from_counts(index, np.ones((items, classes), dtype=int))
+
+
+def test_five_votes_of_chaosnli_make_a_mixture(data_folder):
+    data = datasets.load("chaosnli/snli")
+    few = subsample(data.annotations, 5, np.random.default_rng(0))
+    assert Auto()(few).chosen == "dirichlet-mixture"
+    assert Auto()(few.take(few.item < 150)).chosen == "dirichlet"
+    one = subsample(data.annotations, 1, np.random.default_rng(0))
+    assert Auto()(one).chosen == "dirichlet"
 
 
 @pytest.mark.parametrize(("each", "pool"), [(3, DirichletMixture()), (12, Atoms())])

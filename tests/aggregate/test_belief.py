@@ -113,13 +113,6 @@ def test_intervals_hold_what_monte_carlo_draws():
     np.testing.assert_allclose(inside, 0.9, atol=0.006)  # four standard errors
 
 
-def test_a_class_that_hardly_ever_happens_has_its_limits_at_0():
-    prior = Prior(index_of(1, 2).labels, [[1e-5, 10.0]], [1.0])
-    low, high = believed([[0, 5]], prior).interval()
-    np.testing.assert_array_equal(low[0], [0, 1])
-    np.testing.assert_array_equal(high[0], [0, 1])
-
-
 @pytest.mark.parametrize("votes", [1, 4, 25])
 def test_predictive_limits_are_scipys_beta_binomial(votes):
     prior = Prior(index_of(1, 3).labels, [[1.2, 0.4, 2.0]], [1.0])
@@ -216,7 +209,7 @@ def test_more_evidence_under_the_same_prior():
 def test_one_class_is_certain():
     belief = believed([[3.0], [0.0]], None)
     np.testing.assert_allclose(belief.mean(), 1, atol=1e-15)
-    np.testing.assert_array_equal(belief.interval(), 1)
+    np.testing.assert_allclose(belief.interval(), 1, atol=1e-12)
     np.testing.assert_allclose(belief.gain(), 0, atol=1e-15)
     np.testing.assert_array_equal(belief.predictive(4), 4)
 

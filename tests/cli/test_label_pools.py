@@ -156,3 +156,12 @@ def test_a_truth_has_no_interval(run, votes, tmp_path):
     done = run("label", votes, tmp_path / "s.csv", "--aggregate", "wawa", "--intervals")
     assert (done.code, "Wawa() estimates which class is true" in done.err) == (1, True)
     assert not (tmp_path / "s.csv").exists()
+
+
+@pytest.mark.parametrize("pool", ["share", "mean", "softmax", "extremised"])
+def test_a_pool_without_a_model_has_no_interval(run, votes, tmp_path, pool):
+    done = run("label", votes, tmp_path / "s.csv", "--aggregate", pool, "--intervals")
+    assert done.code == 1
+    assert "no model of how sure its label is" in done.err
+    assert "--aggregate dirichlet or dirichlet-mixture" in done.err
+    assert not (tmp_path / "s.csv").exists()

@@ -91,6 +91,14 @@ def test_intervals_of_a_right_model_cover():
         for place in coverage.PLACES:
             inside = found["one Dirichlet, same images", place, votes][0]
             assert inside == pytest.approx(0.9, abs=0.04)
+    for pool in coverage.POOLS:
+        assert coverage.mean(found, f"{pool}, same images") == pytest.approx(0.9, abs=0.03)
+    shown = coverage.table(found, "t")
+    assert [row[0] for row in shown.rows] == [
+        "mixture, other images",
+        *(f"{pool}, same images" for pool in ("one Dirichlet", "mixture", "atoms", "auto")),
+    ]
+    assert shown.columns[1] == "all"
 
 
 def people(temperature, seed=0):

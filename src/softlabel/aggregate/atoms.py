@@ -32,7 +32,8 @@ class Atoms:
     pbar_j is the label of item j under ``dirichlet-mixture`` (fitted, or ``prior``).  The atoms
     share the weight ``share``, the mixture has the rest.  Items with equal evidence are one atom;
     of more than ``most`` different ones a sample is drawn by name, with chances in proportion to
-    .03 + entropy, and each stands for as many as it was drawn for.
+    .03 + entropy, and each stands for as many as it was drawn for.  Intervals are those of the
+    mixture: atoms are points, and too few of them lie near an item to say how sure one may be.
     """
 
     share: float = 0.9
@@ -79,6 +80,7 @@ class Atoms:
             np.concatenate([alpha, smooth.alpha]),
             np.concatenate([self.share * times / times.sum(), (1 - self.share) * smooth.weight]),
             f"{len(chosen):,} atoms of {len(some):,} items beside {smooth.made_by}",
+            smooth.wide or smooth,
         )
 
     def _sample(

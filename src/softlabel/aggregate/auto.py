@@ -20,19 +20,23 @@ from softlabel.aggregate.stack import ENOUGH, Stack
 from softlabel.tables import ANONYMOUS, Annotations, Estimand, given_away
 
 FEW_VOTES, MANY_VOTES = 2.0, 10.0  # per item
+# From so many items, and so many per class, a Dirichlet for each class beats one for all.  Chosen
+# by leaving one data set out at a time (bench/intervals.py, docs/pools/auto.md).
+LEAST_ITEMS, LEAST_PER_CLASS = 200, 50
 
 
 @dataclass(frozen=True)
 class Auto:
-    """Votes: one Dirichlet for fewer than 200 items or 2 votes each; else ``atoms`` upon the
-    Dirichlet mixture, or with a ``prior`` of other items that prior alone up to 10 votes each.
+    """Votes: one Dirichlet for fewer than 200 items, 50 items per class or 2 votes each; else the
+    Dirichlet mixture.  With a ``prior`` of other items: that prior, and ``atoms`` upon it above 10
+    votes each.
     Rich answers: the ``stack`` if at least 200 items have votes too, else the ``extremised`` pool.
 
     The result says what was chosen, and why.
     """
 
     name: ClassVar[str] = "auto"
-    paper: ClassVar[str] = "this package, by replays of CIFAR-10H and ChaosNLI"
+    paper: ClassVar[str] = "this package, by leaving out one data set at a time"
     estimand: ClassVar[Estimand] = "distribution"
 
     def __call__(
@@ -83,11 +87,13 @@ def _of_votes(
         if mean > MANY_VOTES:
             return Atoms(), f"{facts}: more than {MANY_VOTES:g}, so these items join the prior"
         return DirichletMixture(), f"{facts}, and a prior from other items"
-    if items < ENOUGH:
-        return (
-            Dirichlet(),
-            f"{facts}: fewer than {ENOUGH} items are too few for one prior per class",
-        )
+    classes = len(said.index.labels)
+    if items < LEAST_ITEMS:
+        why = f"fewer than {LEAST_ITEMS} items are too few for one prior per class"
+        return Dirichlet(), f"{facts}: {why}"
+    if items < LEAST_PER_CLASS * classes:
+        why = f"fewer than {LEAST_PER_CLASS} items for each of {classes:,} classes are too few"
+        return Dirichlet(), f"{facts}: {why} for one prior per class"
     if mean < FEW_VOTES:
         return Dirichlet(), f"{facts}: fewer than {FEW_VOTES:g} cannot tell kinds of items apart"
-    return Atoms(), f"{facts}, and no prior from other items"
+    return DirichletMixture(), f"{facts}, and no prior from other items"

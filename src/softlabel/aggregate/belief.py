@@ -52,6 +52,11 @@ class Belief:
             return climbing.one_alpha(self.index, self.evidence)
         return self.given.among(self.index.labels)
 
+    @property
+    def wide(self) -> Prior:
+        """The prior for intervals."""
+        return self.prior.wide or self.prior
+
     @cached_property
     def _distinct(self) -> tuple[Rows, Ints]:
         return distinct(self.evidence)
@@ -66,16 +71,18 @@ class Belief:
         """(m, k) and (m, k): limits between which p_k lies with chance ``level``, equal tails.
 
         They are about the split of the whole crowd.  The share of a few further votes strays
-        further: that is ``predictive``.
+        further: that is ``predictive``.  They always hold the label.
         """
         tails = _tails(level)
 
         def limits(n: Floats, r: Floats) -> Floats:
-            mix = _betas(self.prior, n, r)
-            found = [quantile(mix, tail).reshape(n.shape) for tail in tails]
-            return np.concatenate(found, axis=1)
+            mix = _betas(self.wide, n, r)
+            low, high = (quantile(mix, tail).reshape(n.shape) for tail in tails)
+            low, high = _unskewed(low, high, _mean(self.wide, n, r), tails[0])
+            label = np.minimum(_mean(self.prior, n, _kinds(self.prior, n)), 1)  # but for rounding
+            return np.concatenate([np.minimum(low, label), np.maximum(high, label)], axis=1)
 
-        return _halves(self._per_item(limits))
+        return _halves(self._per_item(limits, self.wide))
 
     def predictive(self, votes: int, level: float = 0.9) -> tuple[Ints, Ints]:
         """(m, k) and (m, k): how many of ``votes`` further votes will go to each class, with a
@@ -85,10 +92,10 @@ class Belief:
             raise DataError(f"votes = {votes}: at least one further vote is needed")
 
         def limits(n: Floats, r: Floats) -> Floats:
-            found = vote_limits(_betas(self.prior, n, r), votes, level)
+            found = vote_limits(_betas(self.wide, n, r), votes, level)
             return np.concatenate([limit.reshape(n.shape) for limit in found], axis=1)
 
-        low, high = _halves(self._per_item(limits))
+        low, high = _halves(self._per_item(limits, self.wide))
         return low.astype(np.int64), high.astype(np.int64)
 
     def predictive_cdf(self, label: Ints, count: Ints, votes: Ints) -> tuple[Floats, Floats]:
@@ -100,9 +107,9 @@ class Belief:
         """
         rows, where = self._distinct
         below, at_most = np.zeros(len(where)), np.zeros(len(where))
-        for part in _chunks(len(where), self._cells):
+        for part in _chunks(len(where), self.wide.alpha.size):
             n = rows.n[where[part]]
-            mix = _betas(self.prior, n, _kinds(self.prior, n), np.asarray(label)[part])
+            mix = _betas(self.wide, n, _kinds(self.wide, n), np.asarray(label)[part])
             found = vote_cdf(mix, np.asarray(count)[part], np.asarray(votes)[part])
             below[part], at_most[part] = found
         return below, at_most
@@ -129,19 +136,18 @@ class Belief:
 
     # ── how it is worked out ─────────────────────────────────────────────────────────────────
 
-    @property
-    def _cells(self) -> int:
-        return int(self.prior.alpha.size)
-
-    def _per_item(self, function: Callable[[Floats, Floats], Floats]) -> Floats:
+    def _per_item(
+        self, function: Callable[[Floats, Floats], Floats], prior: Prior | None = None
+    ) -> Floats:
         """``function(evidence, kinds)`` of the distinct rows, a chunk at a time, given to items."""
         rows, where = self._distinct
+        prior = prior or self.prior
         found = [
-            function(rows.n[part], _kinds(self.prior, rows.n[part]))
-            for part in _chunks(len(rows), self._cells)
+            function(rows.n[part], _kinds(prior, rows.n[part]))
+            for part in _chunks(len(rows), prior.alpha.size)
         ]
         if not found:
-            return function(rows.n, np.zeros((0, len(self.prior.weight))))
+            return function(rows.n, np.zeros((0, len(prior.weight))))
         return np.concatenate(found)[where]
 
 
@@ -200,6 +206,19 @@ def _betas(prior: Prior, n: Floats, r: Floats, label: Ints | None = None) -> Bet
     rest = _rest(every.sum(axis=1, keepdims=True), every)
     owner = (row[:, None] * k + np.arange(k)).ravel()
     return Betas(every.ravel(), rest.ravel(), np.repeat(weight, k), owner, n.size)
+
+
+def _unskewed(low: Floats, high: Floats, mean: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Limits that hold the mean.
+
+    A class with next to no alpha is believed to be nothing at all but for a rare large share: its
+    mean lies beyond its limit.  Votes cannot tell that from a small share on every item, so the
+    limit is then that of an exponential share with the same mean (3 times the mean at 90 %).  The
+    same at the other end.
+    """
+    odds = mean / np.maximum(1 - mean, 1e-300)
+    most, least = 1 - tail**odds, tail ** (1 / np.maximum(odds, 1e-300))
+    return np.where(mean < low, least, low), np.where(mean > high, most, high)
 
 
 def _rest(whole: Floats, part: Floats) -> Floats:

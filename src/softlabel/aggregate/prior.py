@@ -6,6 +6,7 @@ import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +20,14 @@ class Prior:
 
     ``alpha`` (C, k) has one row per kind, ``weight`` (C,) says how common each is, ``labels`` are
     the classes.  It is a value: fit it on some items, save it, give it to a pool of others.
+    ``wide`` is the prior for intervals of pools whose own kinds are too narrow for them (atoms).
     """
 
     labels: Names
     alpha: Floats
     weight: Floats
     made_by: str = ""
+    wide: Prior | None = None
 
     def __post_init__(self) -> None:
         labels = names(self.labels)
@@ -64,10 +67,16 @@ class Prior:
                 f"the {where}, has a class called {odd!r}: fit a prior of these classes"
             )
         order = [known.index(label) for label in wanted]
-        return Prior(labels, self.alpha[:, order], self.weight, self.made_by)
+        wide = None if self.wide is None else self.wide.among(labels)
+        return Prior(labels, self.alpha[:, order], self.weight, self.made_by, wide)
 
     def save(self, path: str | Path) -> None:
-        """Plain arrays in one ``.npz``: ``labels``, ``alpha``, ``weight``, ``made_by``."""
+        """Plain arrays in one ``.npz``: ``labels``, ``alpha``, ``weight``, ``made_by``, and where
+        there is one ``wide_alpha`` and ``wide_weight``."""
+        wide = self.wide
+        more: dict[str, Any] = {}
+        if wide is not None:
+            more = {"wide_alpha": wide.alpha, "wide_weight": wide.weight}
         with Path(path).open("wb") as file:
             np.savez_compressed(
                 file,
@@ -75,6 +84,7 @@ class Prior:
                 alpha=self.alpha,
                 weight=self.weight,
                 made_by=np.array(self.made_by),
+                **more,
             )
 
     @classmethod
@@ -87,4 +97,7 @@ class Prior:
             if missing:
                 raise DataError(f"{path}: no array called {sorted(missing)[0]!r}; not a prior")
             labels = names(file["labels"].tolist())
-            return cls(labels, file["alpha"], file["weight"], str(file["made_by"]))
+            wide = None
+            if {"wide_alpha", "wide_weight"} <= set(file):
+                wide = cls(labels, file["wide_alpha"], file["wide_weight"])
+            return cls(labels, file["alpha"], file["weight"], str(file["made_by"]), wide)

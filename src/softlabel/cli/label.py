@@ -71,8 +71,8 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
         bool,
         typer.Option(
             "--intervals",
-            help="Also write, for pools of how people split, 90 % credible intervals (low:CLASS, "
-            "high:CLASS) and the expected gain of one more vote in nats (gain).",
+            help="Also write 90 % credible intervals (low:CLASS, high:CLASS) and the expected gain "
+            "of one more vote in nats (gain). For auto, dirichlet, dirichlet-mixture and atoms.",
         ),
     ] = False,
     mode: Mode = None,

@@ -14,6 +14,7 @@ from softlabel.tables import DOUBT, ESTIMATES, Annotations, Bools, Floats, Ints,
 Facts = dict[str, str]
 
 LEVEL = 0.9  # of credible intervals
+SAME = 1e-6  # a label nearer than this to the mean of a belief is that mean
 
 
 def pooled(aggregate: Aggregate, each: Annotations, gold: Ints | None = None) -> SoftLabels:
@@ -53,7 +54,10 @@ def outcome(soft: SoftLabels, gold: Ints | None = None) -> Facts:
 
 def beliefs(soft: SoftLabels) -> dict[str, Floats]:
     """What is believed about how people split over each item: ``low`` and ``high`` (m, k), 90 %
-    credible limits of each class, and ``gain`` (m,), what one more vote would teach in nats."""
+    credible limits of each class, and ``gain`` (m,), what one more vote would teach in nats.
+
+    Only for labels that are the mean of the belief: a label and its interval must be one belief.
+    """
     belief = getattr(soft, "belief", None)
     if soft.estimand != "distribution":
         raise SoftlabelError(
@@ -66,6 +70,14 @@ def beliefs(soft: SoftLabels) -> dict[str, Floats]:
             "--aggregate auto, dirichlet or dirichlet-mixture"
         )
     nobody = ~soft.answered
+    if abs(belief.mean() - soft.probs)[~nobody].max(initial=0) > SAME:
+        chosen = getattr(soft, "chosen", "")
+        pool = f"{soft.made_by} (here: {chosen})" if chosen else soft.made_by
+        raise SoftlabelError(
+            f"--intervals: {pool} has no model of how sure its label is, and intervals of another "
+            "model need not contain it; leave --intervals out, or use --aggregate dirichlet or "
+            "dirichlet-mixture, which take votes and soft answers"
+        )
     low, high = belief.interval(LEVEL)
     found = {"low": low, "high": high, "gain": belief.gain()}
     return {name: _blanked(values, nobody) for name, values in found.items()}

@@ -6,15 +6,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from softlabel.aggregate import Belief, Dirichlet, DirichletMixture
+from softlabel.aggregate import Atoms, Auto, Belief, Dirichlet, DirichletMixture
 from softlabel.reproduce.hard import BUILD, Population
 from softlabel.reproduce.replaying import Replay, folds, part_of, replay
 from softlabel.reproduce.scoring import Table
+from softlabel.sampling import votes_from_counts
 from softlabel.tables import Bools
 
 PLACES = ("top", "second", "third")
 TAIL = 0.05
 VOTES = (2, 5, 10, 20)
+# every pool that offers intervals
+POOLS: dict[str, Dirichlet | DirichletMixture | Atoms | Auto] = {
+    "one Dirichlet": Dirichlet(),
+    "mixture": DirichletMixture(),
+    "atoms": Atoms(),
+    "auto": Auto(),
+}
 OTHER = "mixture, other images"
 Inside = dict[tuple[str, str, int], list[float]]  # model, place, votes -> share inside, by split
 
@@ -38,15 +46,21 @@ def coverage(population: Population, tell: Callable[[str], None]) -> Inside:
     return found
 
 
+def mean(found: Inside, model: str) -> float:
+    """Over places, numbers of votes and splits."""
+    return float(np.mean([found[model, place, votes] for place in PLACES for votes in VOTES]))
+
+
 def table(found: Inside, title: str) -> Table:
-    """One row per model, the numbers of votes side by side."""
+    """One row per model, the numbers of votes side by side, and the mean of them all."""
     models = dict.fromkeys(model for model, _, _ in found)
     rows = []
     for model in models:
         cells = [[np.mean(found[model, place, v]) for v in VOTES] for place in PLACES]
-        rows.append((model, *(" ".join(f"{value:.3f}" for value in cell) for cell in cells)))
+        shown = (" ".join(f"{value:.3f}" for value in cell) for cell in cells)
+        rows.append((model, f"{mean(found, model):.3f}", *shown))
     heads = (f"{place}, {' '.join(map(str, VOTES))} votes" for place in PLACES)
-    return Table(title, ("", *heads), rows)
+    return Table(title, ("", "all", *heads), rows)
 
 
 def _models(
@@ -59,13 +73,13 @@ def _models(
     for rest, test in folds(len(n), number, seed):
         prior = DirichletMixture().fit(part_of(made.index, rest), evidence[rest])
         other.append((test, Belief(part_of(made.index, test), n[test], prior)))
-    mixture = DirichletMixture().fit(made.index, n)
-    single = Dirichlet().fit(made.index, n)
-    return {
-        OTHER: other,
-        "mixture, same images": [(everything, Belief(made.index, n, mixture))],
-        "one Dirichlet, same images": [(everything, Belief(made.index, n, single))],
-    }
+    said = votes_from_counts(made.index, n.astype(np.int64))
+    found = {OTHER: other}
+    for name, pool in POOLS.items():
+        belief = pool(said).belief
+        assert belief is not None, "these pools have a belief"
+        found[f"{name}, same images"] = [(everything, belief)]
+    return found
 
 
 def _inside(made: Replay, test: Bools, belief: Belief, seed: int) -> Bools:

@@ -19,6 +19,7 @@ from softlabel.tables import Annotations, Index, Ints, names
 
 SEED = 500
 MIXTURE = "mixture, 3 levels, other images"
+INSIDE = "Share of held-out votes inside 90 % predictive intervals"
 Tell = Callable[[str], None]
 
 
@@ -60,6 +61,7 @@ def run(quick: bool = False, tell: Tell = lambda step: None) -> Outcome:
     number = (1, 6) if quick else (1, 2, 3, 4, 5, 6)
     alone, both = answers.score(data.rich, data.thousand.counts, seeds, number, tell)
     inside = coverage.coverage(data.thousand, tell)
+    outside = coverage.coverage(hard.Population("ChaosNLI", *data.nli, 2, seeds[:2], ()), tell)
     nli = chaos.score(*data.nli, seeds[:2], tell)
     linear, sharp = recalibration.score(data.rich, data.thousand.counts, seeds, number, tell)
     tables = [
@@ -70,11 +72,15 @@ def run(quick: bool = False, tell: Tell = lambda step: None) -> Outcome:
         chosen.tv.table(f"Total variation, votes of {data.thousand.name}"),
         alone.table("KL, rich answers without votes, by their number"),
         both.table("KL, votes + rich answers"),
-        coverage.table(inside, "Share of held-out votes inside 90 % predictive intervals"),
+        coverage.table(inside, f"{INSIDE}, {data.thousand.name}"),
+        coverage.table(outside, f"{INSIDE}, ChaosNLI"),
         nli.table("KL*, ChaosNLI, by votes per item"),
         recalibration.table(linear, sharp),
     ]
-    return Outcome(quick, targets(natural.kl, alone, inside, nli), tables)
+    promises = targets(natural.kl, alone, inside, nli)
+    for name, found in (("CIFAR-10H", inside), ("ChaosNLI", outside)):
+        promises += [_covered(f"{name}, {model}", found, model) for model in coverage.POOLS]
+    return Outcome(quick, promises, tables)
 
 
 def load(quick: bool) -> Data:
@@ -127,6 +133,13 @@ def targets(kl: Ledger, alone: Ledger, inside: coverage.Inside, nli: Ledger) -> 
         what = f"ChaosNLI, {votes} votes, mixture: KL* no more than one Dirichlet"
         found.append(Target(what, f"<= {one:.4f}", f"{mixture:.4f}", mixture <= one))
     return found
+
+
+def _covered(what: str, found: coverage.Inside, pool: str) -> Target:
+    share = coverage.mean(found, f"{pool}, same images")
+    met = 0.87 <= share <= 0.93
+    what = f"{what}: held-out votes inside 90 % intervals"
+    return Target(what, "0.87 to 0.93", f"{share:.3f}", met)
 
 
 def _at_most(what: str, limit: float, ours: float) -> Target:
