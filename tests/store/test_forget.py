@@ -81,12 +81,12 @@ def bytes_of(folder) -> bytes:
 
 def test_their_words_are_gone_from_the_files(scene_of, tmp_path):
     """Short and long answers of many people in any order: pages are split and merged often."""
-    plan = Plan(per_item=40, per_annotator=40, batch_size=40)
+    plan = Plan(per_item=40, per_annotator=25)
     rng = Random(7)
     with store.open(tmp_path / "answers.db") as db:
         scene = scene_of(db)
         scene.put(100, per_item=40)
-        people = [scene.enter(f"{MARK}-{number:03}") for number in range(40)]
+        people = [scene.enter(f"{MARK}-{number:03}") for number in range(64)]
         shown = [(who, s.position) for who in people for s in scene.lease(who, plan)]
         rng.shuffle(shown)
         texts = [f"{who.annotator} " * rng.choice((1, 3, 30, 300, 1000)) for who, _ in shown]

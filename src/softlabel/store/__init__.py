@@ -11,6 +11,7 @@ except ModuleNotFoundError as error:
         raise
     raise MissingExtra("keeping answers", "serve") from error
 from softlabel.store.rows import (
+    AHEAD,
     LEFT,
     Ack,
     Event,
@@ -18,6 +19,7 @@ from softlabel.store.rows import (
     ItemRow,
     NewResponse,
     Plan,
+    Portion,
     Progress,
     ResponseRow,
     Session,
@@ -28,6 +30,7 @@ from softlabel.store.rows import (
 )
 
 __all__ = [
+    "AHEAD",
     "LEFT",
     "Ack",
     "Event",
@@ -35,6 +38,7 @@ __all__ = [
     "ItemRow",
     "NewResponse",
     "Plan",
+    "Portion",
     "Progress",
     "ResponseRow",
     "Session",

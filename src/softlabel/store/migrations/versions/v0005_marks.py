@@ -1,4 +1,7 @@
-"""Skips and revisions are counted, simulated people marked, and contents recognised."""
+"""Skips and revisions are counted, simulated people marked, and contents recognised.
+
+What a person has still to do is found without looking at all that they have done.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from alembic import op
 
 revision = "0005"
 down_revision = "0004"
+
+UNSETTLED = "kind <> 'target' OR state IN ('open', 'released')"
 
 
 def upgrade() -> None:
@@ -20,4 +25,11 @@ def upgrade() -> None:
         "identity",
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("created_at", sa.Float, nullable=False),
+    )
+    op.create_index(
+        "showing_unsettled",
+        "showing",
+        ["session", "position"],
+        sqlite_where=sa.text(UNSETTLED),
+        postgresql_where=sa.text(UNSETTLED),
     )
