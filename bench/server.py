@@ -1,7 +1,7 @@
 """The server under load: 1,000 annotators who think, as many as it holds, and as fast as it goes.
 
     python bench/server.py [--quick] [--minutes 1] [--repetitions 3] [--peer NAME[=PROGRAM]]
-                           [--realtime]
+                           [--realtime] [--entry]
 
 The server runs on core 0 and the annotators on core 1.  Each of them walks the whole study, with
 8 s of thought on average over every page and picture; 1 % of answers are sent twice, 1 % are
@@ -10,6 +10,9 @@ whoever is done is replaced; the dashboard is open.  Latencies are of all reques
 arrival included; answers per second are counted once everybody is at work.  After each run the
 ids in the database must be exactly those acknowledged.  The last part is hostile: the latency of
 honest answers before and during an attack with huge headers and half-open connections.
+
+With ``--entry`` only this is measured: how long the last of 100 people who come at the same moment
+waits for the first items, by the size of a batch.
 
 Prints one table and puts it into RESULTS.md (not with ``--quick``).  Where other programs run
 meanwhile, ``--realtime`` lets none of this wait for them (Linux, as root); the table says how many
@@ -28,7 +31,7 @@ from functools import partial
 from pathlib import Path
 
 import results
-from asking import figures, limits, peers, runs, usage
+from asking import entering, figures, limits, peers, runs, usage
 from asking import hostile as attackers
 from asking.load import HABITS, Crowd
 from asking.runs import CLIENTS, FLOOD, HONEST, SERVER, Run
@@ -40,7 +43,8 @@ FLOODING = 10.0  # seconds
 GOOD = 150.0  # ms, for 95 of 100 answers
 PEER_SIZES = (50, 200, ANNOTATORS)
 PEER_FLOOD = 20  # clients that never think; more only break it
-TITLE = "Asking under load"
+BATCHES = (30, 600, 3000)
+TITLE, ENTRY_TITLE = "Asking under load", "Entering"
 HEAD = [
     *("", "n", "answers/s", "answer p50 ms", "p95 ms", "p99 ms", "max ms"),
     *("page, plan p95 ms", "p99 ms", "dashboard p95 ms", "errors", "acknowledged = stored"),
@@ -193,6 +197,26 @@ def peer(given: str, size: Size) -> list[list[str]]:
     return made
 
 
+def entry(repetitions: int) -> list[list[str]]:
+    """The last of 100 people at once, and what the server works for them, by the size of a batch.
+
+    The ratio is of the processor's seconds: other programs do not change it much.
+    """
+    made = [["", "batch", "n", "last person s", "server's processor s", "of the smallest"]]
+    for way, prescribed in (("given out one by one", False), ("in batches of their own", True)):
+        seen: dict[int, list[entering.Wait]] = {size: [] for size in BATCHES}
+        for _ in range(repetitions):
+            for size in BATCHES:
+                seen[size].append(entering.longest(size, prescribed=prescribed))
+        least = min(one.server for one in seen[BATCHES[0]])
+        for size, waits in seen.items():
+            cells = (figures.spread(values, 2) for values in zip(*waits, strict=True))
+            ratio = f"{min(one.server for one in waits) / least:.2f}"
+            made.append([f"items {way}", f"{size:,}", str(repetitions), *cells, ratio])
+            print(" | ".join(made[-1]), flush=True)
+    return made
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=1.0, help="counted in each run")
@@ -206,6 +230,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         help=f"{' or '.join(peers.PEERS)}, if it is installed; may be repeated",
     )
     parser.add_argument("--realtime", action="store_true", help="do not wait for other programs")
+    parser.add_argument("--entry", action="store_true", help="measure only how people get in")
     given = parser.parse_args(argv)
     for one in given.peer:
         if peers.program_of(one)[0] not in peers.PEERS:
@@ -215,6 +240,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     os.sched_setaffinity(0, {CLIENTS})
     if given.realtime:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))  # children inherit it
+    if given.entry:
+        made = entry(1 if given.quick else given.repetitions)
+        about = (
+            "`python bench/server.py --entry`: 100 people come at the same moment and go from the "
+            "first page to the first items of a study of 3,000; the last of them, and the seconds "
+            "of the processor that the server used for all."
+            f"{figures.priority(given.realtime)} {results.circumstances()}"
+        )
+        if not given.quick:
+            results.write_section(ENTRY_TITLE, [about, results.table(made)])
+        print("\n" + results.table(made))
+        return
     seconds = 60 * given.minutes
     size = Size(ANNOTATORS, RAMP, READING, seconds, given.repetitions, MOST, PEER_SIZES)
     if given.quick:

@@ -3,9 +3,10 @@
     python bench/store.py [ANSWERS]
 
 An asyncio loop plays people as the server does: each sends an answer, waits until it is on the
-disk, and sends the next.  The limit beside it is the most that a program without group commit can
-do: the bare driver, one insert and one commit per answer, with nothing checked and nothing else
-written.  All in the same run on the same disk, in turns; the median of the runs, least and most.
+disk, and sends the next; after every twenty they ask for more items.  The limit beside it is the
+most that a program without group commit can do: the bare driver, one insert and one commit per
+answer, with nothing checked and nothing else written.  All in the same run on the same disk, in
+turns; the median of the runs, least and most.
 
 At the end: how long everybody waits while the answers of one person are deleted without a trace,
 beside how long they would wait for SQLite's VACUUM.
@@ -34,6 +35,7 @@ from softlabel import store
 from softlabel.store import ItemRow, NewResponse, Plan, Store
 
 RUNS, PEOPLE, ITEMS = 5, 200, 10_000
+REFILL = 20  # answers after which somebody asks for more items
 EVENTS = ",".join(f'[{i}40,"key","Digit3","cat"]' for i in range(20))
 PAYLOAD = f'{{"answer":{{"top":"cat","certainty":4,"alternatives":["dog"]}},"events":[{EVENTS}]}}'
 TABLE = "CREATE TABLE bare (id text PRIMARY KEY, session text, position int, payload text)"
@@ -99,7 +101,7 @@ def withdrawals(db: Store, path: Path) -> None:
 
 
 async def people(db: Store, number: int, answers: int) -> float:
-    """Answers per second of so many people at once; entering and leasing are not counted."""
+    """Answers per second of so many people at once; entering is not counted."""
     study, each = f"study-{next(serial)}", answers // number
     per_item = 1 + answers // ITEMS
     items = [ItemRow(f"item-{i}") for i in range(ITEMS)]
@@ -107,11 +109,11 @@ async def people(db: Store, number: int, answers: int) -> float:
     plan = Plan(per_item=per_item, per_annotator=each, batch_size=each)
     ready = [await enter(db, study, plan, f"{study}-{i}") for i in range(number)]
     start = time.perf_counter()
-    counts = await asyncio.gather(*(answer(db, *person) for person in ready))
-    return sum(counts) / (time.perf_counter() - start)
+    await asyncio.gather(*(answer(db, person, plan, each) for person in ready))
+    return number * each / (time.perf_counter() - start)
 
 
-async def enter(db: Store, study: str, plan: Plan, name: str) -> tuple[str, list[int]]:
+async def enter(db: Store, study: str, plan: Plan, name: str) -> str:
     entering = db.enter(
         study,
         name,
@@ -122,16 +124,17 @@ async def enter(db: Store, study: str, plan: Plan, name: str) -> tuple[str, list
         now=0.0,
     )
     session = await asyncio.wrap_future(entering)
-    shown = await asyncio.wrap_future(db.lease(session.id, plan, 0.0))
-    return session.id, [each.position for each in shown]
+    await asyncio.wrap_future(db.lease(session.id, plan, 0.0))
+    return session.id
 
 
-async def answer(db: Store, session: str, positions: list[int]) -> int:
-    for position in positions:
+async def answer(db: Store, session: str, plan: Plan, answers: int) -> None:
+    for position in range(answers):
+        if position and position % REFILL == 0:
+            await asyncio.wrap_future(db.lease(session, plan, 0.0))
         name = f"{session}-{position}"
         new = NewResponse(name, position, "{}", PAYLOAD, "quick", 1, digest=name)
         await asyncio.wrap_future(db.answer(session, new, 1.0))
-    return len(positions)
 
 
 def bare_sqlite(path: Path) -> Rate:

@@ -33,14 +33,16 @@ def percentiles(seconds: Sequence[float]) -> tuple[float, float, float, float]:
 
 def about(minutes: float, realtime: bool) -> str:
     """What was done, when, on what, and by which code."""
-    priority = (
-        " All of it ran at real-time priority, because other programs used the machine too."
-        if realtime
-        else ""
-    )
     return (
         "`python bench/server.py`: the server on one core, the annotators on the other, 8 s of "
         "thought on average, faults and dashboard as its docstring says; each run is counted for "
         f"{minutes:g} min after everybody has arrived. Cells are medians, with least and most in "
-        f"brackets.{priority} {circumstances()}"
+        f"brackets.{priority(realtime)} {circumstances()}"
     )
+
+
+def priority(realtime: bool) -> str:
+    """A sentence about it, if it was an unusual one."""
+    if not realtime:
+        return ""
+    return " All of it ran at real-time priority, because other programs used the machine too."

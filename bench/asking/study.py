@@ -38,10 +38,20 @@ def write_batches(folder: Path, people: int) -> None:
 
 
 def write_long(folder: Path, people: int, items: int) -> None:
-    """Everybody holds all items from the start: nothing but answers is left to be sent."""
+    """Everybody gets all items: nothing but answers, and now and then a plan, is to be sent."""
     _pictures(folder, items)
     text = _file(per_item=people, repeats=0)
     (folder / "study.toml").write_text(text + f"batch_size = {items}\n")
+
+
+def write_texts(folder: Path, items: int, batch: int, people: int, *, prescribed: bool) -> None:
+    """Short texts, enough for ``people``; in batches, or given out so many at a time."""
+    folder.mkdir(parents=True)
+    rows = [f"text-{n:05d},Text number {n},b{n // batch}" for n in range(items)]
+    head = "id,text,batch" if prescribed else "id,text,group"
+    (folder / "items.csv").write_text("\n".join([head, *rows]) + "\n")
+    text = _file(per_item=people, repeats=REPEATS).replace('"images"', '"items.csv"')
+    (folder / "study.toml").write_text(text + ("" if prescribed else f"batch_size = {batch}\n"))
 
 
 def _file(per_item: int, repeats: int) -> str:

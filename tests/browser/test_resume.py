@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -158,3 +159,54 @@ def test_somebody_else_in_the_same_browser_starts_blank(served, person):
     assert somebody.page.locator(".label[aria-pressed=true]").count() == 0
     keys = somebody.page.evaluate("() => Object.keys(localStorage)")
     assert len({key.split(":")[1] for key in keys if ":" in key}) == 1
+
+
+def progress_of(somebody):
+    """Which item of how many, as the page says it."""
+    said = somebody.page.locator(".count-of").inner_text()
+    return tuple(map(int, re.findall(r"\d+", said)))
+
+
+def test_a_long_study_comes_a_few_items_at_a_time(served, person, answers):
+    running = served(mode="hard", items=40, repeats=2, more="# portions")
+    somebody = person(running.url)
+    plans = []
+    somebody.page.on(
+        "response", lambda one: plans.append(one.json()) if one.url.endswith("/api/plan") else None
+    )
+    somebody.start()
+    for n in range(30):
+        assert somebody.position == n
+        assert progress_of(somebody) == (n + 1, 42), "right from the first moment"
+        somebody.answer(str(n % 6 + 1))
+    assert max(len(plan["showings"]) for plan in plans) <= 30
+    assert 2 <= len(plans) <= 4, "asked for a few times, and not for every item"
+    somebody.saved().page.reload()
+    assert somebody.ready().position == 30
+    assert progress_of(somebody) == (31, 42)
+    somebody.press("Backspace").ready(after=30)  # the answer before, though its plan is long gone
+    assert (somebody.position, progress_of(somebody)) == (29, (30, 42))
+    somebody.answer("1")
+    for n in range(30, 42):
+        assert somebody.position == n
+        somebody.answer(str(n % 6 + 1))
+    somebody.done()
+    rows = [row for row in running.store.responses("animals") if not row.superseded]
+    assert sorted(row.position for row in rows) == list(range(42))
+    assert [row.kind for row in sorted(rows, key=lambda row: row.position)[-2:]] == ["repeat"] * 2
+
+
+def test_without_a_network_the_items_at_hand_can_be_answered(served, person, answers):
+    running = served(mode="hard", items=40, more="# at hand")
+    somebody = person(running.url).start()
+    somebody.answer("1").saved()
+    somebody.context.set_offline(True)
+    for n in range(1, 24):
+        assert somebody.position == n
+        somebody.answer(str(n % 6 + 1))
+    somebody.press("1")
+    somebody.page.wait_for_selector(".card.wait")
+    somebody.context.set_offline(False)
+    somebody.page.wait_for_selector('#task[data-position="25"]', state="attached", timeout=60_000)
+    assert progress_of(somebody) == (26, 40)
+    assert len(answers(running)) == 25

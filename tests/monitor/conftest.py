@@ -155,7 +155,7 @@ class World:
         believe = answer or self.believer(name)
         done = 0
         while True:
-            shown = [s for s in self.store.lease(who.id, self.plan, self.now).result()]
+            shown = [s for s in self.store.lease(who.id, self.plan, self.now).result().showings]
             waiting = [s for s in shown if s.state == "open"]
             if not waiting or done >= most:
                 break

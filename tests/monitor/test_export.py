@@ -39,7 +39,7 @@ def collected(make_world, **settings):
     for n in range(3):
         world.visit(f"person-{n}")
     who = world.enter("last")
-    every = world.store.lease(who.id, world.plan, world.now).result()
+    every = world.store.lease(who.id, world.plan, world.now).result().showings
     first, second, *_ = (shown for shown in every if shown.kind == "target")
     believe = world.believer("last")
     wrong = world.send(who, first, believe(first))
@@ -75,7 +75,7 @@ def test_json_lines_are_what_the_browser_sent(make_world, tmp_path):
 def test_numbers_and_letters_survive_to_the_last_digit(make_world, tmp_path):
     world = make_world()
     who = world.enter("odd")
-    shown = world.store.lease(who.id, world.plan, world.now).result()[0]
+    shown = world.store.lease(who.id, world.plan, world.now).result().showings[0]
     odd = {"big": 2**70, "small": 1e-300, "third": 1 / 3, "text": "é\u2028\ud800\n\0x=1"}
     world.send(who, shown, CLASSIC, client=odd)
     monitor.export(world.study, world.store, tmp_path / "r.jsonl")
@@ -268,7 +268,7 @@ def test_memory_stays_the_same_at_any_size(make_world, tmp_path):
     for name, count in (("few", 2_500), ("many", 25_000)):
         world = make_world(name=name)
         who = world.enter("one")
-        shown = world.store.lease(who.id, world.plan, world.now).result()[0]
+        shown = world.store.lease(who.id, world.plan, world.now).result().showings[0]
         world.send(who, shown, CLASSIC, events=[[n, "key", "Digit3", "cat"] for n in range(60)])
         multiply(world, count)
     run = [sys.executable, "-c", MEASURE, str(Path(__file__).parent), str(tmp_path)]

@@ -102,10 +102,10 @@ def test_an_answer_that_came_late_is_no_repeat(make_world):
     world = make_world()
     who = world.enter("slow")
     plan = replace(world.plan, lease_seconds=60.0)
-    first = world.store.lease(who.id, plan, world.now).result()
+    first = world.store.lease(who.id, plan, world.now).result().showings
     world.now += 9999
     world.store.release_expired(world.study.name, world.now).result()
-    again = world.store.lease(who.id, plan, world.now).result()
+    again = world.store.lease(who.id, plan, world.now).result().showings
     old = next(s for s in first if s.kind == "target")
     new = next(s for s in again if (s.item, s.kind, s.state) == (old.item, "target", "open"))
     for shown in (new, old):
@@ -156,7 +156,7 @@ def test_whoever_hurries_or_stands_alone_is_flagged(make_world):
         world.visit(f"person-{n}", lambda shown: CLASSIC | {"p1": 90 - shown.position})
     from_afar = CLASSIC | {"top": "hare", "second": "fox", "impossible": ["cat", "dog"]}
     who = world.enter("hasty")
-    for shown in world.store.lease(who.id, world.plan, world.now).result():
+    for shown in world.store.lease(who.id, world.plan, world.now).result().showings:
         own = CLASSIC if shown.kind != "target" else from_afar
         world.send(who, shown, own, timing={"active_ms": 300, "submit_ms": 300, "fields": {}})
     hasty = {one.annotator: one for one in look(world).insight.people}["hasty"]
@@ -193,7 +193,7 @@ def test_skips_are_in_no_number_of_answers(make_world):
 def test_a_superseded_answer_does_not_count(make_world):
     world = make_world()
     who = world.enter("corrects")
-    for shown in world.store.lease(who.id, world.plan, world.now).result():
+    for shown in world.store.lease(who.id, world.plan, world.now).result().showings:
         first = world.send(who, shown, CLASSIC | {"top": "hare", "second": "fox"})
         world.send(who, shown, CLASSIC, supersedes=first)
     found = look(world)
@@ -207,7 +207,7 @@ def test_times_while_the_tab_was_hidden_are_in_no_step(make_world):
     from_memory = {"active_ms": 2000, "submit_ms": 62_000, "hidden_ms": 60_000}
     world = make_world()
     who = world.enter("away")
-    for shown in world.store.lease(who.id, world.plan, world.now).result():
+    for shown in world.store.lease(who.id, world.plan, world.now).result().showings:
         timing = from_memory | {"first_input_ms": 1000, "fields": {"top": 1500}}
         world.send(who, shown, CLASSIC, timing=timing)
     (classic,) = look(world).insight.seconds

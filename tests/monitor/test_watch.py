@@ -75,7 +75,7 @@ def test_an_answer_superseded_later_leaves_the_window(make_world):
     world = make_world()
     window = Window(world.study, world.store)
     who = world.enter("corrects")
-    shown = world.store.lease(who.id, world.plan, world.now).result()[0]
+    shown = world.store.lease(who.id, world.plan, world.now).result().showings[0]
     first = world.send(who, shown, CLASSIC)
     assert [one.id for one in read(window).seen] == [first]
     second = world.send(who, shown, CLASSIC, supersedes=first)

@@ -62,8 +62,40 @@ def test_ten_thousand_labels_take_a_moment_only():
     assert (time.perf_counter() - start) / 5 < 0.5, "generous: it is about 10 ms when all is quiet"
 
 
+def test_what_is_kept_is_what_was_found_at_first():
+    """Beginnings that fit many labels are looked up once; the result does not change."""
+    words = ("oak", "elm", "ash", "fir", "yew")
+    labels = [f"{words[n % 5]}/{words[n % 3]} {n}" for n in range(3000)]
+    index = LabelIndex(labels, {labels[7]: ["ordinary oak"]})
+    for typed in ("", "o", "oak", "a", "elm 12", "ordinary", "OAK"):
+        first = [index.find(typed, limit) for limit in (100, 20, 1)]
+        assert [index.find(typed, limit) for limit in (100, 20, 1)] == first
+        assert first == [slowly(index, typed)[:limit] for limit in (100, 20, 1)]
+    assert index._found.keys() == {"", "o", "oak", "a"}, "those with many results only"
+
+
+def slowly(index, typed):
+    """The best fit of every key, without any shortcut."""
+    wanted = typed.casefold()
+    fits = [(rank, place) for key, rank, place in index._keys_in_order if key.startswith(wanted)]
+    order = dict.fromkeys(place for _, place in sorted(fits))
+    return [index._shown(index._names[place]) for place in order]
+
+
+def test_only_somebody_with_a_session_may_ask(running):
+    stranger = running.person()
+    reply = stranger.get("/api/labels", params={"q": "w"})
+    assert (reply.status_code, reply.json()) == (401, {"error": "session"})
+    stranger.cookies.set("softlabel", "x" * 43)
+    assert stranger.get("/api/labels").status_code == 401
+    stranger.cookies.clear()
+    stranger.agree()
+    assert stranger.get("/api/labels").status_code == 200
+
+
 def test_the_page_can_ask(running):
     ann = running.person()
+    ann.agree()
     assert ann.get("/api/labels", params={"q": "w"}).json() == {
         "labels": [{"name": "wren", "synonyms": []}]
     }

@@ -8,6 +8,8 @@ import re
 import socket
 import sqlite3
 import stat
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -18,6 +20,7 @@ from softlabel.errors import StudyError
 from softlabel.serve import headers
 from softlabel.serve.buckets import Buckets, Rate
 from softlabel.serve.guard import Guard, Limits, is_ours
+from softlabel.serve.vacancy import most_newcomers, network_of
 
 SERVE = Path(headers.__file__).parent
 TEMPLATES = sorted((SERVE / "templates").rglob("*.html"))
@@ -441,3 +444,131 @@ def test_no_source_file_opens_a_connection():
         text = path.read_text()
         found = re.search(r"urlopen|http\.client|httpx|requests\.|create_connection|aiohttp", text)
         assert found is None, f"{path.name}: {found}"
+
+
+# ── places of an open study ──────────────────────────────────────────────────────────────────
+
+
+def from_(address):
+    """What a proxy on this machine says about who is there."""
+    return {"x-forwarded-for": address}
+
+
+def begin(running, address):
+    """Somebody comes to the first item; how the server takes the last step."""
+    one = running.person(**from_(address)).to_quiz()
+    return one, one.post("/quiz", data=RIGHT)
+
+
+def test_one_address_holds_at_most_half_of_the_places_without_an_answer(serving):
+    running = serving(per_item=4)  # of 6 items, 3 at a time: 8 people would hold everything
+    begun = [begin(running, "203.0.113.7") for _ in range(6)]
+    assert [reply.status_code for _, reply in begun] == [303] * 4 + [429] * 2
+    waiting, refused = begun[4]
+    assert "try again in a minute" in refused.text
+    assert refused.headers["retry-after"] == "60"
+    assert waiting.get("/api/plan").json() == {"error": "stage", "stage": "quiz"}
+    assert [one.stage for one in running.store.sessions("birds")] == ["task"] * 4 + ["quiz"] * 2
+    assert {one.quiz_tries for one in running.store.sessions("birds")[4:]} == {0}
+    assert begin(running, "203.0.113.8")[1].status_code == 303, "others have their places"
+
+
+def test_a_classroom_behind_one_address_can_take_part(serving):
+    running = serving(per_item=4)
+    for _ in range(8):
+        one, reply = begin(running, "203.0.113.7")
+        assert reply.status_code == 303
+        assert one.give(one.open_positions()[0]).status_code == 200
+
+
+def test_who_was_told_to_wait_can_begin_when_others_have_answered_or_left(serving):
+    running = serving(per_item=4)
+    begun = [begin(running, "203.0.113.7")[0] for _ in range(4)]
+    late, reply = begin(running, "203.0.113.7")
+    assert reply.status_code == 429
+    assert late.heading() == "Are the instructions clear?", "and can go on from here"
+    begun[0].give(begun[0].open_positions()[0])
+    assert late.post("/quiz", data=RIGHT).status_code == 303
+    another, reply = begin(running, "203.0.113.7")
+    assert reply.status_code == 429
+    begun[1].post("/withdraw", data={"keep": "yes"})
+    assert another.post("/quiz", data=RIGHT).status_code == 303
+
+
+def test_places_are_free_again_when_the_lease_ends(serving):
+    running = serving(per_item=4)
+    for _ in range(4):
+        begin(running, "203.0.113.7")
+    assert begin(running, "203.0.113.7")[1].status_code == 429
+    running.clock.ahead = 60 * running.study.lease_minutes + 1
+    assert begin(running, "203.0.113.7")[1].status_code == 303
+
+
+def test_many_at_the_same_moment_do_not_slip_through(serving):
+    running = serving(per_item=4)
+    people = [running.person(**from_("203.0.113.7")).to_quiz() for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        replies = pool.map(lambda one: one.post("/quiz", data=RIGHT), people)
+    assert sorted(reply.status_code for reply in replies) == [303] * 4 + [429] * 4
+
+
+def test_who_let_a_lease_end_without_an_answer_is_counted_again(serving):
+    running = serving(per_item=4)
+    early = [begin(running, "203.0.113.7")[0] for _ in range(4)]
+    running.clock.ahead = 60 * running.study.lease_minutes + 1
+    late = [begin(running, "203.0.113.7")[0] for _ in range(4)]
+    for path in ("/api/plan", "/api/finish"):
+        method = "GET" if path.endswith("plan") else "POST"
+        reply = early[0].request(method, path, json={})
+        assert (reply.status_code, reply.json()) == (429, {"error": "rate"})
+    assert [one.get("/api/plan").status_code for one in late] == [200] * 4
+    late[0].give(late[0].open_positions()[0])
+    assert early[0].get("/api/plan").status_code == 200
+
+
+def test_this_machine_is_not_counted(serving):
+    running = serving(per_item=4)
+    people = [running.person().to_task() for _ in range(8)]
+    assert [one.get("/api/plan").status_code for one in people] == [200] * 8
+
+
+def test_people_whom_a_recruiter_sent_are_not_counted(serving):
+    codes = 'completion_code = "DONE"\nscreenout_code = "OUT"'
+    running = serving(per_item=4, recruit=f'kind = "prolific"\n{codes}')
+    for n in range(8):
+        one = running.person(**from_("203.0.113.7"))
+        named = {"PROLIFIC_PID": f"{n:024x}", "STUDY_ID": "b" * 24, "SESSION_ID": f"{n + 99:024x}"}
+        one.get("/", params=named)
+        one.to_quiz()
+        assert one.post("/quiz", data=RIGHT).status_code == 303
+
+
+def test_what_counts_as_one_address():
+    assert network_of("203.0.113.7") == network_of("::ffff:203.0.113.7") == "203.0.113.7/32"
+    assert network_of("2001:db8:1:2:3::4") == network_of("2001:db8:1:2::1") == "2001:db8:1:2::/64"
+    assert network_of("2001:db8:1:3::1") != network_of("2001:db8:1:2::1")
+    assert [network_of(one) for one in ("127.0.0.1", "::1", "", "testclient")] == [None] * 4
+
+
+def test_addresses_are_kept_nowhere(serving):
+    running = serving(per_item=4)
+    begin(running, "203.0.113.7")
+    running.store.close()
+    files = [path for path in running.folder.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"203.0.113" in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("batches", "items", "batch_size", "most"),
+    [(False, 100, 25, 6), (False, 100, 1000, 6), (True, 60, 25, 4), (False, 2, 25, 1)],
+)
+def test_half_of_the_people_who_could_hold_everything(running, batches, items, batch_size, most):
+    study = replace(
+        running.study,
+        items=running.study.items[:1] * items,
+        per_item=3,
+        per_annotator=None,
+        batch_size=batch_size,
+        batches={f"b{n}": ("x",) * 20 for n in range(3)} if batches else {},
+    )
+    assert most_newcomers(study) == most

@@ -40,7 +40,9 @@ class Scene:
         return entering.result()
 
     def lease(self, who: Session, plan: Plan, now: float = 0.0) -> tuple[Showing, ...]:
-        return self.db.lease(who.id, plan, now).result()
+        """Ask for items; everything this person was ever given, in order."""
+        self.db.lease(who.id, plan, now).result()
+        return self.db.showings(who.id)
 
     def answer(self, who: Session, position: int, now: float = 0.0, **changes: object) -> Ack:
         return self.db.answer(who.id, self.response(who, position, **changes), now).result()

@@ -18,7 +18,7 @@ from softlabel.errors import StoreError
 from softlabel.store import Plan, migrate
 from softlabel.store.file import log_of, read_header
 
-PLAN = Plan(per_item=2, batch_size=300)
+PLAN = Plan(per_item=2, batch_size=300, ahead=300)
 NOT_OURS = "is not the file that was opened: "
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 from hypothesis import settings
@@ -214,7 +215,45 @@ class Batches(Places):
         assert {name: count for name, count in taken.items() if count} == holders
 
 
-@pytest.mark.parametrize("machine", [Places, Batches])
+class Portions(Places):
+    """The same, where a batch is much larger than what a person is given at a time."""
+
+    plan = replace(LOOSE, per_annotator=9, batch_size=3000, ahead=2)
+    items = (*(ItemRow(f"bird-{i}") for i in range(10)), *EXTRA)
+
+    def check_amount(self, opened, targets):
+        assert len(opened) <= self.plan.ahead
+        assert len(targets) <= self.plan.per_annotator
+
+
+class LargeBatches(Batches):
+    """Batches of which a person is given a part at a time."""
+
+    plan = replace(BATCHES, ahead=2)
+    items = tuple(ItemRow(f"bird-{b}-{i}", "target", f"b{b}") for b in range(2) for i in range(5))
+
+    def check_amount(self, opened, targets):
+        super().check_amount(opened, targets)
+        assert len(opened) <= self.plan.ahead
+
+    @rule(who=Places.people)
+    def finish(self, who):
+        """Whoever is alone at work gets all of their batch that has a place left."""
+        others = [s for s in self.db.sessions("birds") if s.lease_end > self.now and s.id != who.id]
+        ended = any(s.kind == "repeat" for s in self.db.showings(who.id))
+        if others or ended or who.annotator in self.gone:
+            return
+        shown = self.scene.answer_all(who, self.plan, now=self.now)
+        if not shown:
+            return
+        mine = {s.item for s in shown if s.response is not None}
+        batch = [s.batch for s in shown if s.kind == "target"][-1]
+        in_batch = {row.id for row in self.items if row.batch == batch}
+        room = {name for name, taken in self.scene.taken().items() if taken < self.plan.per_item}
+        assert not in_batch & room - mine
+
+
+@pytest.mark.parametrize("machine", [Places, Batches, Portions, LargeBatches])
 def test_places_whatever_happens(machine, scene_of, new_place):
     machine.scene_of, machine.new_place = staticmethod(scene_of), staticmethod(new_place)
     case = machine.TestCase

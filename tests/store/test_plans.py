@@ -9,6 +9,7 @@ import sqlite3
 import pytest
 import sqlalchemy as sa
 
+from softlabel import store
 from softlabel.store import ItemRow, Plan
 from softlabel.store.schema import metadata
 
@@ -49,6 +50,42 @@ def test_nothing_that_is_asked_all_the_time_looks_at_a_whole_table(
     assert len({statement for statement, _ in asked}) > 10
     found = {statement: plan_of(place, statement, values) for statement, values in asked}
     assert not {statement: told for statement, told in found.items() if scans(told)}
+
+
+@pytest.mark.parametrize("batches", [False, True])
+def test_a_lease_costs_the_same_however_much_a_person_has_done(scene_of, tmp_path, batches):
+    """Counted in steps of the database's machine, which are the same on every computer."""
+    plan = Plan(per_item=3, batch_size=3000, batches=batches)
+    with store.open(tmp_path / "answers.db") as db:
+        scene = scene_of(db)
+        scene.put([ItemRow(f"bird-{i}", "target", "b0") for i in range(800)], per_item=3)
+        ann = scene.enter("ann")
+        steps = [steps_of_a_lease(scene, ann, plan) for _ in range(30)]
+        assert len(scene.db.showings(ann.id)) > 600
+    assert min(steps[-3:]) < 1.3 * max(steps[:3])
+
+
+def steps_of_a_lease(scene, who, plan):
+    """Answer as many as make room for more, and count what giving them costs."""
+    for position in scene.db.missing(who.id)[:-5]:
+        scene.answer(who, position)
+    steps = 0
+
+    def step():
+        nonlocal steps
+        steps += 1
+
+    def listen(connection):
+        raw = connection.connection.driver_connection
+        raw.set_progress_handler(step, 1)
+
+    def stop(connection):
+        connection.connection.driver_connection.set_progress_handler(None, 1)
+
+    scene.db._writer.submit(listen).result()
+    scene.db.lease(who.id, plan, 0.0).result()
+    scene.db._writer.submit(stop).result()
+    return steps
 
 
 def plan_of(place, statement, values):

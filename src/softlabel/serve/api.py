@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from softlabel import registry
@@ -15,12 +16,13 @@ from softlabel.elicit import Answer
 from softlabel.errors import Absent, ResponseError
 from softlabel.serve import feedback, flow
 from softlabel.serve.bodies import AnswerBody, read_answer
-from softlabel.serve.documented import ANSWERS, FINISH, PLAN
-from softlabel.serve.labels import LabelIndex
+from softlabel.serve.documented import ANSWERS, FINISH, LABELS, PLAN
+from softlabel.serve.labels import MOST, LabelIndex
 from softlabel.serve.plans import PlanWriter, lease_plan
 from softlabel.serve.sessions import Sessions
 from softlabel.serve.site import Site, read, written
-from softlabel.store import Ack, NewResponse, Session, Showing, Timing
+from softlabel.serve.vacancy import LATER, Newcomers
+from softlabel.store import Ack, NewResponse, Portion, Session, Showing, Timing
 
 JSON = "application/json"
 
@@ -28,8 +30,11 @@ JSON = "application/json"
 class Api:
     """Handlers of ``/api``; the one for answers is as short as it can be."""
 
-    def __init__(self, site: Site, sessions: Sessions, plan_writer: PlanWriter) -> None:
-        self.site, self.sessions, self.plan_writer = site, sessions, plan_writer
+    def __init__(
+        self, site: Site, sessions: Sessions, newcomers: Newcomers, plan_writer: PlanWriter
+    ) -> None:
+        self.site, self.sessions, self.newcomers = site, sessions, newcomers
+        self.plan_writer = plan_writer
         self.lease_plan, self.most_skips = lease_plan(site.study), site.study.most_skips
         path = getattr(site.study.mode, "path", "")
         self.labels_index = LabelIndex(site.study.labels, site.study.synonyms, path)
@@ -40,7 +45,7 @@ class Api:
         add("/api/answers", self.answers, methods=["POST"], **ANSWERS)
         add("/api/plan", self.plan, methods=["GET"], **PLAN)
         add("/api/finish", self.finish, methods=["POST"], **FINISH)
-        add("/api/labels", self.labels, methods=["GET"])
+        add("/api/labels", self.labels, methods=["GET"], **LABELS)
 
     async def answers(self, request: Request) -> Response:
         """Store one answer; the acknowledgement means that it is on the disk."""
@@ -112,14 +117,13 @@ class Api:
         raise ResponseError("position", body.position, "this session has no such place") from wrong
 
     async def plan(self, request: Request) -> Response:
-        """What to show: everything that this session holds, after taking more if it needs some."""
+        """What to show next, after taking more for this session if it needs some."""
         session = await self.sessions.session(request)
         if session is None:
             return error(401, "session")
         if session.stage != flow.TASK:
             return error(409, "stage", stage=session.stage)
-        showings = await self._lease(session)
-        return JSONResponse(self.plan_writer(session, showings))
+        return JSONResponse(self.plan_writer(session, await self._lease(request, session)))
 
     async def finish(self, request: Request) -> Response:
         """Open the gate if the store holds every answer; otherwise say what is missing."""
@@ -129,29 +133,36 @@ class Api:
             if session.stage in flow.BEFORE_TASK:
                 return error(409, "stage", stage=session.stage)
             if session.stage == flow.TASK:
-                if missing := await self._missing(session):
+                if missing := await self._missing(request, session):
                     return JSONResponse({"open": False, "missing": missing})
                 await self._pass_gate(session, await read(self.site.store.showings, session.id))
             return JSONResponse({"open": True, "next": "/"})
 
     async def labels(
         self,
+        request: Request,
         q: Annotated[str, Query(max_length=100)] = "",
-        limit: Annotated[int, Query(ge=1, le=100)] = 20,
+        limit: Annotated[int, Query(ge=1, le=MOST)] = 20,
     ) -> Response:
         """Labels of which a word, or a word of a synonym, begins like this."""
+        if await self.sessions.session_id(request) is None:
+            return error(401, "session")
         return JSONResponse({"labels": self.labels_index.find(q, limit)})
 
-    async def _lease(self, session: Session) -> tuple[Showing, ...]:
+    async def _lease(self, request: Request, session: Session) -> Portion:
+        """Items for this session; who let all of them go unanswered is a newcomer again."""
+        begins = session.answered == 0 and session.lease_end == 0
+        if begins and not await self.newcomers.admit(request, session.id):
+            raise HTTPException(429, headers={"retry-after": LATER})
         return await written(self.site.store.lease(session.id, self.lease_plan, self.site.now()))
 
-    async def _missing(self, session: Session) -> list[int]:
+    async def _missing(self, request: Request, session: Session) -> list[int]:
         """Places without an answer, of what the person holds and of what is still theirs to get."""
         missing = await read(self.site.store.missing, session.id)
         if missing:
             return list(missing)
-        showings = await self._lease(session)
-        return [one.position for one in showings if one.state == "open"]
+        portion = await self._lease(request, session)
+        return [one.position for one in portion.showings if one.state == "open"]
 
     async def _pass_gate(self, session: Session, showings: Sequence[Showing]) -> None:
         site, to = self.site, flow.after_task(self.site.study, session, showings)

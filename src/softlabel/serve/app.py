@@ -31,6 +31,7 @@ from softlabel.serve.secret import Secret
 from softlabel.serve.sessions import Sessions
 from softlabel.serve.site import Site
 from softlabel.serve.static import StaticTable
+from softlabel.serve.vacancy import Newcomers
 from softlabel.store import Store
 from softlabel.study import Study
 
@@ -66,8 +67,8 @@ def make_app(
         now=now or Clock(store.newest()),
         secure=bool(url) and urlsplit(url).scheme == "https",
     )
-    sessions, static = Sessions(site), StaticTable()
-    pages = Pages(site, sessions)
+    sessions, newcomers, static = Sessions(site), Newcomers(site), StaticTable()
+    pages = Pages(site, sessions, newcomers)
     leaving = Leaving(site, sessions, pages)
     app = FastAPI(
         title=study.title,
@@ -77,7 +78,7 @@ def make_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # looking costs 6 %
     )
-    Api(site, sessions, PlanWriter(study, words, static)).add_to(app)
+    Api(site, sessions, newcomers, PlanWriter(study, words, static)).add_to(app)
     Entry(site, sessions, pages, leaving).add_to(app)
     pages.add_to(app)
     leaving.add_to(app)

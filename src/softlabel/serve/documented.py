@@ -45,7 +45,12 @@ ANSWERS: dict[str, Any] = {
         _429="too many requests; try again later",
     ),
 }
-PLAN: dict[str, Any] = {"responses": _says(**SESSION, **STORE, _409="not at this stage")}
+PLAN: dict[str, Any] = {
+    "responses": _says(
+        **SESSION, **STORE, _409="not at this stage", _429="not now; try again later"
+    )
+}
+LABELS: dict[str, Any] = {"responses": _says(**SESSION, _400="a query that cannot be read")}
 READY: dict[int | str, dict[str, Any]] = _says(_503="answers cannot be stored now; says why")
 FINISH: dict[str, Any] = {
     "openapi_extra": _json_body({"type": "object", "maxProperties": 0}),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from heapq import nsmallest
 
 from softlabel.elicit.tree import prefixes
 
 LAST = "\U0010ffff"
+MOST = 100  # labels that are found at a time
+MANY = 500  # fitting keys from which on the result is kept: there are few such beginnings
 WORDS = re.compile(r"[^\W_]+")
 
 
@@ -27,17 +30,26 @@ class LabelIndex:
         self._names = list(names)
         keys = (key for place in range(len(names)) for key in self._keys(place))
         self._keys_in_order = sorted(set(keys))
+        self._found: dict[str, list[int]] = {}
 
     def find(self, typed: str, limit: int = 20) -> list[dict[str, object]]:
-        """At most ``limit`` labels, the best first."""
+        """At most ``limit`` labels, and never more than 100, the best first."""
         wanted = " ".join(typed.casefold().split())
-        first = bisect_left(self._keys_in_order, (wanted,))
-        last = bisect_left(self._keys_in_order, (wanted + LAST,))
+        places = self._found.get(wanted)
+        if places is None:
+            first = bisect_left(self._keys_in_order, (wanted,))
+            last = bisect_left(self._keys_in_order, (wanted + LAST,))
+            places = self._best(first, last)
+            if last - first > MANY:
+                self._found[wanted] = places
+        return [self._shown(self._names[place]) for place in places[:limit]]
+
+    def _best(self, first: int, last: int) -> list[int]:
+        """Where the best names are that keys from ``first`` to ``last`` lead to."""
         best: dict[int, int] = {}
         for _, rank, place in self._keys_in_order[first:last]:
             best[place] = min(rank, best.get(place, rank))
-        order = sorted(best, key=lambda place: (best[place], place))
-        return [self._shown(self._names[place]) for place in order[:limit]]
+        return nsmallest(MOST, best, key=lambda place: (best[place], place))
 
     def _keys(self, place: int) -> Iterator[tuple[str, int, int]]:
         name = self._names[place]

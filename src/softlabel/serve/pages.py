@@ -16,6 +16,7 @@ from softlabel.serve.plans import lease_plan
 from softlabel.serve.recruit.base import OUTCOMES
 from softlabel.serve.sessions import Sessions
 from softlabel.serve.site import Site, written
+from softlabel.serve.vacancy import LATER, Newcomers
 from softlabel.store import Session
 from softlabel.study import Question
 
@@ -27,8 +28,8 @@ BOX = {"type": "string", "enum": ["on"]}
 class Pages:
     """Handlers of the forms.  A form that does not fit the stage changes nothing."""
 
-    def __init__(self, site: Site, sessions: Sessions) -> None:
-        self.site, self.sessions = site, sessions
+    def __init__(self, site: Site, sessions: Sessions, newcomers: Newcomers) -> None:
+        self.site, self.sessions, self.newcomers = site, sessions, newcomers
         self.lease_plan = lease_plan(site.study)
 
     def add_to(self, app: FastAPI) -> None:
@@ -121,6 +122,8 @@ class Pages:
         async with self.sessions.turn(request) as session:
             if session is not None and session.stage == flow.INSTRUCTIONS:
                 to = flow.after(self.site.study, flow.INSTRUCTIONS)
+                if to == flow.TASK and not await self.newcomers.admit(request, session.id):
+                    return self._busy()
                 await self._go(session, to, "instructions")
             return home()
 
@@ -132,9 +135,11 @@ class Pages:
                 return home()
             if fields.get("try", str(session.quiz_tries)) != str(session.quiz_tries):
                 return home()  # this try was counted already: a form that was sent twice
-            return await self._judge(session, fields)
+            return await self._judge(request, session, fields)
 
-    async def _judge(self, session: Session, fields: Mapping[str, str]) -> Response:
+    async def _judge(
+        self, request: Request, session: Session, fields: Mapping[str, str]
+    ) -> Response:
         study, store = self.site.study, self.site.store
         assert study.quiz is not None, "without a quiz nobody is at that stage"
         asked = study.quiz.questions
@@ -142,6 +147,8 @@ class Pages:
         if None in picked:
             return self.show(session, 422, missing=True, picked=fields)
         passed = all(place == one.right for place, one in zip(picked, asked, strict=True))
+        if passed and not await self.newcomers.admit(request, session.id):
+            return self._busy()  # and no try is counted
         detail = {"picked": picked}
         tried = await written(store.quiz_try(session.id, passed, detail, self.site.now()))
         to = flow.after_quiz(study, passed, tried.quiz_tries)
@@ -159,6 +166,12 @@ class Pages:
                 await self._go(session, to, "debrief", said)
             return home()
 
+    def _busy(self) -> Response:
+        """Too many have just begun where this person is; they can go on from here later."""
+        page = self.site.texts.page
+        words = {"title": page["busy_title"], "text": page["busy"]}
+        return self.site.render("message.html", 429, {"retry-after": LATER}, **words)
+
     # ── stages ───────────────────────────────────────────────────────────────────────────────
 
     async def _go(
@@ -167,8 +180,8 @@ class Pages:
         """Move to a stage; whoever reaches the task is given items, or told that none are left."""
         store, now = self.site.store, self.site.now()
         if to == flow.TASK:
-            showings = await written(store.lease(session.id, self.lease_plan, now))
-            if not any(one.kind == "target" for one in showings):
+            portion = await written(store.lease(session.id, self.lease_plan, now))
+            if not portion.shown:
                 to = flow.FULL
         moving = store.set_stage(
             session.id, to, event=event, detail=detail or {}, now=now, leaves=session.stage

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +9,7 @@ from softlabel import __version__
 from softlabel.serve import media
 from softlabel.serve.static import StaticTable
 from softlabel.serve.texts import Catalogue
-from softlabel.store import Plan, Session, Showing
+from softlabel.store import Plan, Portion, Session, Showing
 from softlabel.study import Item, Study
 
 FORM = "modes/form.js"  # draws any mode from its fields
@@ -22,7 +21,7 @@ def lease_plan(study: Study) -> Plan:
     return Plan(
         per_item=study.per_item,
         per_annotator=study.per_annotator,
-        batch_size=study.batch_size,
+        batch_size=min(study.batch_size, study.items_per_person),
         repeats=study.repeats,
         repeat_positions=study.repeat_positions,
         practice=tuple(item.id for item in study.practice),
@@ -34,7 +33,11 @@ def lease_plan(study: Study) -> Plan:
 
 
 class PlanWriter:
-    """The plan of a session as JSON.  What is the same for everybody is made once."""
+    """The plan of a session as JSON.  What is the same for everybody is made once.
+
+    It holds the next few showings, the last answered ones before them, and of all others only
+    how many they are: ``answered`` of the ``total``.
+    """
 
     def __init__(self, study: Study, texts: Catalogue, static: StaticTable) -> None:
         self.study, self.most_skips = study, study.most_skips
@@ -60,20 +63,25 @@ class PlanWriter:
             "texts": texts.task,
         }
 
-    def __call__(self, session: Session, showings: Sequence[Showing]) -> dict[str, Any]:
-        held = [one for one in showings if one.state != "released" or one.response is not None]
-        shown = [_shown(one, item) for one in held if (item := self._item(one))]
-        more = is_unfinished(self.study, held)
-        whole = max(len(held), self.study.showings_per_person) if more else len(held)
+    def __call__(self, session: Session, portion: Portion) -> dict[str, Any]:
+        shown = [_shown(one, item) for one in portion.showings if (item := self._item(one))]
         return self._same | {
             "session": session.id,
             "labels": [] if self.asks else list(session.label_order),
-            "total": whole - (len(held) - len(shown)),
-            "answered": sum(one["answered"] for one in shown),
+            "total": self._whole(portion) - portion.gone,
+            "answered": portion.done - portion.gone,
             "showings": shown,
-            "more": more,
+            "more": portion.more,
             "skips_left": self.most_skips - session.skipped,
         }
+
+    def _whole(self, portion: Portion) -> int:
+        """How many showings there will be in the end."""
+        if not portion.more:
+            return portion.shown
+        if portion.coming is not None:
+            return portion.shown + portion.coming
+        return max(portion.shown, self.study.showings_per_person)
 
     def _item(self, showing: Showing) -> Item | None:
         """None if the item was taken out of the study after it had been answered."""
@@ -81,19 +89,6 @@ class PlanWriter:
             return self.study.find(showing.item)
         except KeyError:
             return None
-
-
-def is_unfinished(study: Study, held: Sequence[Showing]) -> bool:
-    """Whether more may come once the open showings are answered.
-
-    Nothing open means that the store, asked just now, had nothing more to give.
-    """
-    if not any(one.state == "open" for one in held):
-        return False
-    kinds = [one.kind for one in held]
-    repeats_given = kinds.count("repeat") >= study.repeats > 0
-    all_given = study.repeats == 0 and kinds.count("target") >= study.items_per_person
-    return not (repeats_given or all_given)
 
 
 def _shown(showing: Showing, item: Item) -> dict[str, Any]:

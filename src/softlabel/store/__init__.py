@@ -12,6 +12,7 @@ except ModuleNotFoundError as error:
         raise
     raise MissingExtra("keeping answers", "serve") from error
 from softlabel.store.rows import (
+    AHEAD,
     LEFT,
     Ack,
     Crowd,
@@ -20,6 +21,7 @@ from softlabel.store.rows import (
     ItemRow,
     NewResponse,
     Plan,
+    Portion,
     Progress,
     ResponseRow,
     Session,
@@ -30,6 +32,7 @@ from softlabel.store.rows import (
 )
 
 __all__ = [
+    "AHEAD",
     "LEFT",
     "Ack",
     "Contents",
@@ -39,6 +42,7 @@ __all__ = [
     "ItemRow",
     "NewResponse",
     "Plan",
+    "Portion",
     "Progress",
     "ResponseRow",
     "Session",

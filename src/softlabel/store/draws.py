@@ -20,3 +20,8 @@ def draw(*names: object) -> int:
 def draw_place(*names: object) -> int:
     """Where these names stand on the circle that assignment walks along."""
     return draw(*names) % PLACES
+
+
+def draw_share(*names: object) -> float:
+    """A number between 0 and 1 for these names."""
+    return draw(*names) / 2**64

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
-from softlabel.store.schema import batch, item, session, showing
+from softlabel.store.schema import batch, item, session, showing, study
+
+# word for word as the index ``showing_once`` has it, so that the databases use it
+ONCE = (
+    showing.c.kind != sa.literal_column("'repeat'"),
+    showing.c.state != sa.literal_column("'released'"),
+)
+
+
+def has(who: sa.ColumnElement[str], what: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """Whether a session has an item and has not given it back."""
+    return sa.exists().where(showing.c.session == who, showing.c.item == what, *ONCE)
+
 
 _held = sa.select(showing.c.item).where(
     showing.c.session == bind("holder"), showing.c.state == "open", showing.c.kind == "target"
@@ -52,7 +65,19 @@ GIVE_BACK_ONE = (
     .where(item.c.study == bind("of"), item.c.id == bind("wanted"))
     .values(taken=item.c.taken - 1)
 )
-HOLDER = sa.select(session.c.study, session.c.batch).where(session.c.id == bind("holder"))
+_quota = sa.select(study.c.per_item).where(study.c.name == bind("of")).scalar_subquery()
+HOLDER = sa.select(session.c.study, session.c.batch, session.c.lease_end).where(
+    session.c.id == bind("holder")
+)
+HAS_REST = sa.select(
+    sa.exists().where(
+        item.c.study == bind("of"),
+        item.c.batch == bind("held"),
+        item.c.kind == "target",
+        item.c.taken < _quota,
+        ~has(bind("holder"), item.c.id),
+    )
+)
 EXPIRED = (
     sa.select(session.c.id)
     .where(
@@ -71,9 +96,9 @@ def held_batch(connection: sa.Connection, session_id: str) -> str | None:
     return held
 
 
-def take(connection: sa.Connection, study: str, wanted: Sequence[str], quota: int) -> int:
+def take(connection: sa.Connection, of: str, wanted: Sequence[str], quota: int) -> int:
     """Take one place of each item that has one; how many had."""
-    values = [{"of": study, "wanted": name, "quota": quota} for name in wanted]
+    values = [{"of": of, "wanted": name, "quota": quota} for name in wanted]
     return connection.execute(TAKE, values).rowcount if values else 0
 
 
@@ -84,18 +109,24 @@ def give_back(connection: sa.Connection, study: str, name: str) -> None:
 
 def release(connection: sa.Connection, session_id: str) -> int:
     """Give back all that the session holds unanswered; how many showings that were."""
-    study, held = connection.execute(HOLDER, {"holder": session_id}).one()
-    targets = connection.execute(GIVE_BACK, {"of": study, "holder": session_id}).rowcount
+    of, held, lease_end = connection.execute(HOLDER, {"holder": session_id}).one()
+    targets = connection.execute(GIVE_BACK, {"of": of, "holder": session_id}).rowcount
     showings = connection.execute(RELEASE, {"holder": session_id}).rowcount
-    if targets and held is not None:  # a finished batch stays taken, an unfinished one does not
-        connection.execute(LEAVE_BATCH, {"of": study, "held": held})
+    seat = {"of": of, "held": held}
+    if held is not None and (targets or (lease_end and _has_rest(connection, session_id, seat))):
+        connection.execute(LEAVE_BATCH, seat)  # a finished batch stays taken
         held = None
     connection.execute(LET_GO, {"holder": session_id, "held": held})
     return showings
 
 
-def release_expired(connection: sa.Connection, study: str, now: float, spared: str = "") -> int:
+def _has_rest(connection: sa.Connection, session_id: str, seat: dict[str, Any]) -> bool:
+    """Whether the batch has items that its holder was still to get."""
+    return bool(connection.execute(HAS_REST, seat | {"holder": session_id}).scalar())
+
+
+def release_expired(connection: sa.Connection, of: str, now: float, spared: str = "") -> int:
     """Give back what people hold who have not been heard of since their lease ended."""
-    values = {"of": study, "now": now, "spared": spared}
+    values = {"of": of, "now": now, "spared": spared}
     expired = connection.execute(EXPIRED, values).scalars().all()
     return sum(release(connection, session_id) for session_id in expired)

@@ -16,6 +16,9 @@ MOST_REVISIONS = 50
 LEFT = frozenset({"screened-out", "no-consent", "withdrawn", "full", "closed", "done"})
 """The stages of people who will not answer any more: what they hold is given back."""
 
+AHEAD = 25
+"""How many targets a person usually holds at most, whatever the size of a batch."""
+
 
 class ItemRow(NamedTuple):
     """An item of a study, as assignment sees it; ``digest`` is of what people are shown, None
@@ -66,9 +69,29 @@ class Showing(NamedTuple):
     response: str | None
 
 
+class Portion(NamedTuple):
+    """What a person has at hand: what to answer next, and the last answers before it.
+
+    Of everything the person was given ``shown`` still counts: it waits for an answer, or is
+    ``done`` because it was answered or skipped.  Among those done, ``gone`` have left the study.
+    ``coming`` is how many more showings there will be, None where the store cannot know it.
+    ``more`` says that some may follow; without an open showing there is nothing left to do.
+    """
+
+    showings: tuple[Showing, ...]
+    shown: int
+    done: int
+    gone: int
+    coming: int | None
+    more: bool
+
+
 @dataclass(frozen=True)
 class Plan:
-    """How items are given to a person; positions and counts as in the study."""
+    """How items are given to a person; positions and counts as in the study.
+
+    However large a batch is, a person holds at most ``ahead`` targets at a time.
+    """
 
     per_item: int
     per_annotator: int | None = None
@@ -80,6 +103,7 @@ class Plan:
     batches: bool = False
     lease_seconds: float = 3600.0
     seed: int = 0
+    ahead: int = AHEAD
 
 
 class Timing(NamedTuple):

@@ -100,6 +100,9 @@ token = Table(
     Index("token_by_session", "session"),
 )
 
+# all showings but the targets that were answered or skipped, of which there may be thousands
+UNSETTLED = "kind <> 'target' OR state IN ('open', 'released')"
+
 showing = Table(
     "showing",
     metadata,
@@ -115,6 +118,13 @@ showing = Table(
     Column("revisions", Integer, nullable=False, server_default="0"),  # responses after the first
     ForeignKeyConstraint(["study", "item"], ["item.study", "item.id"]),
     Index("showing_by_item", "study", "item"),
+    Index(  # what there is to do for a person, without looking at all that they did
+        "showing_unsettled",
+        "session",
+        "position",
+        sqlite_where=text(UNSETTLED),
+        postgresql_where=text(UNSETTLED),
+    ),
     Index(  # no item twice to one person, whatever happens elsewhere
         "showing_once",
         "session",

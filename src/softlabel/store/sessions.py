@@ -23,6 +23,11 @@ BY_ANNOTATOR = sa.select(*COLUMNS).where(
     session.c.study == bind("of"), session.c.annotator == bind("who")
 )
 BY_STUDY = sa.select(*COLUMNS).where(session.c.study == bind("of")).order_by(session.c.number)
+UNANSWERED = sa.select(session.c.id, session.c.lease_end).where(
+    session.c.id.in_(bind("some", expanding=True)),
+    session.c.answered == 0,
+    session.c.stage.not_in(sorted(LEFT)),
+)
 HAS_TOKEN = sa.select(token.c.session).where(token.c.hash == bind("token"))
 COUNT_IN = sa.update(study).where(study.c.name == bind("of")).values(entered=study.c.entered + 1)
 ENTERED = sa.select(study.c.entered).where(study.c.name == bind("of"))
@@ -70,6 +75,11 @@ def by_annotator(connection: sa.Connection, of: str, annotator: str) -> Session 
 
 def by_study(connection: sa.Connection, of: str) -> tuple[Session, ...]:
     return tuple(session_of(row) for row in connection.execute(BY_STUDY, {"of": of}))
+
+
+def unanswered(connection: sa.Connection, some: Sequence[str]) -> dict[str, float]:
+    """Of these sessions, those under way that have no answer, and when their lease ends."""
+    return {row.id: row.lease_end for row in connection.execute(UNANSWERED, {"some": some})}
 
 
 def enter(connection: sa.Connection, entry: Entry, now: float) -> Session:

@@ -20,6 +20,7 @@ from softlabel.store import (
     forget,
     invitations,
     migrate,
+    pick,
     places,
     reads,
     sessions,
@@ -37,6 +38,7 @@ from softlabel.store.rows import (
     ItemRow,
     NewResponse,
     Plan,
+    Portion,
     Progress,
     ResponseRow,
     Session,
@@ -203,6 +205,10 @@ class Store:
         """Everybody who came in, in that order."""
         return self._read(sessions.by_study, study)
 
+    def unanswered(self, some: Sequence[str]) -> dict[str, float]:
+        """Of these sessions, those under way that have no answer, and when their lease ends."""
+        return self._read(sessions.unanswered, some)
+
     def set_stage(
         self,
         session_id: str,
@@ -243,19 +249,24 @@ class Store:
 
     # ── items ────────────────────────────────────────────────────────────────────────────────
 
-    def lease(self, session_id: str, plan: Plan, now: float) -> Future[tuple[Showing, ...]]:
-        """All showings of the session, in order; more of them when the open ones run out.
+    def lease(self, session_id: str, plan: Plan, now: float) -> Future[Portion]:
+        """What the session is to answer next; more is added when the open showings run out.
 
         If none of them is open there is nothing left for this person to do.
         """
         return self._write(assign.lease, session_id, plan, now)
 
     def showings(self, session_id: str) -> tuple[Showing, ...]:
+        """Everything that the session was given so far, in order."""
         return self._read(assign.showings, session_id)
 
     def missing(self, session_id: str) -> tuple[int, ...]:
         """The positions that still wait for an answer."""
-        return tuple(s.position for s in self.showings(session_id) if s.state == "open")
+        return self._read(assign.missing, session_id)
+
+    def has_room(self, study: str, *, batches: bool) -> bool:
+        """Whether somebody who comes now would be given something, a seat in a batch or an item."""
+        return self._read(pick.has_room, study, batches=batches)
 
     def release_expired(self, study: str, now: float) -> Future[int]:
         """Give back what people hold whose lease has ended; how many showings."""

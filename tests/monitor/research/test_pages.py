@@ -179,7 +179,7 @@ def test_nobody_of_that_name(served):
 def test_answers_as_they_come_in(served):
     client = served.researcher()
     who = served.world.enter("late")
-    shown = served.world.store.lease(who.id, served.world.plan, served.world.now).result()
+    shown = served.world.store.lease(who.id, served.world.plan, served.world.now).result().showings
     wrong = served.world.send(who, shown[0], CLASSIC)
     served.world.send(who, shown[0], CLASSIC, supersedes=wrong)
     served.world.send(who, shown[1], None)

@@ -14,7 +14,6 @@ import { Sender } from "./sender.js";
 import { Clock } from "./timing.js";
 import { Work } from "./work.js";
 
-const FEW = 3; // with fewer open showings than this, more are asked for
 const FEEDBACK_PATIENCE = 8_000;
 const REVISING = "draft:revising";
 const OVER = ["left", "withdrawn"]; // why an answer is refused whose session has ended
@@ -64,7 +63,8 @@ class Task {
     this.sender.kick();
     const screen = this.notes.get("screen");
     const record = this.work.given.get(screen?.position);
-    if (record && record.uuid === screen.revising) this.revise(record);
+    const known = record && this.work.showingOf(record.position) !== null;
+    if (known && record.uuid === screen.revising) this.revise(record);
     else await this.next();
   }
 
@@ -83,7 +83,7 @@ class Task {
     }
     if (!showing) return this.finish();
     this.show(showing, this.notes.get(`draft:${showing.position}`));
-    if (this.work.plan.more && this.work.open().length < FEW) this.fetchMoreOnce();
+    if (this.work.isShort()) this.fetchMoreOnce();
     return undefined;
   }
 
@@ -328,7 +328,7 @@ class Task {
   revise(record) {
     const draft = this.notes.get(REVISING);
     const own = draft?.revising === record.uuid ? draft : { draft: record.draft, touched: true };
-    this.show(this.work.showings.get(record.position), own, record.uuid);
+    this.show(this.work.showingOf(record.position), own, record.uuid);
     this.frame.announce(this.texts.revising);
   }
 

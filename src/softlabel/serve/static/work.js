@@ -1,15 +1,34 @@
 // What there is to do in a session: what the server gave out, less what was answered here.
 
+const FEW = 3; // with fewer open showings than this, more are asked for at the latest
+
 export class Work {
   constructor(plan, outbox) {
     this.outbox = outbox;
     this.given = new Map(); // position -> the latest record of this browser
+    this.showings = new Map();
     this.take(plan);
   }
 
+  /** A plan holds the next showings; of those before them the one answered last is kept here. */
   take(plan) {
+    const latest = this.latest();
+    this.kept = latest === null ? null : this.showingOf(latest.position);
     this.plan = plan;
     this.showings = new Map(plan.showings.map((showing) => [showing.position, showing]));
+    this.before = plan.answered - plan.showings.filter((showing) => showing.answered).length;
+    this.few = Math.max(FEW, Math.floor(this.open().length / 3));
+  }
+
+  /** What was shown at a position; null if that is too long ago. */
+  showingOf(position) {
+    const kept = this.kept?.position === position ? this.kept : null;
+    return this.showings.get(position) ?? kept;
+  }
+
+  /** Whether it is time to ask for more. */
+  isShort() {
+    return this.plan.more && this.open().length < this.few;
   }
 
   /** Read what this browser has answered, in this tab or another one. */
@@ -43,12 +62,13 @@ export class Work {
   }
 
   countDone() {
-    return this.showings.size - this.open().length;
+    return this.before + this.showings.size - this.open().length;
   }
 
   /** How many showings come before this one. */
   placeOf(showing) {
-    return [...this.showings.keys()].indexOf(showing.position);
+    const here = [...this.showings.keys()].indexOf(showing.position);
+    return this.before + Math.max(0, here);
   }
 
   /** This showing and what comes after it. */
@@ -63,12 +83,17 @@ export class Work {
     return record?.state === "aside" ? record : null;
   }
 
+  /** The record of this browser's latest answer, or null. */
+  latest() {
+    const [latest = null] = [...this.given.values()].sort((a, b) => b.order - a.order);
+    return latest;
+  }
+
   /** The answer just given, if it can still be changed. */
   last() {
-    const records = [...this.given.values()].sort((a, b) => b.order - a.order);
-    const [last = null] = records;
+    const last = this.latest();
     const held = last !== null && last.state !== "aside" && last.phase === "main";
-    return held && this.showings.has(last.position) ? last : null;
+    return held && this.showingOf(last.position) !== null ? last : null;
   }
 
   /** The server lacks these answers, whatever it said before. */

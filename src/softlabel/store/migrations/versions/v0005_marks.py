@@ -1,4 +1,7 @@
-"""Skips and revisions are counted, simulated people marked, and contents recognised."""
+"""Skips and revisions are counted, simulated people marked, and contents recognised.
+
+What a person has still to do is found without looking at all that they have done.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ SKIPPED = (
     skipped = (SELECT count(*) FROM showing WHERE showing.session = session.id
     AND showing.kind <> 'training' AND showing.state = 'skipped')""",
 )
+UNSETTLED = "kind <> 'target' OR state IN ('open', 'released')"
 
 
 def upgrade() -> None:
@@ -34,6 +38,13 @@ def upgrade() -> None:
         "identity",
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("created_at", sa.Float, nullable=False),
+    )
+    op.create_index(
+        "showing_unsettled",
+        "showing",
+        ["session", "position"],
+        sqlite_where=sa.text(UNSETTLED),
+        postgresql_where=sa.text(UNSETTLED),
     )
     for statement in SKIPPED:
         op.execute(statement)

@@ -1,0 +1,109 @@
+"""What the page is told: a few items ahead, and how far the person is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+KEYS = {"position", "phase", "image", "audio", "text", "alt", "answered", "skipped"}
+WHOLE = 1 + 60 + 1 + 3  # practice, items, a check, repeats
+
+
+def many(folder, batch_size=3000, batch=""):
+    """Sixty short texts for everybody, three of them twice."""
+    rows = [f"text-{n},Text number {n}{batch}" for n in range(60)]
+    head = "id,text,batch" if batch else "id,text"
+    (folder / "items.csv").write_text("\n".join([head, *rows]) + "\n")
+    file = folder / "study.toml"
+    text = file.read_text().replace("repeats = 1", "repeats = 3")
+    text = text.replace("repeat_positions = [1]", "repeat_positions = [5, 30, 59]")
+    if batch:
+        text = text.replace("per_annotator = 4\n", "").replace("batch_size = 3\n", "")
+    text = text.replace("per_annotator = 4", "per_annotator = 60")
+    file.write_text(text.replace("batch_size = 3", f"batch_size = {batch_size}"))
+
+
+def in_batches(folder):
+    many(folder, batch=",all")
+
+
+@pytest.fixture(params=[many, in_batches])
+def large(request, serving):
+    """A study that is larger than what is sent at a time."""
+    return serving(edit=request.param)
+
+
+def plans(person):
+    """Answer everything as the page does: it asks for more while it still has some."""
+    told = []
+    while not told or any(not one["answered"] for one in told[-1]["showings"]):
+        told.append(person.plan())
+        waiting = [one["position"] for one in told[-1]["showings"] if not one["answered"]]
+        for position in waiting[:-8] if told[-1]["more"] and len(waiting) > 8 else waiting:
+            assert person.give(position).status_code == 200
+    return told
+
+
+def test_a_plan_holds_a_few_items_and_says_how_many_there_are(large):
+    told = plans(large.person().to_task())
+    assert len(told) > 3
+    assert {one["total"] for one in told} == {WHOLE}, "from the first moment to the last"
+    assert max(len(one["showings"]) for one in told) <= 40
+    answered = [one["answered"] for one in told]
+    assert (answered[0], answered[-1]) == (0, WHOLE)
+    assert answered == sorted(answered)
+    assert [one["more"] for one in told[-1:]] == [False]
+    places = {one["position"] for plan in told for one in plan["showings"]}
+    assert places == set(range(WHOLE))
+
+
+def test_repeats_cannot_be_told_from_a_plan(large):
+    ann = large.person().to_task()
+    told = plans(ann)
+    repeats = [row for row in large.responses() if row.kind == "repeat"]
+    assert [row.position for row in repeats] == [WHOLE - 3, WHOLE - 2, WHOLE - 1]
+    for plan in told:
+        assert all(set(one) == KEYS for one in plan["showings"])
+        assert "repeat" not in json.dumps([plan[key] for key in plan if key != "texts"])
+        seen = [(one["text"], one["image"]) for one in plan["showings"]]
+        assert len(seen) == len(set(seen)), "an item and its repeat came in one plan"
+    assert {one["phase"] for plan in told for one in plan["showings"]} == {"practice", "main"}
+
+
+def test_the_gate_opens_after_the_last_portion_only(large):
+    ann = large.person().to_task()
+    first = ann.open_positions()
+    for position in first:
+        ann.give(position)
+    gate = ann.post("/api/finish", json={}).json()
+    assert gate["open"] is False
+    assert gate["missing"]
+    assert not set(gate["missing"]) & set(first)
+    ann.answer_all()
+    assert len(large.responses()) == WHOLE
+    assert ann.post("/api/finish", json={}).json() == {"open": True, "next": "/"}
+
+
+def test_the_last_answers_come_along_for_who_loads_the_page_again(large):
+    ann = large.person().to_task()
+    for position in ann.open_positions()[:10]:
+        ann.give(position)
+    plan = ann.plan()
+    assert [(one["position"], one["answered"]) for one in plan["showings"][:4]] == [
+        (7, True),
+        (8, True),
+        (9, True),
+        (10, False),
+    ]
+    assert (plan["answered"], plan["total"]) == (10, WHOLE)
+
+
+def test_people_are_turned_away_when_all_seats_are_taken(serving):
+    """Most of the batch is given to nobody yet: it is kept for those who have begun."""
+    running = serving(edit=in_batches, per_item=2)
+    people = [running.person().to_task() for _ in range(2)]
+    assert running.person().heading() == "There is nothing left to do"
+    for one in people:
+        one.answer_all()
+    assert running.store.progress("birds").answered == 120
