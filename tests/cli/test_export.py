@@ -47,7 +47,11 @@ def test_label_of_an_export_equals_label_of_the_original(
 def test_hard_votes_are_written_as_they_were(run, tmp_path):
     (tmp_path / "in.csv").write_text(VOTES)
     run("export", tmp_path / "in.csv", tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_text() == VOTES, "names are not altered, not even =x and @w"
+    escaped = VOTES.replace("=x,@w", "'=x,'@w")  # a spreadsheet would run them
+    assert (tmp_path / "out.csv").read_text() == escaped != VOTES
+    run("export", tmp_path / "out.csv", tmp_path / "again.jsonl")
+    names = [json.loads(line)["item"] for line in (tmp_path / "again.jsonl").read_text().split()]
+    assert names == [line.split(",")[0] for line in VOTES.split()[1:]], "names are not altered"
 
 
 def test_responses_carry_schema_mode_and_classes(run, tmp_path):

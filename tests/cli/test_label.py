@@ -292,7 +292,7 @@ def test_votes_collected_as_responses_are_the_votes(run, tmp_path):
     for path in (table, lines):
         assert run("label", path, path.with_suffix(".out.csv"), "--aggregate", "share").code == 0
     assert table.with_suffix(".out.csv").read_text() == lines.with_suffix(".out.csv").read_text()
-    assert "holds votes" in run("inspect", lines).err
+    assert "3 by 3 annotators on 1 items" in run("inspect", lines).out
 
 
 def response(item, kind="target", answer=None, **more):

@@ -62,7 +62,7 @@ def test_one_run_from_first_to_last(run, folder):
     cost, *rest = done.out.splitlines()
     assert re.fullmatch(r"1 run; 1 to do, about \S+ s each, 1 at a time: about \S+ s", cost)
     assert "learned from scratch, interval over items:" in rest
-    assert any(re.match(r"  hard +1 +[01]\.\d{4} \[", line) for line in rest)
+    assert any(re.match(r"  deliver=hard +1 +[01]\.\d{4} \[", line) for line in rest)
     (made,) = runs.find("runs")
     before = {path: path.stat().st_mtime_ns for path in made.path.iterdir()}
     again = run(*words)

@@ -53,7 +53,8 @@ def read_responses(
     every, kept, left_out = sort_out(path, rows)
     if mode is not None:
         mine = [row for row in kept if row[1]["presentation"].get("mode") == mode.name]
-        kept, left_out = mine, {**left_out, OTHERWISE: len(kept) - len(mine)}
+        left_out[OTHERWISE] = len(kept) - len(mine)
+        kept = mine
     labels = _labels(path, every, labels)
     readers = _Readers(path, mode)
     answers = [_answer(path, row, labels, readers) for row in kept]

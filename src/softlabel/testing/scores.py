@@ -11,7 +11,7 @@ from softlabel.errors import DataError
 from softlabel.tables import Floats
 from softlabel.testing.examples import EXACT, close
 
-NO_DISTRIBUTIONS = {
+NO_DISTRIBUTIONS: dict[str, list[float]] = {
     "counts": [3, 0, 7, 1],
     "logits": [2.1, -0.4, 0.3, -1.0],
     "percentages": [70, 20, 10, 0],
