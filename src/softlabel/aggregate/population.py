@@ -112,7 +112,6 @@ def believed(counts: npt.NDArray[Any], mass: Floats, alpha: Floats, expected: Fl
         return float(kernels.believe(counts[block], alpha, table[block]))
 
     away = sum(_by_people(make, counts))
-    away -= len(counts) * float(gammaln(alpha.sum(axis=0)).sum() - gammaln(alpha).sum())
     shares = mass + expected
     logs = digamma(shares) - digamma(shares.sum())
     away += float(gammaln(shares.sum()) - gammaln(shares).sum() + mass @ logs)

@@ -7,11 +7,13 @@ logarithm, and because the exponential of a digamma needs none.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from softlabel.aggregate.compiling import kernel
+from softlabel.aggregate.kernels import row_of
 
 FAR = 6.0  # from here on the series below are right to 12 digits
 NOTHING = 1e-13  # votes; fewer change no sum
@@ -81,48 +83,62 @@ def lift(counts: Any, alpha: Any, up: Any, down: Any) -> None:
 def believe(counts: Any, alpha: Any, chances: Any) -> Any:
     """Write exp of the expected logarithms of all rows to ``chances``, and add alpha to the counts.
 
-    Returns the sum over these people of log-gamma(row's total) - log-gamma(its entries) + count *
-    expected logarithm: the divergence of the posteriors from the prior, but for what alpha alone
-    decides.
+    Returns the divergence of these people's posteriors from the prior: the sum over rows of
+    log-gamma(total) - log-gamma(entries) + count * expected logarithm, less the same of alpha.
     """
     people, k, _ = counts.shape
-    rate, total, met, log_total = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
-    away = 0.0
+    mass, total, above = np.zeros(k), np.empty(k), np.empty(k)
+    bare, log_gamma = np.empty((k, k)), np.empty((k, k))
+    base = 0.0
+    for said in range(k):
+        for true in range(k):
+            mass[true] += alpha[said, true]
+            bare[said, true] = np.exp(psi(alpha[said, true]))
+            log_gamma[said, true] = math.lgamma(alpha[said, true])
+    for true in range(k):
+        base += math.lgamma(mass[true])
+    away = -people * base
     for who in range(people):
         for true in range(k):
-            total[true] = met[true] = 0.0
+            total[true] = mass[true]
         for said in range(k):
             for true in range(k):
-                met[true] += counts[who, said, true]
-                total[true] += counts[who, said, true] + alpha[said, true]
+                total[true] += counts[who, said, true]
         for true in range(k):
-            # the log-gamma of the total, and exp(-psi(total))
-            x, log_product = total[true], 0.0
-            below = 0.0
-            if x < FAR:
-                x, product, below = near_terms(x)
-                log_product = np.log(product)
-            log_total[true] = np.log(x)
-            away += stirling(x, log_total[true]) - log_product
-            rate[true] = below_log(x) + below  # log(x) - psi(total)
-            total[true] = x
+            away += math.lgamma(total[true])
+            above[true] = psi(total[true])
+            total[true] = np.exp(-above[true])
         product = 1.0
         for said in range(k):
             for true in range(k):
                 count = counts[who, said, true]
                 x, below = count + alpha[said, true], 0.0
                 counts[who, said, true] = x
+                if count <= NOTHING:  # most cells of most people
+                    chances[who, said, true] = bare[said, true] * total[true]
+                    continue
                 if x < FAR:
                     x, near, below = near_terms(x)
                     product *= near
                     if not SMALLEST < product < LARGEST:
                         away += np.log(product)
                         product = 1.0
-                log_x = np.log(x)
-                expected = rate[true] - below_log(x) - below
-                chances[who, said, true] = x / total[true] * np.exp(expected)
-                away -= stirling(x, log_x)
-                if count > NOTHING:
-                    away += count * (log_x - log_total[true] + expected)
+                log_x, below = np.log(x), below + below_log(x)
+                chances[who, said, true] = x * np.exp(-below) * total[true]
+                away += log_gamma[said, true] - stirling(x, log_x)
+                away += count * (log_x - below - above[true])
         away += np.log(product)
     return away
+
+
+@kernel
+def doubt(votes: Any, rows: Any, spread: Any) -> None:
+    """Add belief * (1 - belief) of every vote's item to the flat (annotator, said, true) table."""
+    start, annotator, label, weight, _ = votes
+    k = rows.shape[1]
+    for item in range(start.size - 1):
+        for vote in range(start[item], start[item + 1]):
+            at = row_of(annotator[vote], label[vote], np.uint64(k))
+            part = weight[vote] * weight[vote] if weight.size else 1.0
+            for j in range(k):
+                spread[at + np.uint64(j)] += part * rows[item, j] * (1.0 - rows[item, j])
