@@ -50,14 +50,17 @@ class BayesDawidSkene(Climber):
     name: ClassVar[str] = "bayes-dawid-skene"
     paper: ClassVar[str] = "Kim & Ghahramani 2012; Simpson et al. 2013; Paun et al. 2018"
     estimand: ClassVar[Estimand] = "truth"
-    objective: ClassVar[str] = "evidence lower bound"
     limits: ClassVar = {
         "smoothing": (SMALLEST, math.inf),
         "diagonal": (SMALLEST, 1 - SMALLEST),
         "anchor": (0, math.inf),
     }
-    result: ClassVar = ConfusionPosterior
+    result: ClassVar[type[TruthPosterior]] = ConfusionPosterior
     parts = staticmethod(confusion.parts)
+
+    @property
+    def objective(self) -> str:
+        return "evidence lower bound"
 
     def begin(self, part: Votes) -> Sums:
         return confusion.begin(part)
@@ -125,7 +128,8 @@ def _intervals(found: ConfusionPosterior, doubt: Floats) -> tuple[Floats, Floats
     """The middle 90 %.  By the law of total variance: the variance of a Dirichlet entry, were the
     true classes known, and that of its mean (n + alpha) / (N + strength) as they vary."""
     mean = found.confusion
-    assert mean is not None and found.strength is not None, "every result has them"
+    assert mean is not None, "every result has one"
+    assert found.strength is not None, "every result has one"
     if mean.shape[-1] == 1:  # of one class there is nothing to be unsure of
         return np.ones_like(mean), np.ones_like(mean)
     total = (found.rests_on + found.strength)[:, :, None]

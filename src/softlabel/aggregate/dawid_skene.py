@@ -50,7 +50,7 @@ class DawidSkene(Climber):
         "diagonal": (SMALLEST, 1 - SMALLEST),
         "anchor": (0, math.inf),
     }
-    result: ClassVar = ConfusionPosterior
+    result: ClassVar[type[TruthPosterior]] = ConfusionPosterior
     parts = staticmethod(confusion.parts)
 
     @property

@@ -4,7 +4,7 @@ Row j of person a's matrix is drawn from Dirichlet(strength * population[j]), wh
 is the confusion matrix of the crowd as a whole.  Both are chosen to maximise the
 Dirichlet-multinomial likelihood of the expected votes (empirical Bayes), by Minka's fixed point:
 
-    t[j, l] = sum_a alpha_jl (psi(n_ajl + alpha_jl) - psi(alpha_jl)),    alpha = strength * population
+    t[j, l] = sum_a alpha_jl (psi(n_ajl + alpha_jl) - psi(alpha_jl)),  alpha = strength population
     population[j] <- (t[j] + SPREAD) / its sum
     strength <- (sum t + D) / (sum_aj psi(n_aj + strength) - psi(strength) + D / A0)
 
@@ -150,6 +150,7 @@ def resume(sums: Sums, start: TruthPosterior, index: Index, anchor: float) -> Be
     population."""
     if not isinstance(start, ConfusionPosterior) or start.population is None:
         raise DataError("the result to start from does not say what it learned of the population")
+    assert start.strength is not None, "it comes with the population"
     order = warm.classes(start, index)
     alpha = np.asarray(start.strength * start.population[order][:, order].T)
     expected = 1 + anchor * sums[2]
@@ -184,5 +185,3 @@ def described(fitted: Fitted) -> dict[str, Any]:
         "population": given_away(np.ascontiguousarray((found.alpha / before).T)),
         "strength": float(before[0]),
     }
-
-

@@ -87,48 +87,64 @@ def believe(counts: Any, alpha: Any, chances: Any) -> Any:
     log-gamma(total) - log-gamma(entries) + count * expected logarithm, less the same of alpha.
     """
     people, k, _ = counts.shape
-    mass, total, above = np.zeros(k), np.empty(k), np.empty(k)
-    bare, log_gamma = np.empty((k, k)), np.empty((k, k))
-    base = 0.0
+    mass, bare, log_gamma = np.zeros(k), np.empty((k, k)), np.empty((k, k))
     for said in range(k):
         for true in range(k):
             mass[true] += alpha[said, true]
             bare[said, true] = np.exp(psi(alpha[said, true]))
             log_gamma[said, true] = math.lgamma(alpha[said, true])
+    away = 0.0
     for true in range(k):
-        base += math.lgamma(mass[true])
-    away = -people * base
+        away -= people * math.lgamma(mass[true])
+    above, total = np.empty(k), np.empty(k)
     for who in range(people):
-        for true in range(k):
-            total[true] = mass[true]
-        for said in range(k):
-            for true in range(k):
-                total[true] += counts[who, said, true]
-        for true in range(k):
-            away += math.lgamma(total[true])
-            above[true] = psi(total[true])
-            total[true] = np.exp(-above[true])
-        product = 1.0
-        for said in range(k):
-            for true in range(k):
-                count = counts[who, said, true]
-                x, below = count + alpha[said, true], 0.0
-                counts[who, said, true] = x
-                if count <= NOTHING:  # most cells of most people
-                    chances[who, said, true] = bare[said, true] * total[true]
-                    continue
-                if x < FAR:
-                    x, near, below = near_terms(x)
-                    product *= near
-                    if not SMALLEST < product < LARGEST:
-                        away += np.log(product)
-                        product = 1.0
-                log_x, below = np.log(x), below + below_log(x)
-                chances[who, said, true] = x * np.exp(-below) * total[true]
-                away += log_gamma[said, true] - stirling(x, log_x)
-                away += count * (log_x - below - above[true])
-        away += np.log(product)
+        away += totals(counts[who], mass, above, total)
+        away += entries(counts[who], (alpha, bare, log_gamma), (above, total), chances[who])
     return away
+
+
+@kernel
+def totals(counts: Any, mass: Any, above: Any, total: Any) -> Any:
+    """psi of the rows' totals, to ``above``, and exp(-psi), to ``total``; the log-gamma of all."""
+    k = mass.size
+    for true in range(k):
+        total[true] = mass[true]
+    for said in range(k):
+        for true in range(k):
+            total[true] += counts[said, true]
+    logs = 0.0
+    for true in range(k):
+        logs += math.lgamma(total[true])
+        above[true] = psi(total[true])
+        total[true] = np.exp(-above[true])
+    return logs
+
+
+@kernel
+def entries(counts: Any, prior: Any, rows: Any, chances: Any) -> Any:
+    """Chances of one person, and what the entries add to the divergence."""
+    alpha, bare, log_gamma = prior
+    above, total = rows
+    away, product = 0.0, 1.0  # of the factors by which small arguments are moved up
+    for said in range(above.size):
+        for true in range(above.size):
+            count = counts[said, true]
+            x, below = count + alpha[said, true], 0.0
+            counts[said, true] = x
+            if count <= NOTHING:  # most cells of most people
+                chances[said, true] = bare[said, true] * total[true]
+                continue
+            if x < FAR:
+                x, near, below = near_terms(x)
+                product *= near
+                if not SMALLEST < product < LARGEST:
+                    away += np.log(product)
+                    product = 1.0
+            log_x, below = np.log(x), below + below_log(x)
+            chances[said, true] = x * np.exp(-below) * total[true]
+            away += log_gamma[said, true] - stirling(x, log_x)
+            away += count * (log_x - below - above[true])
+    return away + np.log(product)
 
 
 @kernel
