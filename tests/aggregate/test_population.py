@@ -23,6 +23,9 @@ def named(items, people, classes):
 # ── against loops ────────────────────────────────────────────────────────────────────────────
 
 
+IMAGINARY = 0.1 + 2 * np.eye(3)  # votes of the crowd, (true, said)
+
+
 def by_loops(said, steps, anchor, gold=None):
     """(probs, trace, confusion, population, strength), person by person and vote by vote."""
     m, a, k = said.index.shape
@@ -42,7 +45,7 @@ def by_loops(said, steps, anchor, gold=None):
         rows, shares = counts + alpha, q.sum(axis=0) + items
         log_rows = digamma(rows) - digamma(rows.sum(axis=2, keepdims=True))
         log_shares = digamma(shares) - digamma(shares.sum())
-        total = np.log(strength) - strength / 4 + 0.1 * np.log(alpha / strength).sum()
+        total = np.log(strength) - strength / 4 + (IMAGINARY * np.log(alpha / strength)).sum()
         total -= divergence(shares, items, log_shares)
         for one, j in np.ndindex(a, k):
             total -= divergence(rows[one, j], alpha[j], log_rows[one, j])
@@ -61,14 +64,15 @@ def by_loops(said, steps, anchor, gold=None):
 def prior_by_loops(counts, alpha):
     """One step of Minka's fixed point, from all votes together if there was none before."""
     if alpha is None:
-        alpha = counts.sum(axis=0) + 0.1
+        alpha = counts.sum(axis=0) + IMAGINARY
         alpha *= 4 / alpha.sum(axis=1, keepdims=True)
     up, down, mass = np.zeros_like(alpha), 0.0, alpha.sum(axis=1)
     for one in counts:
         up += alpha * (digamma(one + alpha) - digamma(alpha))
         down += (digamma(one.sum(axis=1) + mass) - digamma(mass)).sum()
     strength = (up.sum() + 1) / (down + 1 / 4)
-    return strength * (up + 0.1) / (up + 0.1).sum(axis=1, keepdims=True), strength
+    up += IMAGINARY
+    return strength * up / up.sum(axis=1, keepdims=True), strength
 
 
 def divergence(after, before, logs):
