@@ -61,6 +61,7 @@ RACES = (
     Race("small", "majority", "MajorityVote"),
     Race("small", "dawid-skene:smoothing=0", "DawidSkene", 20, same=True),
     Race("small", "dawid-skene", "", 20),
+    Race("small", "dawid-skene:smoothing=4", "", 20),
     Race("small", "dawid-skene:dtype=float32", "", 20),
     Race("small", "fast-dawid-skene", "", 20),
     Race("small", "bayes-dawid-skene", "", 20),

@@ -206,7 +206,7 @@ METHODS: dict[str, dict[str, Infer]] = {
     "zero-based-skill": {OURS: ours("zero-based-skill"), CROWDKIT: crowdkit("ZeroBasedSkill")},
     "dawid-skene": {
         OURS: ours("dawid-skene"),
-        UNSMOOTHED: ours("dawid-skene:smoothing=0"),
+        UNSMOOTHED: ours("dawid-skene:smoothing=0,tol=1e-6"),
         STOPPED: stopped_as_crowdkit("DawidSkene", "dawid-skene:smoothing=0"),
         CROWDKIT: crowdkit("DawidSkene"),
         PEERANNOT: peerannot("DawidSkene"),

@@ -18,6 +18,8 @@ def check(strategy: Any, **ranges: tuple[float, float]) -> None:
         check_choice(f"{name} of {kind.__name__}", getattr(strategy, name), choices)
     for name, (low, high) in ranges.items():
         value = getattr(strategy, name)
+        if value is None and getattr(kind, name) is None:
+            continue  # the default: to be learned, or to be told from the data
         if not low <= value <= high:  # written so that NaN is refused too
             raise SoftlabelError(f"{kind.__name__}: {name} = {value} is not in {low}..{high}")
 

@@ -41,7 +41,7 @@ def test_a_truth_pool_says_what_it_estimates_and_how_the_fit_went(run, votes, tm
     assert facts["mean entropy"].endswith("nats (how sure of the true class)")
     steps, end = facts["fit"].split(" steps, ")
     assert int(steps) > 1
-    assert end.startswith("converged; penalised log-likelihood -")
+    assert end.startswith("converged; evidence lower bound -")
 
 
 def test_a_fit_that_was_stopped_says_so(run, votes, tmp_path):

@@ -227,7 +227,7 @@ def test_the_code_for_deletion_is_there_from_the_first_page_on(serving):
 
 
 def test_who_was_sent_by_a_recruiter_has_an_id_and_needs_no_code(serving):
-    running = serving(recruit='kind = "url"\nid_param = "who"\ncomplete_url = "https://x.example"')
+    running = serving(recruit=URL)
     person = running.person()
     person.get("/", params={"who": "ann"})
     assert "you are shown a code" not in person.get("/").text

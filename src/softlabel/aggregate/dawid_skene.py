@@ -1,4 +1,4 @@
-"""Dawid and Skene's model, by EM."""
+"""Dawid and Skene's model: hierarchical, or by EM with a fixed prior or none."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from softlabel.aggregate import confusion
+from softlabel.aggregate import confusion, population
 from softlabel.aggregate.confusion import Confusions
 from softlabel.aggregate.em import Fitted, Sums
+from softlabel.aggregate.population import Beliefs, ConfusionPosterior
 from softlabel.aggregate.results import TruthPosterior
 from softlabel.aggregate.truth import Climber
 from softlabel.aggregate.votes import Votes
@@ -22,45 +23,68 @@ class DawidSkene(Climber):
 
         P(true = j | votes) proportional to pi_j prod_a C_a[j, vote of a].
 
-    EM from vote shares.  Every row of every matrix gets ``smoothing`` imaginary votes, of which the
-    share ``diagonal`` is right (a Dirichlet prior; EM then finds the posterior mode), and so does
-    pi, evenly: people with few votes stay ordinary instead of becoming infallible.
-    ``smoothing=0`` is the method of 1979.
+    By default the model is hierarchical: row j of everybody's matrix is drawn from
+    Dirichlet(strength * population[j]), and the population's matrix and the strength are learned
+    from the votes.  Somebody with few votes is taken for an ordinary member of this crowd, and
+    somebody with many for what they are.  Posteriors are variational; the trace is the evidence
+    lower bound.  The class shares pi are drawn towards the shares of the votes, by ``anchor``
+    imaginary items for every item.
+
+    With a number for ``smoothing``, EM finds the posterior mode under a fixed prior instead: every
+    row gets ``smoothing`` imaginary votes, of which the share ``diagonal`` is right, and so does
+    pi, evenly.  ``smoothing=0`` is the method of 1979.
     """
 
-    smoothing: float = 4.0
+    smoothing: float | None = None
     diagonal: float = 0.7
+    anchor: float = 1.0
     n_iter: int = 100
-    tol: float = 1e-6
+    tol: float = 1e-4
     dtype: Literal["float64", "float32"] = "float64"
 
     name: ClassVar[str] = "dawid-skene"
-    paper: ClassVar[str] = "Dawid & Skene 1979"
+    paper: ClassVar[str] = "Dawid & Skene 1979; Paun et al. 2018"
     estimand: ClassVar[Estimand] = "truth"
-    limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": (SMALLEST, 1 - SMALLEST)}
+    limits: ClassVar = {
+        "smoothing": (0, math.inf),
+        "diagonal": (SMALLEST, 1 - SMALLEST),
+        "anchor": (0, math.inf),
+    }
+    result: ClassVar[type[TruthPosterior]] = ConfusionPosterior
     parts = staticmethod(confusion.parts)
 
     @property
     def objective(self) -> str:
+        if self.smoothing is None:
+            return "evidence lower bound"
         return "penalised log-likelihood" if self.smoothing else "log-likelihood"
 
     def begin(self, part: Votes) -> Sums:
         return confusion.begin(part, dtype=self.dtype)
 
-    def learn(self, sums: Sums) -> Confusions:
+    def learn(self, sums: Sums, before: Any = None) -> Confusions | Beliefs:
+        if self.smoothing is None:
+            return population.learn(sums, before, self.anchor)
         return confusion.learn(sums, self.smoothing, self.diagonal)
 
-    def penalty(self, parameters: Confusions) -> float:
+    def penalty(self, parameters: Any) -> float:
+        if self.smoothing is None:
+            return population.log_hyperprior(parameters.alpha) - float(parameters.away[0])
         return confusion.log_prior(parameters, self.smoothing, self.diagonal)
 
-    def step(self, part: Votes, parameters: Confusions) -> Sums:
-        return confusion.step(part, *parameters)
+    def step(self, part: Votes, parameters: Any) -> Sums:
+        return confusion.step(part, parameters.prior, parameters.table)
 
-    def posterior(self, part: Votes, parameters: Confusions) -> Floats:
-        return confusion.posterior(part, *parameters)
+    def posterior(self, part: Votes, parameters: Any) -> Floats:
+        return confusion.posterior(part, parameters.prior, parameters.table)
 
-    def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Confusions:
-        return confusion.resumed(self.learn(sums), start, index)
+    def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Confusions | Beliefs:
+        if self.smoothing is None:
+            return population.resume(sums, start, index, self.anchor)
+        begun = confusion.learn(sums, self.smoothing, self.diagonal)
+        return confusion.resumed(begun, start, index)
 
     def described(self, fitted: Fitted) -> dict[str, Any]:
+        if self.smoothing is None:
+            return population.described(fitted)
         return confusion.described(fitted.parameters, fitted.asked)

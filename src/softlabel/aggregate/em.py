@@ -38,8 +38,9 @@ class Model(Protocol):
     def begin(self, part: Votes, /) -> Sums:
         """Statistics of the posterior from which the method starts (vote shares; gold one-hot)."""
 
-    def learn(self, sums: Sums, /) -> Parameters:
-        """M-step: the best parameters for these sums, whose arrays it may use up."""
+    def learn(self, sums: Sums, before: Parameters | None = None, /) -> Parameters:
+        """M-step: the best parameters for these sums, whose arrays it may use up; or better ones
+        than ``before``, those of the step that made the sums."""
 
     def penalty(self, parameters: Parameters, /) -> float:
         """What the objective has besides the log-likelihood: the log prior, or minus a KL."""
@@ -190,7 +191,7 @@ def fit(
         converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tol * float(votes[0])
         if converged or iteration == n_iter:
             break
-        parameters = model.learn(sums)
+        parameters = model.learn(sums, parameters)
         if keep is not None:
             keep(parameters, iteration)
     return Fitted(parameters, np.array(trace), converged, asked)

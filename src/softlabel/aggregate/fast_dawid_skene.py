@@ -40,7 +40,7 @@ class FastDawidSkene(Climber):
     def begin(self, part: Votes) -> Sums:
         return confusion.begin(part, hard=True)
 
-    def learn(self, sums: Sums) -> Confusions:
+    def learn(self, sums: Sums, before: Any = None) -> Confusions:
         return confusion.learn(sums, self.smoothing, self.diagonal)
 
     def penalty(self, parameters: Confusions) -> float:

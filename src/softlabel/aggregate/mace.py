@@ -139,7 +139,7 @@ class Mace:
             return self.alpha, self.beta, self.guesses
         return (self.smoothing / k,) * 3
 
-    def learn(self, sums: Sums) -> Competence:
+    def learn(self, sums: Sums, before: Any = None) -> Competence:
         meant, spam = sums[1][:, :, 0].sum(axis=1), sums[1][:, :, 1]
         known, careless, guess = self._imagined(spam.shape[1])
         both = np.stack([meant + known, spam.sum(axis=1) + careless], axis=1)

@@ -57,7 +57,7 @@ class OneCoin(Climber):
         coin_kernels.begin(kernels.ballots(part), right, asked, mass)
         return np.zeros(1), right, asked, mass
 
-    def learn(self, sums: Sums) -> Coins:
+    def learn(self, sums: Sums, before: Any = None) -> Coins:
         _, right, asked, mass = sums
         total = asked + self.smoothing
         share = np.full(len(right), np.nan)  # nobody refers to who has no votes

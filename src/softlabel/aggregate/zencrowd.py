@@ -50,7 +50,7 @@ class ZenCrowd(Climber):
     def begin(self, part: Votes) -> Sums:
         return self.step(part, np.full(part.annotators, self.first))
 
-    def learn(self, sums: Sums) -> Floats:
+    def learn(self, sums: Sums, before: Any = None) -> Floats:
         right, wrong = sums[1][:, 0].T
         right, wrong = right + self.right, wrong + self.wrong
         return np.asarray(right / (right + wrong))

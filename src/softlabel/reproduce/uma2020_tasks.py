@@ -57,8 +57,8 @@ def taught(each: Annotations, gold: Ints, way: Way) -> Teaching:
 
 
 def silver() -> DawidSkene:
-    """As in 1979, without the imaginary votes that are our default."""
-    return DawidSkene(smoothing=0.0)
+    """As in 1979, without a prior, and with the tolerance that the stored runs were made with."""
+    return DawidSkene(smoothing=0.0, tol=1e-6)
 
 
 # ── LabelMe ──────────────────────────────────────────────────────────────────────────────────
