@@ -56,6 +56,18 @@ def somebody(served, person):
     return make
 
 
+def test_the_certainty_comes_into_sight_when_it_is_asked_for(somebody):
+    someone = somebody("quick")
+    someone.page.locator(".label").first.tap()
+    someone.page.wait_for_function(
+        """() => {
+          const box = (name) => document.querySelector(name).getBoundingClientRect();
+          const [levels, item, ending] = [".levels", ".item", ".ending"].map(box);
+          return levels.top >= item.bottom - 1 && levels.bottom <= ending.top + 9;
+        }"""
+    )
+
+
 @pytest.mark.parametrize("mode", DOUBT)
 def test_the_picture_and_the_ending_stay_in_sight(somebody, mode):
     one = somebody(mode)

@@ -10,8 +10,9 @@ import pytest
 
 from softlabel import monitor
 from softlabel.cli import main
-from softlabel.errors import StoreError
+from softlabel.errors import DataError, StoreError
 from softlabel.monitor.window import Reader
+from softlabel.recipes import lesson
 
 GUESS = {"top": "wren", "certainty": 1, "alternatives": [], "excluded": [], "rest": "possible"}
 
@@ -81,8 +82,10 @@ def test_answers_to_different_questions_are_not_pooled_unasked(changed, tmp_path
     monitor.export(changed.study, changed.store, path)
     assert main(["label", str(path), str(labels)]) == 1
     said = capsys.readouterr().err
-    assert "asked for in 3 ways (1 by quick version 1, frame self; 1 by quick:certainty=30" in said
+    assert "asked for in 3 ways (1 by quick version 2, frame self; 1 by quick:certainty=30" in said
     assert "--mode NAME" in said
+    with pytest.raises(DataError, match="asked for in 3 ways"):  # nor does training pool them
+        lesson._answers(str(path))
     for mode, count in (("quick", 2), ("hard", 1)):
         assert main(["label", str(path), str(labels), "--mode", mode]) == 0
         assert pl.read_csv(labels)["count"].sum() == count

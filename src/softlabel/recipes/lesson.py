@@ -173,7 +173,9 @@ def _answers(path: str) -> tuple[Annotations | None, SoftLabels]:
     """Labels as they are, or answers and their mean."""
     if path.endswith(".npz"):
         return None, SoftLabels.load(path)
-    each, _ = files.labelled(files.read(path), files.Plan())
+    source = files.read(path)
+    source.refuse_mixtures()
+    each, _ = files.labelled(source, files.Plan())
     return each, Mean()(each)
 
 

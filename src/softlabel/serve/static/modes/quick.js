@@ -52,7 +52,7 @@ class Quick extends Panel {
     if (place === null) return true;
     const label = this.said.labels[place];
     if (event.shiftKey) this.take("key", event.code, this.said.exclude(label));
-    else if (label !== this.said.state.top) this.take("key", event.code, this.said.choose(label));
+    else if (label !== this.said.state.top) this.#choose("key", event.code, label);
     else this.take("key", event.code, this.said.sayCertainty(this.said.certain)); // pressed twice
     return true;
   }
@@ -66,8 +66,16 @@ class Quick extends Panel {
 
   /** A later click takes back, as on any button that stays down; only a key says "certain". */
   #click(label) {
-    const { said } = this;
-    this.take("click", "", label === said.state.top ? said.unchoose() : said.choose(label));
+    if (label === this.said.state.top) this.take("click", "", this.said.unchoose());
+    else this.#choose("click", "", label);
+  }
+
+  /** After the first label comes the certainty: on a phone with many labels it lies further down. */
+  #choose(how, code, label) {
+    this.take(how, code, this.said.choose(label));
+    if (this.said.state.top !== label || this.said.state.certainty !== null) return;
+    const show = () => this.levels[0].parentElement.scrollIntoView({ block: "nearest" });
+    requestAnimationFrame(() => requestAnimationFrame(show)); // once the hint has its new height
   }
 
   spoken(name, values) {
