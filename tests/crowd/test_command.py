@@ -38,6 +38,8 @@ def test_without_an_address_it_serves_the_study_itself(make_study, stored):
     assert facts(done)["database"] == str(own / "rehearsal.db")
     assert not (own / "answers.db").exists()  # people's answers go there, and nobody else's
     assert facts(done)["people finished"] == "3 of 3"  # as many as the study needs
+    _, token = secret.open_with_token(study.folder)
+    assert token is not None, "the researcher's token was made where nobody could read it"
     assert facts(done)["answers acknowledged"] == str(len(stored(study))) == "24"
     assert facts(done)["errors"] == "0"
 

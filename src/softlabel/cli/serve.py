@@ -48,9 +48,13 @@ def serve(  # noqa: PLR0913  options, each with its own help
     ] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the study in a browser.")] = False,
     new_token: Annotated[
-        bool,
-        typer.Option("--new-token", help="Make the researcher another token; the old one ends."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--new-token/--no-token",
+            help="Make the researcher another token; the old one ends. --no-token makes none, not "
+            "even at the first start.",
+        ),
+    ] = None,
     rehearsal: Annotated[
         bool,
         typer.Option(
@@ -102,7 +106,7 @@ def serve(  # noqa: PLR0913  options, each with its own help
         port=port,
         database=Choice(db, rehearsal, new_database, new_secret),
         url=url,
-        token=Handover(new_token, token_file),
+        token=Handover(bool(new_token), token_file, wanted=new_token is not False),
         ready=_open_browser if browser else None,
     )
 

@@ -96,7 +96,8 @@ def _served(study: Study, url: str | None, db: str | None) -> Iterator[str]:
         return
     from softlabel.crowd.server import serving
 
-    with serving(study.folder, "--rehearsal", *(() if db is None else ("--db", db))) as server:
+    options = ("--rehearsal", "--no-token", *(() if db is None else ("--db", db)))
+    with serving(study.folder, *options) as server:
         yield server.url
 
 

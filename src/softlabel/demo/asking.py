@@ -94,7 +94,7 @@ def write_folder(folder: Path, seed: int, drawn: Drawn) -> None:
 def ask(folder: Path, seed: int) -> crowd.Report:
     """Everybody answers over HTTP; then the server is stopped and the answers are exported."""
     study = studies.read(folder)
-    with serving(folder, "--rehearsal") as server:
+    with serving(folder, "--rehearsal", "--no-token") as server:
         report = crowd.fill(server.url, study, annotators=PEOPLE, seed=seed)
     if report.finished < PEOPLE:
         trouble = ", ".join(report.errors)

@@ -20,7 +20,7 @@ from softlabel.serve.app import LOOPBACK, check_url, make_app
 from softlabel.serve.clock import Clock
 from softlabel.serve.databases import Choice
 from softlabel.serve.people import put_study
-from softlabel.serve.secret import Handover, open_with_token
+from softlabel.serve.secret import Handover, open_secret, open_with_token
 from softlabel.serve.wire import Gate, Wire, fitted
 
 KEEP_ALIVE = 75  # seconds; people think longer than the 5 s after which uvicorn would hang up
@@ -57,7 +57,10 @@ def run(
         token.check()
         # last of all that can fail: a token that was made but never shown is lost for good, and
         # so is the old one that it replaced
-        secret, made = open_with_token(folder, renew=token.renew)
+        if token.wanted:
+            secret, made = open_with_token(folder, renew=token.renew)
+        else:
+            secret, made = open_secret(folder), None
         if made is not None:
             tell(token.give(made))
         databases.remember(folder, study.name, store, secret, now())

@@ -56,10 +56,12 @@ class Secret:
 @dataclass(frozen=True)
 class Handover:
     """How the researcher gets a token: ``renew`` makes another one, ``file`` takes it instead of
-    the terminal, so that it does not stay in a log."""
+    the terminal, so that it does not stay in a log.  Without ``wanted`` none is made: nobody reads
+    what a server prints that another program has started."""
 
     renew: bool = False
     file: Path | None = None
+    wanted: bool = True
 
     def check(self) -> None:
         """Refuse a file that could not be written, while no token exists that could be lost."""
