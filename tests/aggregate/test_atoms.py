@@ -24,8 +24,8 @@ SMOOTH = Prior(index_of(1, 3).labels, [[3.0, 0.5, 0.5], [0.2, 0.3, 0.4]], [0.7, 
 
 def test_atoms_are_labels_of_the_items_with_their_numbers():
     """Three different rows, one of them twice: weights .9 of 1/4, 1/4 and 2/4."""
-    counts = np.array([[2, 0, 0], [0, 1, 1], [2, 0, 0], [0, 0, 4]])
-    prior = Atoms().fit(index_of(4, 3), counts.astype(float), SMOOTH)
+    counts = np.array(3 * [[2, 0, 0], [0, 1, 1], [2, 0, 0], [0, 0, 4]])
+    prior = Atoms().fit(index_of(12, 3), counts.astype(float), SMOOTH)
     label = DirichletMixture()(counted(counts), prior=SMOOTH).probs
     assert len(prior.weight) == 3 + 2
     for row, times in ((0, 2), (1, 1), (3, 1)):
@@ -35,10 +35,16 @@ def test_atoms_are_labels_of_the_items_with_their_numbers():
     np.testing.assert_allclose(prior.weight[-2:], 0.1 * SMOOTH.weight)
 
 
+def test_a_handful_of_items_makes_no_atoms():
+    counts = np.array([[2, 1, 0], [0, 1, 0]])
+    prior = Atoms().fit(index_of(2, 3), counts.astype(float), SMOOTH)
+    np.testing.assert_array_equal(prior.alpha, SMOOTH.alpha)
+
+
 def test_the_label_is_the_mean_over_atoms_by_loops():
     from math import lgamma
 
-    counts = np.array([[2, 0, 0], [0, 1, 1], [0, 0, 4]])
+    counts = np.array(4 * [[2, 0, 0], [0, 1, 1], [0, 0, 4]])
     made = Atoms(share=0.5, scale=20.0)(counted(counts), prior=SMOOTH)
     prior = made.belief.prior
     for i, row in enumerate(counts):

@@ -31,7 +31,8 @@ def test_a_page_about_runs(run, folder, tmp_path):
     assert (done.code, done.out) == (0, f"wrote {page}\n")
     text = page.read_text()
     ET.fromstring(text.split("\n", 1)[1])
-    for words in ("runs: 4,", "80 items", "Difference from hard", "Reliability", "Entropies"):
+    told = ("runs: 4,", "80 items", "Difference from deliver=hard", "Reliability", "Entropies")
+    for words in told:
         assert words in text
 
 

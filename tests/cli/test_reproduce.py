@@ -10,7 +10,7 @@ def test_the_replay_prints_ours_beside_the_targets(run, data_folder, tmp_path, m
     assert done.code == 0
     assert "5 votes per image, mixture: KL" in done.out
     lines = [line for line in done.out.splitlines() if line.endswith((" pass", " FAIL"))]
-    assert len(lines) == 17
+    assert len(lines) == 25
     assert "| 6 rich answers, stack: KL | <= 0.200 |" in page.read_text()
     monkeypatch.setenv("SOFTLABEL_DATA", str(data_folder))  # the command has set it, too
 

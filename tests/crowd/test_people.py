@@ -103,11 +103,11 @@ def test_habits_are_shares(rates):
 
 def test_ids_fit_the_recruiter(make_study):
     study = make_study(more=f'[recruit]\nkind = "prolific"\n{CODES}')
-    paths = entrances(study, crowd(3, 0))
+    paths = entrances(study, crowd(3, 0), None)
     assert len(set(paths)) == 3
     for path in paths:
         assert path.startswith("/?PROLIFIC_PID=")
-    assert paths == entrances(study, crowd(3, 0))
+    assert paths == entrances(study, crowd(3, 0), None)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,11 @@ def test_ids_fit_the_recruiter(make_study):
 def test_ids_fit_the_pattern(make_study, pattern, path):
     settings = f'kind = "url"\nid_param = "who"\nid_pattern = "{pattern}"\n'
     study = make_study(more=f"[recruit]\n{settings}{BACK}")
-    assert entrances(study, crowd(2, 0))[1] == path
+    assert entrances(study, crowd(2, 0), None)[1] == path
 
 
 def test_a_pattern_that_no_simulated_id_fits_is_said(make_study):
     settings = 'kind = "url"\nid_param = "who"\nid_pattern = "X[A-Z]{9}"\n'
     study = make_study(more=f"[recruit]\n{settings}{BACK}")
     with pytest.raises(SoftlabelError, match="id_pattern"):
-        entrances(study, crowd(2, 0))
+        entrances(study, crowd(2, 0), None)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softlabel import datasets, intervals, metrics
+from softlabel import datasets, metrics
 from softlabel.aggregate import Mean, Share
 from softlabel.agree import cards, repeat_distance
 from softlabel.construct import Clamp, Hard
@@ -49,14 +49,6 @@ def test_the_figures_on_the_demo_page(first, everything, errors):
         **{name: values.mean() for name, values in errors.items()},
     }
     assert {name: round(float(value), 2) for name, value in found.items()} == REAL
-
-
-def test_the_result_in_the_readme(errors):
-    text = (ROOT / "README.md").read_text()
-    for name in ("rich kl", "hard kl"):
-        score = intervals.mean(errors[name])
-        assert f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]" in text
-    assert f"{errors['hard tv'].mean():.3f} to {errors['rich tv'].mean():.3f}" in text
 
 
 def test_the_counts_on_the_page_of_quality_rules(everything):

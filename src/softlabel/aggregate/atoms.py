@@ -21,6 +21,7 @@ from softlabel.parameters import SMALLEST, check
 from softlabel.randomness import name_keys, uniform
 from softlabel.tables import Annotations, Estimand, Floats, Index, Ints
 
+FEWEST = 10  # items with votes: fewer say nothing about what others are like
 EASY = 0.03  # an unanimous item is drawn as if it had this entropy
 
 
@@ -32,7 +33,8 @@ class Atoms:
     pbar_j is the label of item j under ``dirichlet-mixture`` (fitted, or ``prior``).  The atoms
     share the weight ``share``, the mixture has the rest.  Items with equal evidence are one atom;
     of more than ``most`` different ones a sample is drawn by name, with chances in proportion to
-    .03 + entropy, and each stands for as many as it was drawn for.  Intervals are those of the
+    .03 + entropy, and each stands for as many as it was drawn for.  Fewer than ten items make no
+    atoms: then it is the mixture alone.  Intervals are those of the
     mixture: atoms are points, and too few of them lie near an item to say how sure one may be.
     """
 
@@ -69,7 +71,7 @@ class Atoms:
         smooth = DirichletMixture(self.levels).fit(index, evidence) if prior is None else prior
         smooth = smooth.among(index.labels)
         some = np.flatnonzero(evidence.sum(axis=1) > 0)
-        if not len(some):
+        if len(some) < FEWEST:
             return smooth
         rows, where = distinct(evidence[some])
         label = posterior_mean(smooth, rows.n)

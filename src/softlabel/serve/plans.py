@@ -9,7 +9,7 @@ from softlabel import __version__
 from softlabel.serve import media
 from softlabel.serve.static import StaticTable
 from softlabel.serve.texts import Catalogue
-from softlabel.store import Plan, Portion, Session, Showing
+from softlabel.store import AHEAD, Plan, Portion, Session, Showing
 from softlabel.study import Item, Study
 
 FORM = "modes/form.js"  # draws any mode from its fields
@@ -29,7 +29,19 @@ def lease_plan(study: Study) -> Plan:
         batches=bool(study.batches),
         lease_seconds=60.0 * study.lease_minutes,
         seed=study.seed,
+        ahead=portion_size(study),
     )
+
+
+def portion_size(study: Study) -> int:
+    """How many items a person gets at a time: a whole batch unless that is large.
+
+    Who gets everything at once gets different items than everybody else holds, so that a study
+    with just as many people as it needs is filled.
+    """
+    sizes = [len(items) for items in study.batches.values()]
+    batch = max(sizes, default=min(study.batch_size, study.items_per_person))
+    return batch if batch <= 2 * AHEAD else AHEAD
 
 
 class PlanWriter:
@@ -71,17 +83,24 @@ class PlanWriter:
             "total": self._whole(portion) - portion.gone,
             "answered": portion.done - portion.gone,
             "showings": shown,
-            "more": portion.more,
+            "more": self._has_more(portion),
             "skips_left": self.most_skips - session.skipped,
         }
 
     def _whole(self, portion: Portion) -> int:
         """How many showings there will be in the end."""
-        if not portion.more:
+        if not self._has_more(portion):
             return portion.shown
         if portion.coming is not None:
             return portion.shown + portion.coming
         return max(portion.shown, self.study.showings_per_person)
+
+    def _has_more(self, portion: Portion) -> bool:
+        """Whether to ask again later: not who has been shown all that one person gets."""
+        opened = sum(one.state == "open" for one in portion.showings)
+        if portion.coming is not None or opened < portion.shown - portion.done:
+            return portion.more
+        return portion.more and portion.shown < self.study.showings_per_person
 
     def _item(self, showing: Showing) -> Item | None:
         """None if the item was taken out of the study after it had been answered."""

@@ -10,8 +10,8 @@ from ipaddress import IPv6Address, ip_address, ip_network
 
 from fastapi import Request
 
+from softlabel.serve.plans import portion_size
 from softlabel.serve.site import Site, read, written
-from softlabel.store import AHEAD
 from softlabel.study import Study
 
 FRESH = 5.0  # seconds for which the last look still counts: many people arrive at once
@@ -99,7 +99,7 @@ class Newcomers:
 
 def most_newcomers(study: Study) -> int:
     """Half of the people who could hold all places of the study between them."""
-    held = min(study.batch_size, study.items_per_person, AHEAD)
+    held = portion_size(study)
     places = math.ceil(len(study.items) * study.per_item / held)
     if study.batches:
         places = len(study.batches) * study.per_item

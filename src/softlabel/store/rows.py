@@ -17,7 +17,7 @@ LEFT = frozenset({"screened-out", "no-consent", "withdrawn", "full", "closed", "
 """The stages of people who will not answer any more: what they hold is given back."""
 
 AHEAD = 25
-"""How many targets a person usually holds at most, whatever the size of a batch."""
+"""How many targets a person holds at most of a large batch."""
 
 
 class ItemRow(NamedTuple):

@@ -122,7 +122,7 @@ class ItemsSection(Section):
     batch_size: Annotated[int, Field(ge=1, le=10_000)] = Field(
         default=25,
         description="How many items a person holds at a time where there are no batches; more than "
-        "25 are handed out in portions.",
+        "50 are handed out in portions.",
     )
     repeats: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
         default=None,
