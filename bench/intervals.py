@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from results import table
+from results import table, write_block
 
 from softlabel import Index, datasets
 from softlabel.aggregate import Atoms, Auto, Belief, Dirichlet, DirichletMixture
@@ -322,15 +322,6 @@ def _votes(m: int) -> str:
     return f"{m} vote" + "s" * (m > 1)
 
 
-def write_block(page: Path, name: str, text: str) -> None:
-    """Into the page, between the marks that name this block."""
-    begin, end = f"<!-- {name}: written by bench/intervals.py -->", f"<!-- end of {name} -->"
-    before, found, rest = page.read_text("utf-8").partition(begin)
-    assert found, f"{page} has no place for {name}"
-    after = rest.partition(end)[2]
-    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", "utf-8", newline="\n")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="into the pages of docs/pools")
@@ -345,7 +336,7 @@ def main() -> None:
     for page, name, text in blocks:
         print(f"\n{text}")
         if options.write:
-            write_block(PAGES / page, name, text)
+            write_block(PAGES / page, "intervals", name, text)
 
 
 if __name__ == "__main__":

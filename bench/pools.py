@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from held_against import Task, cifar10s, tasks
-from results import circumstances, table, write_section
+from results import circumstances, table, write_block, write_section
 
 from softlabel import Annotations, SoftLabels, cards, intervals, registry
 from softlabel.aggregate import Mean
@@ -161,15 +161,6 @@ def _hits(result: Result | None) -> str:
     return f"{100 * result.accuracy:.1f} ({ms:,.{1 if ms < 10 else 0}f} ms)"
 
 
-def write_block(name: str, text: str) -> None:
-    """Into the page, between the marks that name this block."""
-    begin, end = f"<!-- {name}: written by bench/pools.py -->", f"<!-- end of {name} -->"
-    before, found, rest = PAGE.read_text("utf-8").partition(begin)
-    assert found, f"{PAGE} has no place for {name}"
-    after = rest.partition(end)[2]
-    PAGE.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", "utf-8", newline="\n")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pools", nargs="*", help="all, unless named")
@@ -194,7 +185,7 @@ def main() -> None:
         told += "what the tables mean is said in [docs/pools](../docs/pools/README.md). "
         write_section(TITLE, [told + circumstances("numpy", "scipy", "numba"), *blocks.values()])
         for name, text in blocks.items():
-            write_block(name, text)
+            write_block(PAGE, "pools", name, text)
 
 
 if __name__ == "__main__":

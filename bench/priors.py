@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from held_against import cifar10s
 from outcomes import accuracy
-from results import circumstances, table, write_section
+from results import circumstances, table, write_block, write_section
 
 from softlabel import Annotations, Index, datasets, registry
 from softlabel.aggregate import BayesDawidSkene
@@ -285,15 +285,6 @@ def coverage(runs: int = 10) -> str:
     return table(rows)
 
 
-def write_block(name: str, text: str) -> None:
-    """Into the page, between the marks that name this block."""
-    begin, end = f"<!-- {name}: written by bench/priors.py -->", f"<!-- end of {name} -->"
-    before, found, rest = PAGE.read_text("utf-8").partition(begin)
-    assert found, f"{PAGE} has no place for {name}"
-    after = rest.partition(end)[2]
-    PAGE.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", "utf-8", newline="\n")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, help="outcomes, to go on after an interruption")
@@ -315,7 +306,7 @@ def main() -> None:
     print("\n\n".join(parts))
     if options.write:
         write_section(TITLE, parts)
-        write_block("left out", f"{shown}\n\n{notes}")
+        write_block(PAGE, "priors", "left out", f"{shown}\n\n{notes}")
 
 
 if __name__ == "__main__":

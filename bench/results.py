@@ -42,3 +42,12 @@ def write_section(title: str, parts: Iterable[str]) -> None:
     after = rest.partition("\n## ")[2] if found else ""
     text = before.rstrip("\n") + "\n\n" + new + (f"\n## {after}" if after else "")
     RESULTS.write_text(text, "utf-8", newline="\n")
+
+
+def write_block(page: Path, script: str, name: str, text: str) -> None:
+    """Put text into a page, between the marks of this script and this name."""
+    begin, end = f"<!-- {name}: written by bench/{script}.py -->", f"<!-- end of {name} -->"
+    before, found, rest = page.read_text("utf-8").partition(begin)
+    assert found, f"{page} has no place for {name}"
+    after = rest.partition(end)[2]
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", "utf-8", newline="\n")

@@ -43,7 +43,7 @@ FLOODING = 10.0  # seconds
 GOOD = 150.0  # ms, for 95 of 100 answers
 PEER_SIZES = (50, 200, ANNOTATORS)
 PEER_FLOOD = 20  # clients that never think; more only break it
-BATCHES = (30, 600, 3000)
+BATCHES = (30, 50, 600, 3000)
 TITLE, ENTRY_TITLE = "Asking under load", "Entering"
 HEAD = [
     *("", "n", "answers/s", "answer p50 ms", "p95 ms", "p99 ms", "max ms"),
