@@ -5,8 +5,8 @@
 Every setting is tried on every set of ``$SOFTLABEL_DATA`` that has votes and gold.  For a column
 "chosen" the setting of each set is the one with the best mean on the *other* sets; sets of one
 source are left out together.  Then the 90 % intervals of ``bayes-dawid-skene`` are held against
-simulated confusion matrices.  ``--write`` puts the tables into RESULTS.md, and the first one into
-docs/pools/dawid-skene.md too.
+simulated confusion matrices, and the learned prior is timed beside the fixed one.  ``--write`` puts
+the tables into RESULTS.md, and the first one into docs/pools/dawid-skene.md too.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import gzip
 import json
 import os
 import re
+import time
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +30,7 @@ from outcomes import accuracy
 from results import circumstances, table, write_block, write_section
 
 from softlabel import Annotations, Index, datasets, registry
-from softlabel.aggregate import BayesDawidSkene
+from softlabel.aggregate import BayesDawidSkene, DawidSkene
 from softlabel.construct import Hard
 
 TITLE = "Priors of truth methods"
@@ -285,6 +287,30 @@ def coverage(runs: int = 10) -> str:
     return table(rows)
 
 
+def speed() -> str:
+    """Seconds on 510,000 planted votes of 2,500 people on ten classes, least of four runs."""
+    rng = np.random.default_rng(0)
+    items, each, people, classes = 25_500, 20, 2_500, 10
+    item, true = np.repeat(np.arange(items), each), rng.integers(0, classes, items)
+    guess, knows = rng.integers(0, classes, len(item)), rng.random(len(item)) < 0.7
+    names = [[str(i) for i in range(count)] for count in (items, people, classes)]
+    who, label = rng.integers(0, people, len(item)), np.where(knows, true[item], guess)
+    said = Annotations(Index(*names), item, who, label=label)
+    kinds = {"learned": DawidSkene(), "fixed, as in 0.1": DawidSkene(smoothing=4, tol=1e-6)}
+    rows = [["prior", "20 steps, s", "whole run, s", "steps"]]
+    for name, pool in kinds.items():
+        times = []
+        for timed in (replace(pool, n_iter=20, tol=0), pool):
+            runs = []
+            for _ in range(4):
+                start = time.perf_counter()
+                steps = len(timed(said).trace)
+                runs.append(time.perf_counter() - start)
+            times.append(min(runs))
+        rows.append([name, *(f"{seconds:.3f}" for seconds in times), str(steps)])
+    return table(rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, help="outcomes, to go on after an interruption")
@@ -302,6 +328,8 @@ def main() -> None:
         "Share of simulated entries of confusion matrices inside the 90 % intervals of "
         "`bayes-dawid-skene`, ten runs each:",
         coverage(),
+        "Seconds of `dawid-skene` on 510,000 planted votes, least of four runs:",
+        speed(),
     ]
     print("\n\n".join(parts))
     if options.write:
