@@ -20,12 +20,13 @@ import numpy as np
 from held_against import Task, cifar10s, tasks
 from results import circumstances, table, write_block, write_section
 
-from softlabel import Annotations, SoftLabels, cards, intervals, registry
+from softlabel import Annotations, SoftLabels, registry
 from softlabel.aggregate import Mean
-from softlabel.cards.temperature import FLOOR
+from softlabel.annotators import cards
+from softlabel.annotators.cards.temperature import FLOOR
 from softlabel.construct import Clamp
 from softlabel.errors import DataError
-from softlabel.metrics import correlation, entropy, kl, total_variation
+from softlabel.metrics import correlation, entropy, intervals, kl, total_variation
 from softlabel.sampling import subsample
 from softlabel.tables import Floats
 

@@ -27,12 +27,12 @@ import polars as pl
 from distributed import Client, Worker
 from results import circumstances, table, write_section
 
-from softlabel import files
+from softlabel import io as files
 from softlabel.aggregate import DawidSkene
 from softlabel.aggregate.em import Fitted, Local
 from softlabel.engine import Partitions, fitted, read_part, split_file
 from softlabel.engine.cluster import DaskEngine, connect
-from softlabel.files.large import scan_votes
+from softlabel.io.large import scan_votes
 
 PER_ITEM, CLASSES, STEPS = 5, 10, 5
 METHOD = DawidSkene(n_iter=STEPS, tol=0.0)

@@ -14,14 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softlabel import crowd, demo
+from softlabel import demo
 from softlabel.cli import main
 from softlabel.deliver import SLS, Teaching
 from softlabel.demo import asking, findings, lessons, teaching
 from softlabel.demo import page as words
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
 from softlabel.metrics import entropy
-from softlabel.pictures import shapes
+from softlabel.simulate import crowd
+from softlabel.study.pictures import shapes
 from softlabel.tables import Score, SoftLabels
 
 SHORT = 2  # epochs of training, where what is learned does not matter

@@ -18,10 +18,11 @@ from pathlib import Path
 import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
-from softlabel import crowd, store, study
+from softlabel import store, study
 from softlabel.serve.app import make_app
 from softlabel.serve.run import put_study
 from softlabel.serve.secret import open_with_token
+from softlabel.simulate import crowd
 from softlabel.study import Study
 from softlabel.study.new import write_new
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from softlabel.crowd.server import serving
+from softlabel.simulate.crowd.server import serving
 from softlabel.study import read, write_new
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"

@@ -10,10 +10,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from softlabel.reproduce import PAPERS, findings, stored
-from softlabel.reproduce.collecting import begun, collect
-from softlabel.reproduce.markdown import FOLDER, markdown
-from softlabel.reproduce.papers import find
+from softlabel.papers import PAPERS
+from softlabel.papers.claims import findings, stored
+from softlabel.papers.claims.collecting import begun, collect
+from softlabel.papers.claims.markdown import FOLDER, markdown
+from softlabel.papers.claims.papers import find
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = DOCS / FOLDER

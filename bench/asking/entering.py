@@ -13,10 +13,10 @@ from asking import runs, usage
 from asking import study as asked
 
 from softlabel import study as studies
-from softlabel.crowd.log import Log
-from softlabel.crowd.people import Habits, crowd
-from softlabel.crowd.truth import known
-from softlabel.crowd.walk import Site, Walk
+from softlabel.simulate.crowd.log import Log
+from softlabel.simulate.crowd.people import Habits, crowd
+from softlabel.simulate.crowd.truth import known
+from softlabel.simulate.crowd.walk import Site, Walk
 
 PEOPLE, ITEMS = 100, 3000
 PATIENCE = 300.0  # seconds, for all of them

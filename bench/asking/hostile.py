@@ -14,9 +14,9 @@ import uvloop
 from asking.saturation import Outbox, outboxes
 from asking.wire import Wire, connect
 
-from softlabel.crowd.people import Habits
-from softlabel.crowd.truth import known
-from softlabel.crowd.walk import Site
+from softlabel.simulate.crowd.people import Habits
+from softlabel.simulate.crowd.truth import known
+from softlabel.simulate.crowd.walk import Site
 from softlabel.study import Study
 
 HALF_OPEN, SENDERS = 500, 4

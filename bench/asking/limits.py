@@ -16,7 +16,7 @@ from typing import Any
 import uvloop
 from asking.wire import connect
 
-from softlabel.crowd.http import Client
+from softlabel.simulate.crowd.http import Client
 
 ECHO = """
 import socket, sys, uvicorn

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import uvloop
 
-from softlabel.crowd.http import Client
-from softlabel.crowd.log import Log, Request
-from softlabel.crowd.people import Habits, Somebody, crowd
-from softlabel.crowd.truth import known
-from softlabel.crowd.walk import Site, Walk
+from softlabel.simulate.crowd.http import Client
+from softlabel.simulate.crowd.log import Log, Request
+from softlabel.simulate.crowd.people import Habits, Somebody, crowd
+from softlabel.simulate.crowd.truth import known
+from softlabel.simulate.crowd.walk import Site, Walk
 from softlabel.study import Study
 
 HABITS = Habits(duplicates=0.01, disconnects=0.01, leavers=0.02, fail_quiz=0.05, think=8.0)

@@ -20,8 +20,8 @@ import uvloop
 from asking.load import HABITS, Crowd, Load
 from asking.study import LABELS
 
-from softlabel.crowd.http import Client, Reply
-from softlabel.crowd.people import keyed
+from softlabel.simulate.crowd.http import Client, Reply
+from softlabel.simulate.crowd.people import keyed
 
 ITEMS, START = 1000, 600.0  # one of them migrates its database for minutes
 TIMEOUT = 30.0

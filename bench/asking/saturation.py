@@ -9,11 +9,11 @@ import uuid
 import uvloop
 from asking.wire import Wire, connect
 
-from softlabel.crowd import timing
-from softlabel.crowd.log import Log
-from softlabel.crowd.people import Habits, crowd
-from softlabel.crowd.truth import Truth, known
-from softlabel.crowd.walk import Site, Walk
+from softlabel.simulate.crowd import timing
+from softlabel.simulate.crowd.log import Log
+from softlabel.simulate.crowd.people import Habits, crowd
+from softlabel.simulate.crowd.truth import Truth, known
+from softlabel.simulate.crowd.walk import Site, Walk
 from softlabel.store import AHEAD
 from softlabel.study import Study
 

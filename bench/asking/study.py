@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from softlabel.pictures import png
+from softlabel.study.pictures import png
 
 LABELS = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 BATCHES, PER_BATCH, REPEATS = 40, 25, 2

@@ -6,28 +6,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from softlabel import (
         aggregate,
-        agree,
-        cards,
+        annotators,
         construct,
-        cost,
         datasets,
         deliver,
         elicit,
         errors,
-        evaluate,
-        files,
-        inspection,
-        intervals,
+        io,
         metrics,
-        quality,
-        reading,
+        records,
         registry,
-        runs,
         sampling,
         simulate,
         study,
         tables,
         testing,
+        train,
     )
     from softlabel.errors import (
         DataError,
@@ -42,18 +36,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-TABLES = ["Annotations", "Index", "Predictions", "Score", "SoftLabels", "Statements"]
-ERRORS = [
-    "DataError",
-    "EstimandWarning",
-    "FileError",
-    "ResponseError",
-    "SoftlabelError",
-    "UnknownName",
-]
 HOMES = {
-    **dict.fromkeys(TABLES, "softlabel.tables"),
-    **dict.fromkeys(ERRORS, "softlabel.errors"),
+    **dict.fromkeys(
+        ["Annotations", "Index", "Predictions", "Score", "SoftLabels", "Statements"],
+        "softlabel.tables",
+    ),
+    **dict.fromkeys(
+        [
+            *("DataError", "EstimandWarning", "FileError"),
+            *("ResponseError", "SoftlabelError", "UnknownName"),
+        ],
+        "softlabel.errors",
+    ),
     "Study": "softlabel.study",
 }
 
@@ -72,33 +66,27 @@ __all__ = [
     "Study",
     "UnknownName",
     "aggregate",
-    "agree",
-    "cards",
+    "annotators",
     "construct",
-    "cost",
     "datasets",
     "deliver",
     "elicit",
     "errors",
-    "evaluate",
-    "files",
-    "inspection",
-    "intervals",
+    "io",
     "metrics",
-    "quality",
-    "reading",
+    "records",
     "registry",
-    "runs",
     "sampling",
     "simulate",
     "study",
     "tables",
     "testing",
+    "train",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Rooms are opened when they are entered: ``import softlabel`` itself costs nothing."""
+    """Import a room when it is first used: ``import softlabel`` itself costs nothing."""
     if name in HOMES:
         return getattr(import_module(HOMES[name]), name)
     if name in __all__:

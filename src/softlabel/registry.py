@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from inspect import signature
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from softlabel import aggregate, construct, deliver, elicit, metrics
 from softlabel.errors import SoftlabelError, UnknownName
 
-FAMILIES: dict[str, dict[str, Any]] = {
-    "mode": elicit.MODES,
-    "construct": construct.CONSTRUCTIONS,
-    "aggregate": aggregate.AGGREGATORS,
-    "deliver": deliver.DELIVERIES,
-    "metric": metrics.METRICS,
+HOMES = {  # the room whose door fills the family
+    "mode": "softlabel.elicit",
+    "construct": "softlabel.construct",
+    "aggregate": "softlabel.aggregate",
+    "deliver": "softlabel.deliver",
+    "metric": "softlabel.metrics",
 }
+FAMILIES: dict[str, dict[str, Any]] = {family: {} for family in HOMES}
+SMALLEST = 1e-12  # for parameters that must be above zero
 
 
 def register(family: str, thing: Any, name: str | None = None) -> Any:
@@ -38,7 +40,15 @@ def members(family: str) -> Mapping[str, Any]:
     """Everything registered in a family, by name."""
     if family not in FAMILIES:
         raise UnknownName("family", family, FAMILIES)
+    import_module(HOMES[family])
     return FAMILIES[family]
+
+
+def families() -> dict[str, dict[str, Any]]:
+    """Every family with all its members."""
+    for family in FAMILIES:
+        members(family)
+    return FAMILIES
 
 
 def get(family: str, name: str) -> Any:
@@ -130,3 +140,32 @@ def _read(kind: Any, text: str, where: str) -> Any:
             continue
     right = "true or false" if kind is bool else f"of type {getattr(kind, '__name__', kind)}"
     raise SoftlabelError(f"{where} = {text!r} is not {right}")
+
+
+def check_parameters(strategy: Any, **ranges: tuple[float, float]) -> None:
+    """Refuse a choice that does not exist and a number outside its range, by name and value."""
+    kind = type(strategy)
+    for name, choices in _choices(kind).items():  # type: ignore[arg-type]  # classes are hashable
+        check_choice(f"{name} of {kind.__name__}", getattr(strategy, name), choices)
+    for name, (low, high) in ranges.items():
+        value = getattr(strategy, name)
+        if value is None and getattr(kind, name) is None:
+            continue  # the default: to be learned, or to be told from the data
+        if not low <= value <= high:  # written so that NaN is refused too
+            raise SoftlabelError(f"{kind.__name__}: {name} = {value} is not in {low}..{high}")
+
+
+def check_choice(what: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Refuse a value that is none of the choices, naming them."""
+    if value not in choices:
+        raise UnknownName(what, str(value), [str(choice) for choice in choices])
+
+
+@cache
+def _choices(kind: type) -> dict[str, tuple[Any, ...]]:
+    hints = get_type_hints(kind)
+    return {
+        field.name: get_args(hints[field.name])
+        for field in fields(kind)
+        if get_origin(hints[field.name]) is Literal
+    }

@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from softlabel.errors import DataError
-from softlabel.parameters import check_choice
+from softlabel.registry import check_choice
 from softlabel.tables import ANONYMOUS, Annotations, Bools, Index, Ints, Statements, broken
 
 Rows = TypeVar("Rows", Annotations, Statements)

@@ -20,7 +20,7 @@ from softlabel.aggregate import (
     climbing,
 )
 from softlabel.aggregate.evidence import distinct
-from softlabel.files.pooling import beliefs
+from softlabel.io.pooling import beliefs
 from softlabel.sampling import votes_from_counts
 
 OFFER = (Dirichlet(), DirichletMixture(), Atoms(), Auto())

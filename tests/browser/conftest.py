@@ -19,10 +19,10 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from softlabel import store as stores
 from softlabel import study as studies
-from softlabel.pictures import png
 from softlabel.serve.app import make_app
 from softlabel.serve.people import put_study
 from softlabel.serve.secret import open_with_token
+from softlabel.study.pictures import png
 
 LABELS = ["cat", "dog", "fox", "owl", "hen", "cow"]
 TREE = ["pet/cat", "pet/dog", "wild/fox", "wild/owl", "farm/hen", "farm/cow"]

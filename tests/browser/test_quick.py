@@ -10,7 +10,7 @@ import pytest
 
 from softlabel import Index
 from softlabel.construct import Clamp
-from softlabel.reading import stack
+from softlabel.records import stack
 
 CERTAIN = {
     "top": "fox",

@@ -20,7 +20,7 @@ from softlabel.tables import Annotations, SoftLabels
 
 MEMBERS = [
     pytest.param(family, kind, id=f"{family}-{name}")
-    for family in registry.FAMILIES
+    for family in registry.families()
     for name, kind in registry.members(family).items()
 ]
 VARIANTS = [

@@ -12,7 +12,8 @@ import pytest
 import typer.main
 
 import softlabel
-from softlabel import files, registry
+from softlabel import io as files
+from softlabel import registry
 from softlabel.cli import app, progress
 from softlabel.cli.contents import ORDER
 

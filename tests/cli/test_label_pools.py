@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from softlabel import SoftLabels, files
+from softlabel import SoftLabels
+from softlabel import io as files
 from softlabel.aggregate import AGGREGATORS, Dirichlet
 from softlabel.aggregate.base import takes
 from softlabel.testing import example_votes

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from softlabel.reproduce import PAPERS
-from softlabel.reproduce.claims import RECIPES
+from softlabel.papers import PAPERS
+from softlabel.papers.claims.claims import RECIPES
 
 every_paper = pytest.mark.parametrize("name", PAPERS)
 
@@ -20,7 +20,7 @@ def test_each_has_a_command(run):
 
 @every_paper
 def test_claims_are_told_apart_and_say_where(name):
-    from softlabel.reproduce import papers
+    from softlabel.papers.claims import papers
 
     paper = papers.find(name)
     assert name == paper.NAME
@@ -35,9 +35,9 @@ def test_claims_are_told_apart_and_say_where(name):
 
 @every_paper
 def test_a_claim_without_runs_is_untested_and_says_why(name):
-    from softlabel.reproduce import papers
-    from softlabel.reproduce.claims import judged
-    from softlabel.reproduce.results import Results
+    from softlabel.papers.claims import papers
+    from softlabel.papers.claims.claims import judged
+    from softlabel.papers.claims.results import Results
 
     for recipe in RECIPES:
         for claim in papers.find(name).claims(recipe):

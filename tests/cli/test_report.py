@@ -6,11 +6,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from softlabel.recipes import RECIPES
-from softlabel.recipes.base import completed
-from softlabel.recipes.settings import changed
+from softlabel.papers.claims import quick
 from softlabel.registry import parse
-from softlabel.reproduce import quick
+from softlabel.train.recipes import RECIPES
+from softlabel.train.recipes.base import completed
+from softlabel.train.recipes.settings import changed
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softlabel import Annotations, Index, SoftLabels, runs
-from softlabel.files import write_said
+from softlabel import Annotations, Index, SoftLabels
+from softlabel.io import write_said
+from softlabel.train import runs
 
 EPOCHS = 30
 GRID = f"""
@@ -221,8 +222,8 @@ def test_the_table_shows_every_run(folder):
     from rich.console import Console
 
     from softlabel.cli.grid import table
-    from softlabel.recipes.crew import Standing
-    from softlabel.recipes.jobs import read_grid
+    from softlabel.train.recipes.crew import Standing
+    from softlabel.train.recipes.jobs import read_grid
 
     standings = [Standing(job, job.begun()) for job in read_grid(Path("grid.toml"))]
     standings[2].state, standings[2].epoch, standings[2].loss = "running", 7, 0.512

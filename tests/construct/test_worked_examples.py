@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from softlabel import DataError, Index, Statements
 from softlabel.construct import Clamp, Flat, Hard, Random, Select, Smooth, Uniform
 from softlabel.elicit import Classic
-from softlabel.reading import stack
+from softlabel.records import stack
 
 CIFAR = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 SHORT = {"plane": "airplane", "auto": "automobile"}

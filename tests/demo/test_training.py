@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from softlabel import evaluate
 from softlabel.aggregate import Mean
 from softlabel.cli import main
 from softlabel.construct import Clamp
@@ -17,11 +16,11 @@ from softlabel.deliver import Aggregate, Hard, Teaching
 from softlabel.demo import asking, learning, lessons, teaching
 from softlabel.demo.study import ITEMS, PEOPLE, Study
 from softlabel.demo.teaching import ARMS, SEEDS, Learned, Lessons
-from softlabel.metrics import Bins, kl
-from softlabel.pictures import shapes
+from softlabel.metrics import Bins, evaluate, kl
 from softlabel.report.axes import Frame
 from softlabel.report.calibration import reliability
 from softlabel.report.page import paragraphs
+from softlabel.study.pictures import shapes
 from softlabel.tables import Predictions, Score
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softlabel import Index, quality, registry
+from softlabel import Index, registry
+from softlabel.annotators import quality
 from softlabel.construct import Clamp
 from softlabel.elicit import MODES, Chips, Classic, Quick, Search
 from softlabel.errors import ResponseError
-from softlabel.reading import stack
+from softlabel.records import stack
 from softlabel.tables import check_simplex
 
 LABELS = ["cat", "dog", "bird/owl", "bird/tit", "bird", "7"]

@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from softlabel import Annotations, DataError, FileError, Index, files
+from softlabel import Annotations, DataError, FileError, Index
+from softlabel import io as files
 from softlabel.engine import Partitions, Reading, open_folder, read_part, split_file, split_table
 from softlabel.engine.partitions import item_names
-from softlabel.files.large import scan_votes
+from softlabel.io.large import scan_votes
 
 
 def told(partitions, reading=None) -> Counter:

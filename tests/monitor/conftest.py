@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from softlabel import registry, store
-from softlabel.simulate import Person
+from softlabel.simulate.people import Person
 from softlabel.store import ItemRow, NewResponse, Plan, Session, Showing, Store, Timing
 from softlabel.study import Item, Pay, Recruit, Study
 

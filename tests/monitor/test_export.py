@@ -18,12 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softlabel import files, monitor
+from softlabel import io as files
 from softlabel.errors import FileError, SoftlabelError
-from softlabel.files.comma import NUMBER, escaped, meant
-from softlabel.files.envelope import SCHEMA as READ_SCHEMA
-from softlabel.monitor import lines
-from softlabel.monitor.flat import columns
+from softlabel.io.comma import NUMBER, escaped, meant
+from softlabel.io.envelope import SCHEMA as READ_SCHEMA
+from softlabel.serve import monitor
+from softlabel.serve.monitor import lines
+from softlabel.serve.monitor.flat import columns
 from softlabel.study import Item
 
 CLASSIC = {"top": "cat", "p1": "90", "second": "dog", "p2": 10.5, "impossible": ["fox"]}
@@ -239,7 +240,7 @@ MEASURE = """
 import resource, sys
 from pathlib import Path
 from softlabel import monitor, store
-from softlabel.monitor import export
+from softlabel.serve.monitor import export
 sys.path.insert(0, sys.argv[1])
 import conftest
 folder = Path(sys.argv[2])

@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from softlabel import agree, files, monitor
+from softlabel import io as files
+from softlabel.annotators import agree
 from softlabel.construct import Clamp
 from softlabel.elicit import Quick
-from softlabel.monitor.pace import Pace
-from softlabel.monitor.window import Window
 from softlabel.sampling import one_per_annotator
+from softlabel.serve import monitor
+from softlabel.serve.monitor.pace import Pace
+from softlabel.serve.monitor.window import Window
 from softlabel.study import Pay
 
 

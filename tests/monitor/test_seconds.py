@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softlabel.cost import Spread, spread
-from softlabel.monitor import words
-from softlabel.monitor.seconds import by_mode, steps
+from softlabel.metrics.cost import Spread, spread
+from softlabel.serve.monitor import words
+from softlabel.serve.monitor.seconds import by_mode, steps
 
 TIMES = st.floats(0, 1e7, allow_nan=False)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softlabel.monitor.speed import MOST_STRETCHES, speed
+from softlabel.serve.monitor.speed import MOST_STRETCHES, speed
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0

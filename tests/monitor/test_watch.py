@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from softlabel.monitor import Watch
-from softlabel.monitor.pace import Pace
-from softlabel.monitor.watch import COMPUTED_EVERY, COUNTED_EVERY, TRUE_FOR
-from softlabel.monitor.window import Window
+from softlabel.serve.monitor import Watch
+from softlabel.serve.monitor.pace import Pace
+from softlabel.serve.monitor.watch import COMPUTED_EVERY, COUNTED_EVERY, TRUE_FOR
+from softlabel.serve.monitor.window import Window
 
 CLASSIC = {"top": "cat", "p1": 90, "second": "dog", "p2": 10, "impossible": ["fox", "hare"]}
 
@@ -151,7 +151,7 @@ def test_work_beside_a_server_leaves_time_for_others():
 @pytest.mark.parametrize(("share", "rests"), [(1.0, False), (0.5, True)])
 def test_work_alone_does_not_rest(monkeypatch, share, rests):
     rested = []
-    monkeypatch.setattr("softlabel.monitor.pace.time.sleep", rested.append)
+    monkeypatch.setattr("softlabel.serve.monitor.pace.time.sleep", rested.append)
     pace, worked = Pace(share), time.thread_time()
     while time.thread_time() - worked < 0.02:
         pace()

@@ -11,10 +11,10 @@ import pytest
 
 from softlabel import datasets, metrics
 from softlabel.aggregate import Mean, Share
-from softlabel.agree import repeat_distance, repeats, stability
+from softlabel.annotators.agree import repeat_distance, repeats, stability
+from softlabel.annotators.quality import flags, judge, preset, rounding
 from softlabel.construct import Clamp, Uniform
 from softlabel.construct.base import percents
-from softlabel.quality import flags, judge, preset, rounding
 from softlabel.sampling import subsample
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from softlabel import datasets, metrics
 from softlabel.aggregate import Mean, Share
-from softlabel.agree import cards, repeat_distance
+from softlabel.annotators.agree import cards, repeat_distance
+from softlabel.annotators.quality import flags
 from softlabel.construct import Clamp, Hard
 from softlabel.demo.page import REAL
-from softlabel.quality import flags
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -13,7 +13,7 @@ from softlabel import datasets, metrics
 from softlabel.aggregate import Mean, Share
 from softlabel.construct import Clamp
 from softlabel.elicit import Chips, Quick, Search
-from softlabel.reading import stack
+from softlabel.records import stack
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from softlabel import Annotations, Index, cards
+from softlabel import Annotations, Index
+from softlabel.annotators import cards
 from softlabel.report.annotators import DRAWN, LISTED, render
 from softlabel.report.axes import Frame
 from softlabel.report.heat import heat

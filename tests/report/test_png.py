@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from softlabel.errors import DataError
-from softlabel.pictures import png
+from softlabel.study.pictures import png
 
 
 def decode(data: bytes) -> np.ndarray:

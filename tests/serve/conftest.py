@@ -18,7 +18,6 @@ import uvicorn
 
 from softlabel import store as stores
 from softlabel import study as studies
-from softlabel.pictures import png
 from softlabel.serve.app import make_app
 from softlabel.serve.guard import Limits
 from softlabel.serve.people import put_study
@@ -27,6 +26,7 @@ from softlabel.serve.secret import open_with_token
 from softlabel.serve.wire import Wire
 from softlabel.store import Store
 from softlabel.study import Study
+from softlabel.study.pictures import png
 
 STUDY = """
 [study]

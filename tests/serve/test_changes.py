@@ -8,11 +8,11 @@ import sqlite3
 import polars as pl
 import pytest
 
-from softlabel import monitor
 from softlabel.cli import main
 from softlabel.errors import DataError, StoreError
-from softlabel.monitor.window import Reader
-from softlabel.recipes import lesson
+from softlabel.serve import monitor
+from softlabel.serve.monitor.window import Reader
+from softlabel.train.recipes import lesson
 
 GUESS = {"top": "wren", "certainty": 1, "alternatives": [], "excluded": [], "rest": "possible"}
 

@@ -10,7 +10,7 @@ import pytest
 
 from softlabel import study
 from softlabel.errors import StudyError
-from softlabel.pictures import png
+from softlabel.study.pictures import png
 
 RIGHT = """\
 [study]

@@ -9,7 +9,7 @@ import pytest
 
 from softlabel import study
 from softlabel.elicit import Classic
-from softlabel.pictures import png
+from softlabel.study.pictures import png
 
 NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 TOML = '[study]\nlabels = "labels.txt"\n[items]\nsource = "images"\nallocation = "a.json"\n'

@@ -11,7 +11,7 @@ import pytest
 
 from softlabel import registry, study
 from softlabel.errors import StudyError, UnknownName
-from softlabel.pictures import shapes
+from softlabel.study.pictures import shapes
 from softlabel.study.schema import SECTIONS
 from softlabel.study.settings import FILE
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from softlabel.recipes.tagging import table, tagger, vocabulary
 from softlabel.train import nets
+from softlabel.train.recipes.tagging import table, tagger, vocabulary
 
 WORDS = [
     *("the", "dog", "barks", "loudly"),

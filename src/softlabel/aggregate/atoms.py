@@ -17,8 +17,8 @@ from softlabel.aggregate.dirichlet_mixture import DirichletMixture, Levels
 from softlabel.aggregate.evidence import distinct
 from softlabel.aggregate.prior import Prior
 from softlabel.aggregate.results import LabelDistribution
-from softlabel.parameters import SMALLEST, check
 from softlabel.randomness import name_keys, uniform
+from softlabel.registry import SMALLEST, check_parameters
 from softlabel.tables import Annotations, Estimand, Floats, Index, Ints
 
 FEWEST = 10  # items with votes: fewer say nothing about what others are like
@@ -58,8 +58,10 @@ class Atoms:
         rich: Annotations | None = None,
         prior: Prior | None = None,
     ) -> LabelDistribution:
-        check(self, share=(SMALLEST, 1 - SMALLEST), scale=(SMALLEST, 1e6), most=(1, 10**6))
-        check(self, **weight_range(self.weight))
+        check_parameters(
+            self, share=(SMALLEST, 1 - SMALLEST), scale=(SMALLEST, 1e6), most=(1, 10**6)
+        )
+        check_parameters(self, **weight_range(self.weight))
 
         def find(index: Index, evidence: Floats) -> Prior:
             return self.fit(index, evidence, prior)

@@ -19,7 +19,7 @@ from softlabel.aggregate.results import TruthPosterior
 from softlabel.aggregate.truth import Climber
 from softlabel.aggregate.votes import Votes, ordered
 from softlabel.errors import DataError
-from softlabel.parameters import SMALLEST
+from softlabel.registry import SMALLEST
 from softlabel.tables import Annotations, Estimand, Floats, Index, given_away
 
 OUTSIDE = 0.05  # on either side of a 90 % interval

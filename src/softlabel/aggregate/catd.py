@@ -15,7 +15,7 @@ from softlabel.aggregate.em import local
 from softlabel.aggregate.gold import Gold
 from softlabel.aggregate.results import TruthPosterior
 from softlabel.aggregate.votes import ordered
-from softlabel.parameters import SMALLEST, check
+from softlabel.registry import SMALLEST, check_parameters
 from softlabel.tables import Annotations, Estimand, Floats
 
 
@@ -51,7 +51,7 @@ class Catd:
         start: TruthPosterior | None = None,
     ) -> TruthPosterior:
         limits = {"n_iter": (1, math.inf), "tol": (0, math.inf)}
-        check(self, alpha=(SMALLEST, 1), floor=(SMALLEST, math.inf), **limits)
+        check_parameters(self, alpha=(SMALLEST, 1), floor=(SMALLEST, math.inf), **limits)
         converged = False
         with local(ordered(said, self.name, gold), map, shards) as engine:
             share, votes = weighing.agreed(engine, np.ones(len(said.index.annotators)))

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from softlabel._util.machine import GIGABYTE, cores, memory
 from softlabel.aggregate import warm
 from softlabel.aggregate.em import Sums
-from softlabel.aggregate.machine import GIGABYTE, cores, memory
 from softlabel.aggregate.results import TruthPosterior
 from softlabel.aggregate.votes import Votes
 from softlabel.errors import DataError

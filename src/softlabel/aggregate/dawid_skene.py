@@ -13,7 +13,7 @@ from softlabel.aggregate.population import Beliefs, ConfusionPosterior
 from softlabel.aggregate.results import TruthPosterior
 from softlabel.aggregate.truth import Climber
 from softlabel.aggregate.votes import Votes
-from softlabel.parameters import SMALLEST
+from softlabel.registry import SMALLEST
 from softlabel.tables import Estimand, Floats, Index
 
 

@@ -12,7 +12,7 @@ from softlabel.aggregate.base import Map
 from softlabel.aggregate.bayes import posterior
 from softlabel.aggregate.prior import Prior
 from softlabel.aggregate.results import LabelDistribution
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Estimand, Floats, Index
 
 
@@ -43,7 +43,7 @@ class Dirichlet:
         def find(index: Index, evidence: Floats) -> Prior:
             return self.fit(index, evidence) if prior is None else prior.among(index.labels)
 
-        check(self, **weight_range(self.weight))
+        check_parameters(self, **weight_range(self.weight))
         return posterior(self, find, said, map, shards, rich)
 
     def fit(self, index: Index, evidence: Floats) -> Prior:

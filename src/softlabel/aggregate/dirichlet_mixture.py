@@ -12,7 +12,7 @@ from softlabel.aggregate.bayes import posterior
 from softlabel.aggregate.dirichlet import weight_range
 from softlabel.aggregate.prior import Prior
 from softlabel.aggregate.results import LabelDistribution
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Estimand, Floats, Index
 
 Levels = Literal["auto", 1, 3]
@@ -48,7 +48,7 @@ class DirichletMixture:
         def find(index: Index, evidence: Floats) -> Prior:
             return self.fit(index, evidence) if prior is None else prior.among(index.labels)
 
-        check(self, n_iter=(1, 100_000), **weight_range(self.weight))
+        check_parameters(self, n_iter=(1, 100_000), **weight_range(self.weight))
         return posterior(self, find, said, map, shards, rich)
 
     def fit(self, index: Index, evidence: Floats) -> Prior:

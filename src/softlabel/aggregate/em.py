@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from softlabel._util.machine import cores
 from softlabel.aggregate.base import Map
-from softlabel.aggregate.machine import cores
 from softlabel.aggregate.votes import Votes, cut
 from softlabel.errors import DataError
 from softlabel.tables import Floats, Ints

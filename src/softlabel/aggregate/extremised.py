@@ -15,7 +15,7 @@ from softlabel.aggregate.fitting import left_out, search
 from softlabel.aggregate.results import LabelDistribution
 from softlabel.aggregate.splitting import OfCounts, shares, split
 from softlabel.errors import DataError
-from softlabel.parameters import SMALLEST, check
+from softlabel.registry import SMALLEST, check_parameters
 from softlabel.tables import Annotations, Estimand, Floats
 
 ALONE = {"confusion": 0.8, "even": 0.12}  # floor where no item has two answers, as measured there
@@ -53,7 +53,7 @@ class Extremised:
             for name, limits in {"floor": (0, 1), "power": (SMALLEST, 1e6)}.items()
             if getattr(self, name) is not None
         }
-        check(self, **known)
+        check_parameters(self, **known)
         table = confusion_table(said.counts()) if self.shape == "confusion" else None
         if self.floor is not None and self.power is not None:
             return Sharpened(self.floor, self.power, table)

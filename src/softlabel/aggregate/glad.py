@@ -16,7 +16,7 @@ from softlabel.aggregate.results import NOTHING, TruthPosterior
 from softlabel.aggregate.truth import stacked
 from softlabel.aggregate.votes import Votes, ordered
 from softlabel.errors import DataError
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Bools, Estimand, Floats, Index, Names, given_away
 
 CENTRE = 1.0  # mean of the priors of ability and log ease; both have variance 1
@@ -60,7 +60,7 @@ class Glad:
         gold: Gold | None = None,
         start: TruthPosterior | None = None,
     ) -> GladPosterior:
-        check(self, n_iter=(1, math.inf), tol=(0, math.inf))
+        check_parameters(self, n_iter=(1, math.inf), tol=(0, math.inf))
         m, _, k = said.index.shape
         votes = ordered(said, self.name, gold)
         answered = np.diff(votes.start) > 0

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from softlabel._util.machine import GIGABYTE, memory
 from softlabel.aggregate.em import Sums
-from softlabel.aggregate.machine import GIGABYTE, memory
 from softlabel.aggregate.votes import Votes
 from softlabel.errors import DataError
 from softlabel.tables import Floats

@@ -16,7 +16,7 @@ from softlabel.aggregate.results import TruthPosterior
 from softlabel.aggregate.truth import stacked
 from softlabel.aggregate.votes import Votes, ordered
 from softlabel.errors import DataError
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Estimand, Floats, given_away
 
 
@@ -52,7 +52,7 @@ class Kos:
         gold: Gold | None = None,
         start: TruthPosterior | None = None,
     ) -> TruthPosterior:
-        check(self, n_iter=(1, math.inf), tol=(0, math.inf))
+        check_parameters(self, n_iter=(1, math.inf), tol=(0, math.inf))
         m, _, k = said.index.shape
         if k > self.classes:
             names = ", ".join(said.index.labels[:3].tolist())

@@ -13,7 +13,7 @@ from softlabel.aggregate.base import Map
 from softlabel.aggregate.fitting import left_out, search
 from softlabel.aggregate.results import LabelDistribution
 from softlabel.aggregate.splitting import OfCounts, split
-from softlabel.parameters import SMALLEST, check
+from softlabel.registry import SMALLEST, check_parameters
 from softlabel.tables import Annotations, Estimand, Floats
 
 START = {"floor": 0.01, "power": 1.0}
@@ -45,7 +45,7 @@ class LogPool(OfCounts):
         """This pool with numbers for both; .01 and 1 where no item has two answers."""
         given = {"floor": self.floor, "power": self.power}
         known = {name: (SMALLEST, math.inf) for name, value in given.items() if value is not None}
-        check(self, **known)
+        check_parameters(self, **known)
         if len(known) == 2:
             return self
         out = left_out(said)

@@ -18,8 +18,8 @@ from softlabel.aggregate.results import TruthPosterior
 from softlabel.aggregate.votes import Votes, ordered
 from softlabel.aggregate.weighing import asked_only, put_together, rows_of
 from softlabel.errors import DataError
-from softlabel.parameters import check
 from softlabel.randomness import uniform
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Estimand, Floats, Index, given_away
 
 LEAST = 1e-6  # of an imaginary vote, so that nobody becomes infallible in floating point
@@ -71,7 +71,7 @@ class Mace:
         gold: Gold | None = None,
         start: TruthPosterior | None = None,
     ) -> TruthPosterior:
-        check(
+        check_parameters(
             self,
             n_restarts=(1, math.inf),
             n_iter=(1, math.inf),

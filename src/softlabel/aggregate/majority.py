@@ -13,8 +13,8 @@ from softlabel.aggregate import weighing
 from softlabel.aggregate.base import Map, pool
 from softlabel.aggregate.em import local
 from softlabel.aggregate.votes import MANY, class_counts, ordered
-from softlabel.parameters import check
 from softlabel.randomness import name_keys, uniform
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Bools, Estimand, Floats, SoftLabels
 
 NEAR = 1e-9  # of a vote: fractional votes carry rounding error, and such counts are level
@@ -39,7 +39,7 @@ class Majority:
     estimand: ClassVar[Estimand] = "truth"
 
     def __call__(self, said: Annotations, map: Map = in_turn, shards: int = 1) -> SoftLabels:
-        check(self)
+        check_parameters(self)
         if self.ties == "rare":
             rule = partial(_in_favour, favour=-class_counts(said).sum(axis=0))
             return pool(self, rule, said, map, shards)

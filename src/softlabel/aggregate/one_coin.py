@@ -15,7 +15,7 @@ from softlabel.aggregate.results import TruthPosterior
 from softlabel.aggregate.truth import Climber
 from softlabel.aggregate.votes import Votes
 from softlabel.errors import DataError
-from softlabel.parameters import SMALLEST
+from softlabel.registry import SMALLEST
 from softlabel.tables import Estimand, Floats, Index, given_away
 
 

@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
+from softlabel._util.machine import cores
 from softlabel.aggregate import confusion, warm
 from softlabel.aggregate.confusion import skills
 from softlabel.aggregate.em import Fitted, Sums
-from softlabel.aggregate.machine import cores
 from softlabel.aggregate.results import NOTHING, TruthPosterior
 from softlabel.errors import DataError
 from softlabel.tables import Floats, Index, given_away

@@ -13,7 +13,7 @@ from softlabel.aggregate.base import Map
 from softlabel.aggregate.fitting import left_out, search
 from softlabel.aggregate.results import LabelDistribution
 from softlabel.aggregate.splitting import OfCounts, split
-from softlabel.parameters import SMALLEST, check
+from softlabel.registry import SMALLEST, check_parameters
 from softlabel.tables import Annotations, Estimand, Floats
 
 
@@ -40,7 +40,7 @@ class Softmax(OfCounts):
     def fit(self, said: Annotations) -> Softmax:
         """This pool with a number for ``tau``; 1 where no item has two answers."""
         if self.tau is not None:
-            check(self, tau=(SMALLEST, math.inf))
+            check_parameters(self, tau=(SMALLEST, math.inf))
             return self
         out = left_out(said)
         if not len(out):

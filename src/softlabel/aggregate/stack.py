@@ -17,7 +17,7 @@ from softlabel.aggregate.fitting import one_hot
 from softlabel.aggregate.prior import Prior
 from softlabel.aggregate.results import LabelDistribution
 from softlabel.aggregate.splitting import added, finished
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Estimand, Floats, Index, given_away
 
 FLOOR = 0.01  # added before logarithms of chances
@@ -56,7 +56,7 @@ class Stack:
         rich: Annotations | None = None,
         prior: Prior | None = None,
     ) -> LabelDistribution:
-        check(self)
+        check_parameters(self)
         some, parts = tables(said, rich)
         counting = Features(some)
         sums = added([per_item(counting.sums, part, map, shards) for part in parts])

@@ -14,7 +14,7 @@ from softlabel.aggregate.gold import Gold
 from softlabel.aggregate.results import TruthPosterior
 from softlabel.aggregate.votes import ordered
 from softlabel.aggregate.warm import check_same_method
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Floats, Index, given_away
 
 NUMBERS = 2**18  # in a piece of a posterior on its way into the whole: 2 MB
@@ -59,7 +59,7 @@ class Climber:
         gold: Gold | None = None,
         start: TruthPosterior | None = None,
     ) -> TruthPosterior:
-        check(self, **self.limits, n_iter=(1, math.inf), tol=(0, math.inf))
+        check_parameters(self, **self.limits, n_iter=(1, math.inf), tol=(0, math.inf))
         return climb(self, said, map, self.parts(said, shards), gold, start)
 
     def parts(self, said: Annotations, shards: int | None) -> int | None:

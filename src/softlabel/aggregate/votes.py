@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from softlabel._util.machine import cores
 from softlabel.aggregate.gold import Gold, gold_codes
-from softlabel.aggregate.machine import cores
 from softlabel.errors import DataError
 from softlabel.tables import Annotations, Floats, Ints, given_away
 

@@ -12,7 +12,7 @@ from softlabel.aggregate.base import Map
 from softlabel.aggregate.results import LabelDistribution
 from softlabel.aggregate.splitting import OfCounts, shares, split
 from softlabel.errors import DataError
-from softlabel.parameters import SMALLEST, check
+from softlabel.registry import SMALLEST, check_parameters
 from softlabel.tables import Annotations, Estimand, Floats, Names
 
 
@@ -39,7 +39,7 @@ class Weighted:
 
     def fit(self, said: Annotations) -> Weights:
         """The weight of every annotator."""
-        check(self, shrinkage=(SMALLEST, 1e12))
+        check_parameters(self, shrinkage=(SMALLEST, 1e12))
         if said.anonymous:
             raise DataError(
                 "weighted weighs people, but some votes have no annotator; pools that do not: "

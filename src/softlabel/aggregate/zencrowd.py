@@ -14,7 +14,7 @@ from softlabel.aggregate.results import TruthPosterior
 from softlabel.aggregate.truth import Climber
 from softlabel.aggregate.votes import Votes
 from softlabel.aggregate.weighing import skills_from
-from softlabel.parameters import SMALLEST
+from softlabel.registry import SMALLEST
 from softlabel.tables import Estimand, Floats, Index, given_away
 
 LEAST = 1e-6  # of an imaginary vote, so that nobody becomes infallible in floating point

@@ -12,7 +12,7 @@ from softlabel.aggregate.em import local
 from softlabel.aggregate.gold import Gold
 from softlabel.aggregate.results import TruthPosterior
 from softlabel.aggregate.votes import ordered
-from softlabel.parameters import SMALLEST, check
+from softlabel.registry import SMALLEST, check_parameters
 from softlabel.tables import Annotations, Estimand
 
 
@@ -46,7 +46,7 @@ class ZeroBasedSkill:
         gold: Gold | None = None,
         start: TruthPosterior | None = None,
     ) -> TruthPosterior:
-        check(
+        check_parameters(
             self,
             rate=(SMALLEST, 1),
             patience=(1, math.inf),

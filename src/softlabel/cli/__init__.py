@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _fail("there is not enough memory for this; fewer classes or items would do", error)
     except Exception as error:  # noqa: BLE001  the one place where everything ends
-        from softlabel.files.loading import their_mistake
+        from softlabel.io import their_mistake
 
         if theirs := their_mistake(error):
             return _fail(theirs, error)

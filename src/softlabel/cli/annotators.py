@@ -26,7 +26,8 @@ from softlabel.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from softlabel.cards import Card, Cards
+    from softlabel.annotators import Cards
+    from softlabel.annotators.cards import Card
     from softlabel.tables import Annotations, Ints, SoftLabels
 
 SHOWN = 20  # people in the terminal
@@ -65,7 +66,8 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     Nobody is excluded and no label changes. Without --gold or --aggregate people are held against
     the gold of a published data set, or else against the mean label of the others.
     """
-    from softlabel import cards, files, quality
+    from softlabel import io as files
+    from softlabel.annotators import cards, quality
 
     if output is not None:
         files.check_target(output, KINDS, source)
@@ -99,7 +101,8 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
 
 def _labelled(source: str, opened: Answers, construct: str | None) -> tuple[Annotations, str]:
     """One label per answer, repeats included."""
-    from softlabel import files, registry
+    from softlabel import io as files
+    from softlabel import registry
 
     build = None if construct is None else registry.parse("construct", construct)
     plan = files.Plan(construct=build, repeats="all")
@@ -117,16 +120,17 @@ def _pooled(aggregate: str | None, each: Annotations, gold: Ints | None) -> Soft
     if aggregate is None:
         return None
     from softlabel import registry
-    from softlabel.files.pooling import pooled
+    from softlabel.io import pooled
     from softlabel.sampling import one_per_annotator
 
     return pooled(registry.parse("aggregate", aggregate), one_per_annotator(each), gold)
 
 
 def _write(output: Path, found: Cards, source: str) -> None:
-    from softlabel import cards, files
-    from softlabel.files.aside import aside
-    from softlabel.report.annotators import render
+    from softlabel import io as files
+    from softlabel._util.files import aside
+    from softlabel.annotators import cards
+    from softlabel.report import render
 
     if output.suffix.lower() == ".csv":
         files.write_rows([_blank(cards.row(card)) for card in found.people], output)
@@ -163,7 +167,7 @@ def _facts(found: Cards, opened: Answers, made_by: str) -> dict[str, str]:
 
 
 def _row(card: Card) -> dict[str, Any]:
-    from softlabel.report.tables import number
+    from softlabel.report import number
 
     steady = card.repeats
     return {

@@ -25,7 +25,7 @@ def list_strategies(
     from softlabel import registry
 
     load_strategies(load)
-    chosen = registry.FAMILIES if family is None else {family: registry.members(family)}
+    chosen = registry.families() if family is None else {family: registry.members(family)}
     for name, known in chosen.items():
         typer.echo(f"{name}:")
         for member, kind in known.items():

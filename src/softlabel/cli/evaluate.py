@@ -13,8 +13,8 @@ from softlabel.cli.shared import Load, app, json_text, load_strategies, show_tab
 from softlabel.errors import SoftlabelError, UnknownName
 
 if TYPE_CHECKING:
-    from softlabel.runs import Run
     from softlabel.tables import Score, SoftLabels
+    from softlabel.train import Run
 
 TITLES = {"scratch": "learned from scratch", "features": "learned on another network's features"}
 Groups = dict[str, list["Run"]]
@@ -61,8 +61,8 @@ def evaluate(
     as it lies in the range of the metric; and the difference between groups, run by run of the
     same seed, with an interval over items and seeds.
     """
-    from softlabel import evaluate as evaluating
-    from softlabel import runs
+    from softlabel.metrics import evaluate as evaluating
+    from softlabel.train import runs
 
     load_strategies(load)
     found = runs.find(folder)
@@ -97,8 +97,7 @@ def show_runs(found: Sequence[Run]) -> None:
     """The scores that runs wrote down when they finished, over seeds."""
     import numpy as np
 
-    from softlabel import intervals
-    from softlabel.evaluate import bounds
+    from softlabel.metrics import bounds, intervals
 
     for kind, (_, groups) in by_kind(found, None).items() if found else ():
         means: dict[str, dict[str, Score]] = {}
@@ -122,7 +121,7 @@ class Table(NamedTuple):
 
 def by_kind(found: Sequence[Run], by: Sequence[str] | None) -> dict[str, Table]:
     """Groups of runs, those on features apart from those from scratch."""
-    from softlabel import runs
+    from softlabel.train import runs
 
     def kind(run: Run) -> str:
         return str(run.value("kind"))
@@ -142,7 +141,7 @@ def _people(against: str | None, groups: Groups) -> SoftLabels:
         return next(iter(groups.values()))[0].people
     if against.endswith(".npz"):
         return SoftLabels.load(against)
-    from softlabel.recipes import published
+    from softlabel.train import published
 
     if against not in published.SETS:
         raise UnknownName("file or set of people's labels", against, [*published.SETS, "FILE.npz"])

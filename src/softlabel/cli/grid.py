@@ -16,8 +16,7 @@ from softlabel.cli.shared import app
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
-    from softlabel.recipes.crew import Standing
-    from softlabel.recipes.jobs import Job
+    from softlabel.train import Job, Standing
 
 ORDER = ("running", "died", "failed", "finished", "waiting")
 
@@ -53,7 +52,7 @@ def grid(
     checkpoints when the grid is started again. A worker that dies is reported, and another one goes
     on with its run.
     """
-    from softlabel.recipes.jobs import read_grid
+    from softlabel.train import read_grid
 
     carry_out(read_grid(file), processes, engine, dry)
 
@@ -62,8 +61,7 @@ def carry_out(
     jobs: Sequence[Job], processes: int | None = None, engine: str | None = None, dry: bool = False
 ) -> None:
     """Say what it will cost, do it, and show what came of it."""
-    from softlabel.recipes import crew
-    from softlabel.recipes.price import price
+    from softlabel.train import crew, price
 
     at_once = processes or crew.places()
     with progress() as tell:
@@ -132,7 +130,7 @@ def live(
 
 def settings(standings: Sequence[Standing]) -> list[list[str]]:
     """The settings in which these runs differ, and their seeds."""
-    from softlabel import runs
+    from softlabel.train import runs
 
     differing = runs.differing([one.run for one in standings])
     rows = [[str(one.run.value(key)) for key in (*differing, "seed")] for one in standings]
@@ -171,6 +169,6 @@ def _number(value: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    from softlabel.train.costing import spoken
+    from softlabel.train import spoken
 
     return "" if math.isnan(seconds) else spoken(seconds)

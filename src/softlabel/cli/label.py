@@ -79,7 +79,7 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     load: Load = None,
 ) -> None:
     """Write one soft label per item: item, one column per class, count."""
-    from softlabel import files
+    from softlabel import io as files
 
     rest = {"repeats": repeats, "sample": sample, "seed": seed}
     plan = make_plan(load, construct, aggregate, **rest, gold=gold, intervals=intervals)
@@ -132,7 +132,7 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     In CSV, text that begins with = + - @ or a tab has an apostrophe before it, so that a
     spreadsheet does not run it; numbers stay numbers, and softlabel takes it away on reading.
     """
-    from softlabel import files
+    from softlabel import io as files
 
     if Path(source).is_dir():
         _refuse({"construct": construct, "repeats": repeats, "labels": labels, "mode": mode})

@@ -29,10 +29,9 @@ from softlabel.cli.shared import (
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
-    from softlabel.agree import Card
-    from softlabel.files import Said
-    from softlabel.inspection import Inspection
-    from softlabel.quality import Verdict
+    from softlabel.annotators import Inspection, Verdict
+    from softlabel.annotators.agree import Card
+    from softlabel.io import Said
 
 SHOWN = 20  # rows of a long table
 
@@ -58,7 +57,9 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     The rules are about stated chances. Votes state none, so they exclude no voter; voters who
     repeat one class, contradict themselves or agree with nobody are remarked on.
     """
-    from softlabel import files, inspection, quality, registry
+    from softlabel import io as files
+    from softlabel import registry
+    from softlabel.annotators import inspection, quality
     from softlabel.tables import Statements
 
     _check_table(output, source)
@@ -100,7 +101,8 @@ def agree(
     load: Load = None,
 ) -> None:
     """Say how far people agree, beyond chance, and who agrees least with the others."""
-    from softlabel import files, inspection
+    from softlabel import io as files
+    from softlabel.annotators import inspection
 
     _check_table(output, source)
     plan = make_plan(load, construct, repeats=repeats)
@@ -138,8 +140,8 @@ def _check_construct(construct: str | None, said: Said) -> None:
 
 
 def _show_answers(said: Said, told: dict[str, str]) -> None:
-    from softlabel import agree as agreement
-    from softlabel import quality
+    from softlabel.annotators import agree as agreement
+    from softlabel.annotators import quality
     from softlabel.tables import Annotations
 
     people, items = (len(set(column.tolist())) for column in (said.annotator, said.item))
@@ -204,14 +206,14 @@ def _card(card: Card) -> dict[str, Any]:
 
 def _check_table(path: Path | None, source: str) -> None:
     """Refuse a file that cannot be written before any work is done for it."""
-    from softlabel import files
+    from softlabel import io as files
 
     if path is not None:
         files.check_target(path, ("csv",), source)
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    from softlabel import files
+    from softlabel import io as files
 
     files.write_rows(rows, path)
     typer.echo(f"\nwrote {path}")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import ProgressColumn
 
-    from softlabel.files import Tell
+    from softlabel.io import Tell
 
 PATIENCE = 1.5  # seconds before anything is shown
 

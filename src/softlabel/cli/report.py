@@ -12,7 +12,7 @@ from softlabel.cli.shared import app
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
-    from softlabel.report.page import Section
+    from softlabel.report import Section
 
 
 @app.command()
@@ -31,7 +31,7 @@ def report(
     Runs of papers ('softlabel reproduce PAPER --out RUNS') are shown claim by claim, with a
     verdict on each; other runs by what they scored, in what they differ, and how sure they are.
     """
-    from softlabel.files.aside import aside
+    from softlabel._util.files import aside
 
     *folder, target = paths
     if len(folder) > 1 or target.suffix != ".html":
@@ -45,23 +45,20 @@ def report(
 
 
 def _shipped() -> str:
-    from softlabel.reproduce import PAPERS, findings, papers
-    from softlabel.reproduce.document import document
+    from softlabel.papers import PAPERS, document, findings, papers
 
     every = [findings.shipped(papers.find(name)) for name in PAPERS]
     return document([one for one in every if one.results])
 
 
 def _of_runs(folder: Path) -> str:
-    from softlabel.reproduce import PAPERS, findings, papers
-    from softlabel.reproduce.collecting import begun
-    from softlabel.reproduce.document import document
+    from softlabel.papers import PAPERS, begun, document, findings, papers
 
     names = dict.fromkeys(name for name, _ in begun(folder) if name in PAPERS)
     if names:
         return document([findings.in_folder(papers.find(name), folder) for name in names])
     from softlabel import __version__
-    from softlabel.report.page import page
+    from softlabel.report import page
 
     lead = ["Predictions of finished runs, held against what people said of the same items."]
     return page(
@@ -70,8 +67,8 @@ def _of_runs(folder: Path) -> str:
 
 
 def _sections(folder: Path) -> list[Section]:
-    from softlabel import runs
-    from softlabel.report.runs import section
+    from softlabel.report import section
+    from softlabel.train import runs
 
     found = runs.find(folder)
     if not found:

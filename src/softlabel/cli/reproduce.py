@@ -15,14 +15,11 @@ from softlabel.cli.grid import live
 from softlabel.cli.progress import progress
 from softlabel.cli.shared import app, show_table
 from softlabel.errors import SoftlabelError
-from softlabel.reproduce import PAPERS
+from softlabel.papers import PAPERS
 
 if TYPE_CHECKING:
-    from softlabel.recipes.crew import Standing
-    from softlabel.reproduce.claims import Judged
-    from softlabel.reproduce.findings import Findings
-    from softlabel.reproduce.papers import Paper
-    from softlabel.reproduce.scoring import Table
+    from softlabel.papers import Findings, Judged, Paper, Table
+    from softlabel.train import Standing
 
 reproduce = typer.Typer(
     cls=Contents,
@@ -103,7 +100,7 @@ def paper(
     output: Path | None = None,
 ) -> None:
     """Facts, then training if asked for, then claims; ``name`` may be a Python file too."""
-    from softlabel.reproduce import papers
+    from softlabel.papers import papers
 
     if out is None and not quick and (seeds is not None or dry):
         raise SoftlabelError("--seeds and --dry are about training; say where with --out DIR")
@@ -121,8 +118,8 @@ def paper(
     found = _findings(one, recipe, out)
     _show_findings(found)
     if output is not None:
-        from softlabel.files.aside import aside
-        from softlabel.reproduce.document import document
+        from softlabel._util.files import aside
+        from softlabel.papers import document
 
         with aside(output) as part:
             part.write_text(document([found], one.TITLE), "utf-8")
@@ -133,8 +130,8 @@ def paper(
 
 def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dry: bool) -> str:
     """Say what it costs and do it; what to say of runs that did not finish, if any."""
-    from softlabel.recipes.price import price
-    from softlabel.reproduce import running
+    from softlabel.papers import running
+    from softlabel.train import price
 
     with progress() as tell:
         standings = running.stand(name, cast(Any, recipe), seeds, out, quick, tell)
@@ -149,7 +146,7 @@ def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dr
 
 
 def _told_apart(standings: Sequence[Standing]) -> list[list[str]]:
-    from softlabel.reproduce.running import task_of
+    from softlabel.papers import task_of
 
     tasks = [task_of(one) for one in standings]
     return [["cell", "seed"], *([task.cell, str(task.seed)] for task in tasks)]
@@ -157,7 +154,7 @@ def _told_apart(standings: Sequence[Standing]) -> list[list[str]]:
 
 def _findings(one: Paper, recipe: str | None, out: Path | None) -> Findings:
     """Of the folder, or as stored; facts are computed where their data are."""
-    from softlabel.reproduce import findings
+    from softlabel.papers import findings
 
     kept = findings.shipped(one)
     with progress() as tell:
@@ -172,10 +169,7 @@ def _findings(one: Paper, recipe: str | None, out: Path | None) -> Findings:
 
 def _rehearse(name: str, recipe: str, seeds: int | None, out: Path, dry: bool) -> None:
     """A quick run, and what it has to show: scores, and that the claims can be computed."""
-    from softlabel.reproduce import papers
-    from softlabel.reproduce.claims import rehearsed
-    from softlabel.reproduce.collecting import collect
-    from softlabel.reproduce.sheet import score_table
+    from softlabel.papers import collect, papers, rehearsed, score_table
 
     trouble = _train(name, recipe, seeds, out, True, dry)
     if trouble:
@@ -194,7 +188,7 @@ def _rehearse(name: str, recipe: str, seeds: int | None, out: Path, dry: bool) -
 
 def _show_findings(found: Findings) -> None:
     """Every claim; at the end, where it is read first, what did not hold and how many did."""
-    from softlabel.reproduce.sheet import failing, summary
+    from softlabel.papers import failing, summary
 
     for title, judgements in found.judged.items():
         _show_claims(title, judgements)
@@ -209,7 +203,7 @@ def _show_findings(found: Findings) -> None:
 
 def _show_claims(recipe: str, judgements: Sequence[Judged]) -> None:
     """The claims of one recipe; counts that are in no paper stand apart and are counted apart."""
-    from softlabel.reproduce.sheet import CALLED, RECOUNTS, claim_table, in_words, kind_of
+    from softlabel.papers import CALLED, RECOUNTS, claim_table, in_words, kind_of
 
     recounts = [one for one in judgements if kind_of(one.claim) == RECOUNTS]
     claims = [one for one in judgements if one not in recounts]
@@ -250,9 +244,9 @@ def pooling(
 ) -> None:
     """Replay votes of CIFAR-10H, rich answers of CIFAR-10S and ChaosNLI, and print how well each
     pool foretells the votes held out, beside the targets."""
-    from softlabel.files.aside import aside
-    from softlabel.reproduce import page
-    from softlabel.reproduce import pooling as replay
+    from softlabel._util.files import aside
+    from softlabel.papers import page
+    from softlabel.papers import pooling as replay
 
     if data is not None:
         os.environ["SOFTLABEL_DATA"] = str(data)  # where all data sets are looked for

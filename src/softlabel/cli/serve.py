@@ -90,8 +90,7 @@ def serve(  # noqa: PLR0913  options, each with its own help
 ) -> None:
     """Serve a study to people's browsers until stopped; nothing acknowledged is lost."""
     from softlabel import serve as room
-    from softlabel.serve.databases import Choice
-    from softlabel.serve.secret import Handover
+    from softlabel.serve import Choice, Handover
 
     load_strategies(load)
     if host not in LOOPBACK:
@@ -132,8 +131,7 @@ def invite(
     load: Load = None,
 ) -> None:
     """Make personal links to a study; each is shown once and can be revoked."""
-    from softlabel.serve import people
-    from softlabel.serve.app import check_url
+    from softlabel.serve import check_url, people
 
     load_strategies(load)
     check_url(url)

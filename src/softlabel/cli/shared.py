@@ -20,7 +20,7 @@ from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
     from softlabel.datasets import Dataset
-    from softlabel.files import Plan, Said, Source, Tell
+    from softlabel.io import Plan, Said, Source, Tell
     from softlabel.tables import Floats, Ints
 
 DATASET = "dataset:"
@@ -100,7 +100,7 @@ Gold = Annotated[
 
 def open_source(text: str, labels: list[str] | None, tell: Tell, mode: Any = None) -> Source:
     """The input that ``text`` names: a file, or a published data set."""
-    from softlabel import files
+    from softlabel import io as files
 
     found = open_dataset(text, tell, mode)
     if found is None:
@@ -168,7 +168,7 @@ def open_dataset(text: str, tell: Tell, mode: Any = None) -> Dataset | None:
 def load_strategies(path: Path | None) -> None:
     if path is not None:
         from softlabel import testing
-        from softlabel.files import loading
+        from softlabel.io import loading
 
         loading.load_strategies(path, testing.check_family)
 
@@ -176,7 +176,8 @@ def load_strategies(path: Path | None) -> None:
 def make_plan(
     load: Path | None, construct: str | None, aggregate: str = "mean", **rest: Any
 ) -> Plan:
-    from softlabel import files, registry
+    from softlabel import io as files
+    from softlabel import registry
 
     load_strategies(load)
     return files.Plan(

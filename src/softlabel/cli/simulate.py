@@ -13,7 +13,7 @@ from softlabel.cli.serve import Folder
 from softlabel.cli.shared import app, show_facts, show_table
 
 if TYPE_CHECKING:
-    from softlabel.crowd import Report
+    from softlabel.simulate import Report
     from softlabel.study import Study
 
 IN_A_BROWSER = 2  # people; a browser takes seconds where the small client takes milliseconds
@@ -69,8 +69,8 @@ def simulate(  # noqa: PLR0913  options, each with its own help
     ] = False,
 ) -> None:
     """Let simulated people with known beliefs and faults take part in a study."""
-    from softlabel import crowd
     from softlabel import study as studies
+    from softlabel.simulate import crowd
 
     study = studies.read(folder)
     people = annotators or (IN_A_BROWSER if browser else study.people_needed)
@@ -78,7 +78,7 @@ def simulate(  # noqa: PLR0913  options, each with its own help
     with _served(study, url, db) as address, _bar() as progress:
         told: dict[str, Any] = {"annotators": people, "seed": seed, "progress": progress, "db": db}
         if browser:
-            from softlabel.crowd import browser as real
+            from softlabel.simulate import browser as real
 
             report = real.fill(address, study, **told)
         else:
@@ -94,7 +94,7 @@ def _served(study: Study, url: str | None, db: str | None) -> Iterator[str]:
     if url is not None:
         yield url
         return
-    from softlabel.crowd.server import serving
+    from softlabel.simulate import serving
 
     options = ("--rehearsal", "--no-token", *(() if db is None else ("--db", db)))
     with serving(study.folder, *options) as server:

@@ -18,7 +18,7 @@ from softlabel.cli.shared import Load, app, json_text, load_strategies, show_fac
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
-    from softlabel.monitor import Insight, Overview
+    from softlabel.serve import Insight, Overview
     from softlabel.store import Store
     from softlabel.study import Study
 
@@ -46,8 +46,9 @@ def status(
 
     Works while the study is being served, and without a server.
     """
-    from softlabel import files, monitor
-    from softlabel.files.aside import aside
+    from softlabel import io as files
+    from softlabel._util.files import aside
+    from softlabel.serve import monitor
 
     load_strategies(load)
     if output is not None:
@@ -67,7 +68,7 @@ def status(
 
 def export_study(folder: Path, output: Path, db: str | None) -> None:
     """Write every stored answer, telling how far it is."""
-    from softlabel import monitor
+    from softlabel.serve import monitor
 
     with _opened(folder, db) as (study, store), _counting() as tell:
         written = monitor.export(study, store, output, tell)
@@ -135,7 +136,7 @@ def _show(study: Study, found: Overview) -> None:
 
 
 def _progress(found: Overview) -> dict[str, str]:
-    from softlabel.monitor import words
+    from softlabel.serve import words
 
     here = found.standing
     left = found.hours_left
@@ -162,7 +163,7 @@ def _progress(found: Overview) -> dict[str, str]:
 
 
 def _quality(found: Insight) -> dict[str, str]:
-    from softlabel.monitor import words
+    from softlabel.serve import words
 
     facts = {}
     if found.agreement is not None and math.isfinite(found.agreement.alpha.value):
@@ -184,7 +185,7 @@ def _quality(found: Insight) -> dict[str, str]:
 
 
 def _money(found: Overview) -> dict[str, str]:
-    from softlabel.monitor import words
+    from softlabel.serve import words
 
     bill = found.bill
     if bill is None:
@@ -194,7 +195,7 @@ def _money(found: Overview) -> dict[str, str]:
 
 
 def _seconds(found: Insight) -> list[dict[str, str]]:
-    from softlabel.monitor import words
+    from softlabel.serve import words
 
     rows = []
     for mode in found.seconds:

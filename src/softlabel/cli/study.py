@@ -57,7 +57,7 @@ def check(folder: Folder) -> None:
 
 
 def _facts(study: Study) -> dict[str, str]:
-    from softlabel.study.estimate import estimate
+    from softlabel.study import estimate
 
     guess = estimate(study)
     source = "as measured" if guess.measured else "a prediction"

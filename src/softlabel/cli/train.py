@@ -73,8 +73,7 @@ def train(  # noqa: PLR0913  (a command has as many arguments as options)
     that was interrupted goes on from its checkpoint. Several runs are made at once, a process per
     core; a single one has all cores.
     """
-    from softlabel.recipes.jobs import Job
-    from softlabel.recipes.settings import parsed
+    from softlabel.train import Job, parsed
 
     job = Job(
         recipe,

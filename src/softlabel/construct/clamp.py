@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from softlabel.construct.base import Semantics, Top, labelled, percents
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Bools, Floats, Statements
 
 
@@ -46,7 +46,7 @@ class Clamp:
 
     def vectors(self, said: Statements) -> Floats:
         """(n, k) the labels before the simplex check."""
-        check(self, spread=(0, 1))
+        check_parameters(self, spread=(0, 1))
         percent = percents(said, self.top, self.mode)
         if self.mode == "reference":
             return _reference(percent, said.possible, self.spread)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from softlabel.construct.base import Semantics, first_named, labelled
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Floats, Statements
 
 
@@ -31,7 +31,7 @@ class Select:
 
     def vectors(self, said: Statements) -> Floats:
         """(n, k) the labels before the simplex check."""
-        check(self)
+        check_parameters(self)
         rows = np.arange(len(said))
         first = first_named(said)
         second = said.named[:, 1] if said.named.shape[1] > 1 else np.full(len(said), -1)

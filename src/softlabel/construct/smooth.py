@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from softlabel.construct.base import first_named, labelled
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Statements
 
 
@@ -23,7 +23,7 @@ class Smooth:
     ruled_out_stays_zero: ClassVar[bool] = False
 
     def __call__(self, said: Statements) -> Annotations:
-        check(self, beta=(0, 1))
+        check_parameters(self, beta=(0, 1))
         k = len(said.index.labels)
         one_hot = np.eye(k)[first_named(said)]
         return labelled(said, (1 - self.beta) * one_hot + self.beta / k)

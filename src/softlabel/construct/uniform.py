@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from softlabel.construct.base import Semantics, Top, labelled, percents
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Floats, Statements
 
 
@@ -35,7 +35,7 @@ class Uniform:
 
     def vectors(self, said: Statements) -> Floats:
         """(n, k) the labels."""
-        check(self, spread=(0, 1))
+        check_parameters(self, spread=(0, 1))
         percent = percents(said, self.top, self.mode)
         total = percent.sum(axis=1, keepdims=True)
         unnamed = percent == 0

@@ -27,7 +27,8 @@ from softlabel.datasets import (
     shifted,
     svhn,
 )
-from softlabel.datasets._fetch import FetchError, MissingData, Report
+from softlabel.datasets._fetch import FetchError, MissingData, Report, locate
+from softlabel.datasets._read import array
 from softlabel.datasets.base import Dataset, File, Info
 from softlabel.errors import UnknownName
 
@@ -101,9 +102,11 @@ __all__ = [
     "File",
     "Info",
     "MissingData",
+    "array",
     "fetch",
     "infos",
     "load",
+    "locate",
     "shifted",
     "verify",
     "where",

@@ -23,7 +23,7 @@ from softlabel.datasets.base import Dataset, File, Info
 from softlabel.datasets.cifar10 import CLASSES
 from softlabel.elicit import Answer, Classic, c22
 from softlabel.errors import FileError, UnknownName
-from softlabel.reading import stack
+from softlabel.records import stack
 from softlabel.tables import Floats, Index, names
 
 RAW, ANSWERS = "raw_human_data.csv", "human_soft_labels_data.json"

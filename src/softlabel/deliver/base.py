@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from softlabel import randomness
 from softlabel.errors import DataError
+from softlabel.registry import FAMILIES
 from softlabel.tables import (
     Annotations,
     Bools,
@@ -158,4 +159,6 @@ class Deliver(Protocol):
         ...
 
 
-DELIVERIES: dict[str, type[Deliver]] = {}  # by name, for the policies that go on with another
+DELIVERIES: dict[str, type[Deliver]] = FAMILIES[
+    "deliver"
+]  # by name, for the policies that go on with another

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from softlabel.deliver.base import Draws, Teaching
 from softlabel.deliver.multipass import Rounds, shuffled_rounds
 from softlabel.deliver.pool import Pool, answers, places, rank
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Control:
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642 (deterministic control)"
 
     def __call__(self, known: Teaching, rng: Draws) -> Rounds:
-        check(self)
+        check_parameters(self)
         if self.order == "shuffled":
             return shuffled_rounds(known, self.name, self.seed)
         each, place = answers(known, self.name), places(answers(known, self.name))

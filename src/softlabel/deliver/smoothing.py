@@ -8,7 +8,7 @@ from typing import ClassVar
 from softlabel.deliver.base import Draws, Teaching
 from softlabel.deliver.fixed import Fixed
 from softlabel.deliver.given import given_class, one_hot
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,6 @@ class Smoothing:
     paper: ClassVar[str] = "Szegedy et al. 2016; beta = 0.05 in Collins, Bhatt & Weller 2022"
 
     def __call__(self, known: Teaching, rng: Draws) -> Fixed:
-        check(self, beta=(0, 1))
+        check_parameters(self, beta=(0, 1))
         k = known.pooled.shape[1]
         return Fixed((1 - self.beta) * one_hot(given_class(known), k) + self.beta / k)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from softlabel.deliver.base import Draws, Foretold, Teaching
 from softlabel.deliver.fewer import going_on, with_answers
 from softlabel.deliver.pool import answers, places, rank
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class SparseK:
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
 
     def __call__(self, known: Teaching, rng: Draws) -> Foretold:
-        check(self, k=(1, float("inf")))
+        check_parameters(self, k=(1, float("inf")))
         each = answers(known, self.name)
         draw = rng.uniform(self.name, each.item, places(each))
         kept = rank(each.item, draw) < self.k

@@ -9,7 +9,7 @@ from softlabel.deliver.base import Draws, Teaching
 from softlabel.deliver.drawn import Drawn
 from softlabel.deliver.given import soft_label
 from softlabel.deliver.sls import SLS
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 
 
 @dataclass(frozen=True)
@@ -26,5 +26,5 @@ class StaleSLS:
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
 
     def __call__(self, known: Teaching, rng: Draws) -> Drawn:
-        check(self, every=(1, float("inf")))
+        check_parameters(self, every=(1, float("inf")))
         return Drawn(soft_label(known), SLS.name, self.every)

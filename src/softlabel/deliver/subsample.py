@@ -10,7 +10,7 @@ import numpy as np
 from softlabel.deliver.base import Draws, Foretold, Teaching
 from softlabel.deliver.fewer import going_on, smallest, with_answers
 from softlabel.deliver.pool import answers, places
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import ANONYMOUS
 
 
@@ -31,7 +31,7 @@ class Subsample:
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, figure 6"
 
     def __call__(self, known: Teaching, rng: Draws) -> Foretold:
-        check(self, m=(1, float("inf")))
+        check_parameters(self, m=(1, float("inf")))
         each = answers(known, self.name)
         # answers without an author are told apart by what they say, and never count as one person
         person = np.where(each.annotator == ANONYMOUS, -1 - places(each), each.annotator)

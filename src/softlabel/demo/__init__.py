@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from softlabel import files
+from softlabel import io as files
 from softlabel.construct import Clamp, Hard
 from softlabel.demo.asking import collect
 from softlabel.demo.findings import RICH, Findings, find

@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softlabel import crowd, files, monitor, store
+from softlabel import io as files
+from softlabel import store
 from softlabel import study as studies
-from softlabel.crowd.server import serving
 from softlabel.demo.study import ITEMS, PEOPLE, PER_ITEM, REPEATS, Study
 from softlabel.elicit import Classic, Hard, Mode
 from softlabel.errors import SoftlabelError
-from softlabel.pictures import png, shapes
-from softlabel.reading import stack
+from softlabel.records import stack
+from softlabel.serve import monitor
+from softlabel.simulate import crowd, serving
+from softlabel.study import png, shapes
 from softlabel.tables import Floats, Index, Statements, names
 
 RESPONSES = "responses.jsonl"

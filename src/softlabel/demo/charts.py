@@ -6,12 +6,8 @@ import numpy as np
 
 from softlabel.demo.findings import RICH, VOTES, Findings, Pooled
 from softlabel.metrics import entropy
-from softlabel.pictures import png, shapes
-from softlabel.report import svg
-from softlabel.report.axes import Frame
-from softlabel.report.markup import Html, el
-from softlabel.report.page import picture
-from softlabel.report.tables import number
+from softlabel.report import Frame, Html, el, number, picture, svg
+from softlabel.study import png, shapes
 from softlabel.tables import Floats
 
 ERROR = "total variation from the truth"

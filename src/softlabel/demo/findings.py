@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softlabel import agree, intervals, quality, sampling
+from softlabel import sampling
 from softlabel.aggregate import Mean
+from softlabel.annotators import agree, quality
 from softlabel.construct import Clamp, Hard
 from softlabel.demo.study import PER_ITEM, RECIPES, Recipe, Study
-from softlabel.metrics import correlation, entropy, kl, total_variation
+from softlabel.metrics import correlation, entropy, intervals, kl, total_variation
 from softlabel.tables import Annotations, Bools, Floats, Ints, Score, SoftLabels
 
 # places in RECIPES of the two that are compared throughout

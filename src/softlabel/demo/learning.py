@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softlabel import crowd, evaluate
 from softlabel.aggregate import Mean
 from softlabel.construct import Clamp
-from softlabel.crowd.people import keyed
 from softlabel.demo.asking import Said, statements
 from softlabel.demo.study import PEOPLE, PER_ITEM
 from softlabel.demo.teaching import ARMS, Arm, Learned, Lessons
 from softlabel.elicit import Classic
-from softlabel.metrics import Bins, reliability
+from softlabel.metrics import Bins, evaluate, reliability
+from softlabel.simulate import crowd, keyed
 from softlabel.tables import Floats, Index, Score, names
 
 MEASURES = {  # the first decides

@@ -9,13 +9,21 @@ from softlabel.demo.learning import BINS, MAIN, MEASURES, Learning, Taught, aske
 from softlabel.demo.study import ITEMS, PER_ITEM
 from softlabel.demo.teaching import ARMS, SEEDS, SIDE, UNSEEN
 from softlabel.metrics import entropy, total_variation
-from softlabel.pictures import shapes
-from softlabel.report import svg
-from softlabel.report.axes import Frame
-from softlabel.report.calibration import reliability
-from softlabel.report.markup import Html, el
-from softlabel.report.page import Section, captioned, command, figure
-from softlabel.report.tables import interval, number, table
+from softlabel.report import (
+    Frame,
+    Html,
+    Section,
+    captioned,
+    command,
+    el,
+    figure,
+    interval,
+    number,
+    reliability,
+    svg,
+    table,
+)
+from softlabel.study import shapes
 from softlabel.tables import Score
 
 HEADING = "What does a network learn from them?"

@@ -8,16 +8,27 @@ from collections import Counter
 import numpy as np
 
 from softlabel import __version__
-from softlabel.cost import Cost
 from softlabel.demo import charts, lessons
 from softlabel.demo.findings import KL_FLOOR, REDRAWS, RICH, VOTES, Findings
 from softlabel.demo.learning import Learning
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
-from softlabel.metrics import entropy, total_variation
-from softlabel.pictures import shapes
-from softlabel.report.markup import Html, el, join
-from softlabel.report.page import Section, captioned, command, figure, flowing, listing, page
-from softlabel.report.tables import interval, number, table
+from softlabel.metrics import Cost, entropy, total_variation
+from softlabel.report import (
+    Html,
+    Section,
+    captioned,
+    command,
+    el,
+    figure,
+    flowing,
+    interval,
+    join,
+    listing,
+    number,
+    page,
+    table,
+)
+from softlabel.study import shapes
 from softlabel.tables import Floats, Score
 
 EXAMPLES, STRIP = 8, 12  # pictures shown with their labels, and in the row at the top

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softlabel import sampling, simulate
+from softlabel import sampling
 from softlabel.aggregate import Aggregate, LogPool, Majority, Mean, Share, Softmax
 from softlabel.construct import Clamp, Construct, Hard, Select, Smooth, Uniform
-from softlabel.pictures import shapes
+from softlabel.simulate import people as simulate
+from softlabel.study import shapes
 from softlabel.tables import Bools, Floats, Index, Statements
 
 ITEMS, PEOPLE, PER_ITEM, REPEATS, CARELESS = 120, 24, 10, 4, 3

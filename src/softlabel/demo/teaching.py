@@ -13,10 +13,10 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from softlabel.aggregate.machine import cores
+from softlabel._util.machine import cores
 from softlabel.deliver import SLS, Aggregate, Deliver, Draws, Hard, PerAnnotator, Teaching
 from softlabel.demo.study import Study
-from softlabel.pictures import shapes
+from softlabel.study import shapes
 from softlabel.tables import Annotations, Floats, Index, Predictions, SoftLabels, names
 
 Pictures = npt.NDArray[np.uint8]

@@ -20,7 +20,7 @@ from softlabel.elicit.fields import (
 )
 from softlabel.elicit.shares import apportion, likeliest_first
 from softlabel.errors import ResponseError
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Floats
 
 Chipful = Literal[10, 20, 50, 100]  # so many that each chip is a whole number of percent
@@ -51,11 +51,11 @@ class Chips:
     recorded: ClassVar[tuple[str, ...]] = ("n", "unallocated", "repeated")
 
     def rules(self) -> dict[str, Any]:
-        check(self)
+        check_parameters(self)
         return {"n": self.n, "allow_unallocated": self.allow_unallocated}
 
     def read(self, payload: Payload, labels: Sequence[str]) -> Answer:
-        check(self)
+        check_parameters(self)
         refuse_unknown_keys(payload, self.fields, self.recorded)
         read_whole("n", payload.get("n"), self.n, self.n)
         read_repeated(payload)
@@ -105,7 +105,7 @@ class Chips:
 
         Of two classes the page does not ask about the rest: the chips say all.
         """
-        check(self)
+        check_parameters(self)
         weights = np.append(belief, 0.0)  # last: what stays in the hand
         if self.allow_unallocated:
             small = belief < 0.5 / self.n

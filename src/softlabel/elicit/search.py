@@ -23,7 +23,7 @@ from softlabel.elicit.fields import (
 from softlabel.elicit.shares import apportion, evenly
 from softlabel.elicit.tree import Tree, prefixes, tree_of
 from softlabel.errors import ResponseError
-from softlabel.parameters import check
+from softlabel.registry import check_parameters
 from softlabel.tables import Bools, Floats, Ints
 
 MOST_PICKS = 5
@@ -64,11 +64,11 @@ class Search:
     recorded: ClassVar[tuple[str, ...]] = ("n", "queries", "repeated")
 
     def rules(self) -> dict[str, Any]:
-        check(self)
+        check_parameters(self)
         return {"n": self.n, "picks": MOST_PICKS, "path": self.path}
 
     def read(self, payload: Payload, labels: Sequence[str]) -> Answer:
-        check(self)
+        check_parameters(self)
         refuse_unknown_keys(payload, self.fields, self.recorded)
         read_whole("n", payload.get("n"), self.n, self.n)
         read_texts("queries", payload.get("queries"))
@@ -122,7 +122,7 @@ class Search:
         self, belief: Floats, labels: Sequence[str], rng: np.random.Generator
     ) -> dict[str, Any]:
         """Opens branches, the heaviest first, as far as five picks fit the belief best."""
-        check(self)
+        check_parameters(self)
         tree = tree_of(tuple(labels), self.path)
         mass = tree.masses(belief)
         nudged = mass + rng.random(len(mass)) * 1e-12  # so that ties fall at random

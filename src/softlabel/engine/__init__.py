@@ -5,7 +5,7 @@
 
 from softlabel.engine.fitting import check_works, fitted
 from softlabel.engine.folder import open_folder
-from softlabel.engine.jobs import Job, label
+from softlabel.engine.jobs import Job, connected, label
 from softlabel.engine.partitions import Part, Partitions, Reading, read_part
 from softlabel.engine.split import split_file, split_table
 
@@ -15,6 +15,7 @@ __all__ = [
     "Partitions",
     "Reading",
     "check_works",
+    "connected",
     "fitted",
     "label",
     "open_folder",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from softlabel.aggregate.em import Sums
+from softlabel.aggregate import Sums
 
 LARGEST = 64 * 10**6  # bytes of one message
 

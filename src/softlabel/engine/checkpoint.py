@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from softlabel._util.files import aside
 from softlabel.errors import FileError
-from softlabel.files.aside import aside
 
 ARRAY = "array"  # array0, array1, ...: the parameters
 

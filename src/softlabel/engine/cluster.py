@@ -31,8 +31,8 @@ from distributed.comm.core import CommClosedError
 from distributed.http.routing import RoutingApplication
 from tornado.httpserver import HTTPServer
 
-from softlabel.aggregate.em import Sums, added
-from softlabel.aggregate.machine import cores
+from softlabel._util.machine import cores
+from softlabel.aggregate import Sums, added
 from softlabel.engine.blocks import LARGEST, blocks_of, joined, packed, plus, unpacked
 from softlabel.engine.partitions import Part, Partitions, Reading, read_part
 from softlabel.errors import SoftlabelError

@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from softlabel.aggregate import AGGREGATORS, Aggregate
-from softlabel.aggregate.em import Engine, Fitted, Parameters, Stopped, fit, watched
+from softlabel._util.progress import Tell, silent, steps
+from softlabel.aggregate import (
+    AGGREGATORS,
+    Aggregate,
+    Engine,
+    Fitted,
+    Parameters,
+    Stopped,
+    fit,
+    watched,
+)
 from softlabel.engine.checkpoint import Checkpoint, leaves, like
 from softlabel.errors import FileError, SoftlabelError
-from softlabel.files.telling import Tell, silent, steps
 from softlabel.tables import Annotations, Index, names
 
 MODEL = ("begin", "learn", "penalty", "step", "posterior")  # what softlabel.aggregate.em.Model has

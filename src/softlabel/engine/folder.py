@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from softlabel import files
+from softlabel import io as files
+from softlabel._util.progress import Tell, silent
 from softlabel.engine.partitions import ANNOTATOR, ITEM, LABEL, Partitions
 from softlabel.engine.split import write_people
 from softlabel.errors import DataError, FileError
-from softlabel.files.codes import Coding
-from softlabel.files.large import Scan, blank, places_of, scan_votes
-from softlabel.files.telling import Tell, silent
+from softlabel.io import Coding, Scan, blank, places_of, scan_votes
 
 HASH = "hash"
 

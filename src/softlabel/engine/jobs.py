@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from softlabel import files, registry
-from softlabel.aggregate.em import Engine, Fitted
+from softlabel import io as files
+from softlabel import registry
+from softlabel._util.progress import Tell, silent
+from softlabel.aggregate import Engine, Fitted
 from softlabel.engine.fitting import check_works, fitted, is_model
 from softlabel.engine.folder import open_folder
 from softlabel.engine.partitions import ITEM, NAME, Part, Partitions, Reading
@@ -23,11 +25,7 @@ from softlabel.engine.results import Written, combine, unanswered, write_pooled,
 from softlabel.engine.room import FACTS, read_json, room, write_json
 from softlabel.engine.split import split_file, split_table
 from softlabel.errors import FileError, MissingExtra, SoftlabelError, UnknownName
-from softlabel.files.gold import read_gold
-from softlabel.files.large import LARGE, scan_votes
-from softlabel.files.pooling import Facts, check_gold
-from softlabel.files.telling import Tell, silent
-from softlabel.files.writing import COUNT, refuse_classes
+from softlabel.io import COUNT, LARGE, Facts, check_gold, read_gold, refuse_classes, scan_votes
 from softlabel.tables import DOUBT, ESTIMATES, Index, names
 
 if TYPE_CHECKING:

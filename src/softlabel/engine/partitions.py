@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from softlabel.aggregate.votes import Votes
+from softlabel.aggregate import Votes
 from softlabel.errors import FileError
-from softlabel.files.codes import codes_among
+from softlabel.io import codes_among
 from softlabel.tables import Ints, given_away
 
 MANIFEST, PEOPLE = "manifest.json", "annotators.parquet"

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from softlabel.aggregate.em import Engine
+from softlabel.aggregate import Engine
 from softlabel.engine.partitions import ANNOTATOR, ITEM, NAME, Part, item_names
 from softlabel.errors import DataError, FileError
-from softlabel.files.large import scan_votes
+from softlabel.io import scan_votes
 
 REMEDY = "say what to do with --repeats first or all"
 

@@ -12,13 +12,10 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import entr
 
+from softlabel._util.files import aside, kind_of
 from softlabel.aggregate import Aggregate
 from softlabel.engine.partitions import ITEM, Part, item_names
-from softlabel.files.aside import aside
-from softlabel.files.codes import compact
-from softlabel.files.comma import escaped_table
-from softlabel.files.opening import kind_of
-from softlabel.files.writing import COUNT, SOFT_KINDS
+from softlabel.io import COUNT, SOFT_KINDS, compact, escaped_table
 from softlabel.tables import ANONYMOUS, Annotations, Floats, Index, Ints, names
 
 BATCH = 2**18  # rows of an .npz file at a time

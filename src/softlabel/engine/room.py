@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from softlabel._util.files import aside
 from softlabel.errors import SoftlabelError
-from softlabel.files.aside import aside
 
 ABOUT, FACTS = "fit.json", "facts.json"
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from softlabel._util.progress import Tell, count, silent
 from softlabel.engine.partitions import (
     ANNOTATOR,
     ANSWER,
@@ -21,9 +22,7 @@ from softlabel.engine.partitions import (
     Partitions,
 )
 from softlabel.errors import DataError
-from softlabel.files.codes import Coding
-from softlabel.files.large import Scan, blank, places_of
-from softlabel.files.telling import Tell, count, silent
+from softlabel.io import Coding, Scan, blank, places_of
 from softlabel.tables import Annotations, Ints
 
 PART = "part"

@@ -1,5 +1,6 @@
 """Measures of labels and predictions: plain functions of arrays on the simplex."""
 
+from softlabel.metrics import cost, evaluate, intervals
 from softlabel.metrics.accuracy import accuracy, mode, top2_accuracy, worst_class_accuracy
 from softlabel.metrics.base import METRICS, metric, one_hot
 from softlabel.metrics.calibration import (
@@ -12,6 +13,7 @@ from softlabel.metrics.calibration import (
     soft_rms_calibration,
 )
 from softlabel.metrics.ceiling import noise_ceiling
+from softlabel.metrics.cost import UNTIMED, Cost, Spread, spread
 from softlabel.metrics.detection import aupr, auroc, fpr95
 from softlabel.metrics.divergence import (
     js_distance,
@@ -29,6 +31,8 @@ from softlabel.metrics.entropy import (
     normalised_entropy,
     possible_labels,
 )
+from softlabel.metrics.evaluate import DEFAULT, bounds
+from softlabel.metrics.intervals import ANYWHERE, Unit, bootstrap, mean, resampled
 from softlabel.metrics.ood import (
     LOGIT_SCORES,
     energy,
@@ -40,28 +44,40 @@ from softlabel.metrics.ood import (
 from softlabel.metrics.proper import brier, cross_entropy
 
 __all__ = [
+    "ANYWHERE",
+    "DEFAULT",
     "LOGIT_SCORES",
     "METRICS",
+    "UNTIMED",
     "Bins",
+    "Cost",
+    "Spread",
+    "Unit",
     "accuracy",
     "aupr",
     "auroc",
+    "bootstrap",
+    "bounds",
     "brier",
     "classwise_ece",
     "correlation",
+    "cost",
     "cross_entropy",
     "ece",
     "energy",
     "entropy",
     "entropy_pearson",
     "entropy_spearman",
+    "evaluate",
     "fpr95",
+    "intervals",
     "js_distance",
     "jsd",
     "kl",
     "knn",
     "max_logit",
     "max_softmax",
+    "mean",
     "metric",
     "mode",
     "negative_entropy",
@@ -70,9 +86,11 @@ __all__ = [
     "one_hot",
     "possible_labels",
     "reliability",
+    "resampled",
     "rms_calibration",
     "soft_ece",
     "soft_rms_calibration",
+    "spread",
     "top2_accuracy",
     "total_variation",
     "w1_index",

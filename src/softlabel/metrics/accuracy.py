@@ -14,7 +14,7 @@ import numpy as np
 
 from softlabel.errors import DataError
 from softlabel.metrics.base import distributions, metric
-from softlabel.parameters import check_choice
+from softlabel.registry import check_choice
 from softlabel.tables import Floats
 
 Ties = Literal["split", "first"]

@@ -15,10 +15,11 @@ from typing import Any, Literal, TypeVar, cast
 import numpy as np
 
 from softlabel.errors import DataError, SoftlabelError
+from softlabel.registry import FAMILIES
 from softlabel.tables import Floats, Ints, check_simplex
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-METRICS: dict[str, Callable[..., Any]] = {}
+METRICS: dict[str, Callable[..., Any]] = FAMILIES["metric"]
 
 TOLERANCE = 1e-4  # of a row's sum: a float32 softmax over 10,000 classes stays below it
 REMEDY = "divide counts by their row's sum; pass the softmax of logits, not the logits"

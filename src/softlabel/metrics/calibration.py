@@ -15,7 +15,7 @@ import numpy as np
 from softlabel.errors import DataError
 from softlabel.metrics.accuracy import hits, in_top
 from softlabel.metrics.base import metric, pair
-from softlabel.parameters import check_choice
+from softlabel.registry import check_choice
 from softlabel.tables import Floats, Ints, frozen
 
 Against = Literal["mode", "share"]

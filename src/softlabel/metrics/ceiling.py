@@ -35,7 +35,7 @@ from scipy.special import gammaln
 
 from softlabel.errors import DataError
 from softlabel.metrics.entropy import correlation, entropies
-from softlabel.parameters import check_choice
+from softlabel.registry import check_choice
 from softlabel.tables import Floats, Ints, Score, broken
 
 Method = Literal["parametric", "split-half"]

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from softlabel import __version__
-from softlabel.cards import Card, Cards
+from softlabel.annotators import Cards
+from softlabel.annotators.cards import Card
 from softlabel.report import svg
 from softlabel.report.axes import Frame
 from softlabel.report.card import card, marks

@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from softlabel import evaluate, intervals
-from softlabel.metrics import entropy
-from softlabel.metrics.calibration import reliability
+from softlabel.metrics import entropy, evaluate, intervals, reliability
 from softlabel.report import svg
 from softlabel.report.axes import Frame
 from softlabel.report.markup import Html
 from softlabel.report.page import Section, figure
 from softlabel.report.svg import Line
 from softlabel.report.tables import interval, number, table
-from softlabel.runs import Run
 from softlabel.tables import Floats, Score, SoftLabels
+from softlabel.train import Run
 
 BINS = 10
 DRAWN = 4  # groups in a chart: more cannot be told apart

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from softlabel import reading
+from softlabel import records as reading
 from softlabel.construct import Clamp
 from softlabel.elicit import Answer
 from softlabel.study import Item, Study

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 
-from softlabel.elicit.tree import prefixes
+from softlabel.elicit import prefixes
 
 LAST = "\U0010ffff"
 MOST = 100  # labels that are found at a time

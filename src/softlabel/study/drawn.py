@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softlabel.pictures import png, shapes
+from softlabel.study.pictures import png, shapes
 from softlabel.tables import Floats
 
 ITEMS = 24

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softlabel.cost import Cost
+from softlabel.metrics import Cost
 from softlabel.study.model import Study
 
 AROUND = 120.0  # seconds for consent, instructions, quiz and debrief

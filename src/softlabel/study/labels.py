@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from softlabel.elicit import Mode
-from softlabel.elicit.tree import prefixes
+from softlabel.elicit import Mode, prefixes
 from softlabel.errors import nearest
 from softlabel.study.findings import Findings
 from softlabel.study.places import Refused, find_text

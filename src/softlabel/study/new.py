@@ -10,11 +10,11 @@ import numpy as np
 
 from softlabel import registry
 from softlabel.errors import Problem, StudyError
-from softlabel.pictures import shapes
 from softlabel.study import defaults
 from softlabel.study.drawn import write, write_items
 from softlabel.study.folder import read
 from softlabel.study.model import Study
+from softlabel.study.pictures import shapes
 from softlabel.study.settings import FILE
 from softlabel.study.template import Values, render
 

@@ -11,7 +11,7 @@ import numpy as np
 from softlabel.construct import Clamp
 from softlabel.elicit import Answer, Kind, Mode
 from softlabel.errors import ResponseError
-from softlabel.reading import stack
+from softlabel.records import stack
 from softlabel.tables import Floats, Index, check_simplex, names
 
 LABELS = ("cat", "dog", "fish", "deer/red", "deer/roe")  # two of them lie on a branch

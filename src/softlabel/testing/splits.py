@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from softlabel.aggregate import Aggregate
-from softlabel.aggregate.bayes import Posterior
-from softlabel.aggregate.belief import Belief
+from softlabel.aggregate import Aggregate, Belief, Posterior
 from softlabel.tables import Annotations, SoftLabels
 from softlabel.testing.examples import close
 from softlabel.testing.pools import inputs

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from softlabel.aggregate import Aggregate
-from softlabel.aggregate.base import takes
-from softlabel.aggregate.results import TruthPosterior
+from softlabel.aggregate import Aggregate, TruthPosterior, takes
 from softlabel.tables import Annotations, Index, names
 from softlabel.testing.examples import close, example_votes
 from softlabel.testing.pools import inputs, labels_of

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
+from softlabel._util.files import aside
 from softlabel.errors import FileError
-from softlabel.files.aside import aside
 
 CHECKPOINT, LOG = "checkpoint.pt", "log.jsonl"
 

@@ -22,9 +22,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from softlabel._util.progress import Tell, silent
 from softlabel.deliver import Delivery, Draws, Teaching
 from softlabel.errors import DataError
-from softlabel.files.telling import Tell, silent
 from softlabel.randomness import name_keys
 from softlabel.tables import names
 from softlabel.train import checkpoints, nets, ranks

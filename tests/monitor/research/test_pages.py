@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from softlabel import monitor
-from softlabel.pictures import png
+from softlabel.serve import monitor
 from softlabel.serve.research import notes
 from softlabel.study import Item, Media, Question
+from softlabel.study.pictures import png
 
 CLASSIC = {"top": "cat", "p1": 90, "second": "dog", "p2": 10, "impossible": ["fox", "hare"]}
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from urllib.parse import urlsplit
 
 from softlabel.serve.recruit.base import Arrival, Platform, Recruiter, Refused
-from softlabel.study.patterns import LONGEST
+from softlabel.study import LONGEST
 
 
 class Url(Recruiter):

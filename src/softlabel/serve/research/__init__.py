@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from softlabel.monitor import Watch
+from softlabel.serve.monitor import Watch
 from softlabel.serve.research.door import Door
 from softlabel.serve.research.downloads import Downloads
 from softlabel.serve.research.pages import Pages

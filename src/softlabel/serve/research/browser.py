@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from softlabel.monitor import Overview, words
-from softlabel.monitor.window import Reader
 from softlabel.serve import media
+from softlabel.serve.monitor import Overview, words
+from softlabel.serve.monitor.window import Reader
 from softlabel.serve.research import charts
 from softlabel.serve.research.told import beliefs
 from softlabel.store import ResponseRow, Store

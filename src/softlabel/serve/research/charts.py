@@ -8,24 +8,31 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from softlabel.monitor import Seconds, Speed, Spread
-from softlabel.report.axes import (
+from softlabel.report import (
+    FILLS,
     GRID,
     INK,
     LETTER,
     QUIET,
     SERIES,
+    Dot,
     Frame,
+    Guide,
+    Html,
+    Line,
     Scale,
     drawing,
+    el,
     label,
+    lines,
     nothing,
     rule,
+    stacked,
     ticks,
+    whiskers,
     words,
 )
-from softlabel.report.markup import Html, el
-from softlabel.report.svg import FILLS, Dot, Guide, Line, lines, stacked, whiskers
+from softlabel.serve.monitor import Seconds, Speed, Spread
 from softlabel.tables import Floats
 
 WIDTH = 345.0  # px of a chart in its card; a phone shows it a little smaller

@@ -13,8 +13,8 @@ from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 
-from softlabel import monitor
-from softlabel.monitor import Watch, words
+from softlabel.serve import monitor
+from softlabel.serve.monitor import Watch, words
 from softlabel.serve.research import notes
 from softlabel.serve.research.door import HOME, Door
 from softlabel.serve.site import Site

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softlabel.monitor import Insight, Overview, Spread, words
+from softlabel.serve.monitor import Insight, Overview, Spread, words
 
 STAGES = {
     "consent": "reading the consent form",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softlabel.monitor import Insight, Overview, words
+from softlabel.serve.monitor import Insight, Overview, words
 
 LATER = "being computed; it appears here in a moment"
 

@@ -13,10 +13,10 @@ from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
-from softlabel.cost import spread
-from softlabel.monitor import Overview, Person, Watch, words
-from softlabel.monitor.roster import said_at_the_end
-from softlabel.monitor.window import Reader
+from softlabel.metrics import spread
+from softlabel.serve.monitor import Overview, Person, Watch, words
+from softlabel.serve.monitor.roster import said_at_the_end
+from softlabel.serve.monitor.window import Reader
 from softlabel.serve.research import browser, charts, figures, notes, persons, tiles
 from softlabel.serve.research.door import HOME, Door
 from softlabel.serve.research.told import Told, told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softlabel.monitor import Person, words
+from softlabel.serve.monitor import Person, words
 from softlabel.serve.research.figures import STAGES
 from softlabel.store import Session
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from softlabel.monitor import Insight, Overview, words
+from softlabel.serve.monitor import Insight, Overview, words
 from softlabel.serve.research import charts
 from softlabel.serve.research.notes import LATER, agreement_note, none_yet
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from softlabel.monitor import words
-from softlabel.monitor.lines import iso
-from softlabel.monitor.sample import labelled, statements
-from softlabel.monitor.window import Reader
+from softlabel.serve.monitor import words
+from softlabel.serve.monitor.lines import iso
+from softlabel.serve.monitor.sample import labelled, statements
+from softlabel.serve.monitor.window import Reader
 from softlabel.serve.research.charts import in_words
 from softlabel.store import ResponseRow
 from softlabel.tables import Floats

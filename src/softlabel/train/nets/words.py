@@ -2,7 +2,7 @@
 
 A text comes as numbers of buckets, ``pieces`` for each of its words (the word itself and its
 character trigrams, as in fastText, Bojanowski et al. 2017), 0 where there is none; two texts stand
-one after the other.  See ``softlabel.recipes.text_words``, which makes such rows.
+one after the other.  See ``softlabel.train.recipes.text_words``, which makes such rows.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Replays of the pools: how well each predicts votes that were held out."""

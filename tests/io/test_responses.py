@@ -1,0 +1,299 @@
+"""What a study collected: which answers count, which do not, and by which mode each is read."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from softlabel import Annotations, FileError
+from softlabel import io as files
+from softlabel.construct import Clamp
+from softlabel.elicit import MODES, Chips, Classic
+from softlabel.io.envelope import told
+
+LABELS = ["cat", "dog", "bird/owl", "bird/tit"]
+CLASSIC = {"top": "cat", "p1": 80, "second": "dog", "p2": 20, "impossible": ["bird/owl"]}
+
+
+def response(answer=CLASSIC, item="i", annotator="w", kind="target", mode="classic", **more):
+    """One line of an export, with everything that the server writes."""
+    shown = {
+        "kind": kind,
+        "repeat_of": None,
+        "position": 7,
+        "batch": "b1",
+        "mode": mode,
+        "mode_version": 1,
+        "frame": "self",
+        "label_order": LABELS[::-1],
+        "suggestion_arm": None,
+    }
+    return {
+        "schema": "softlabel.response/1",
+        "response_uuid": more.pop("uuid", f"{item}-{annotator}-{kind}"),
+        "project": "p1",
+        "session": "s9",
+        "annotator": annotator,
+        "item": item,
+        "labels": LABELS,
+        "supersedes": None,
+        "presentation": shown | more.pop("shown", {}),
+        "answer": answer,
+        "touched": True,
+        "skip": None,
+        "timing": {"first_input_ms": 1240, "submit_ms": 2310, "fields": {"top": 1240}},
+        "events": [[1240, "key", "Digit3", "cat"]],
+        "client": {"viewport": [1280, 800]},
+        "delivery": {"attempt": 1, "queued_ms": 0},
+        "received_at": "2026-01-01T00:00:00Z",
+        "late": False,
+    } | more
+
+
+def written(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_practice_checks_skips_and_replaced_answers_are_left_out_and_counted(tmp_path):
+    rows = [
+        *(response(item=f"t{i}", kind="training") for i in range(3)),
+        response(item="g", kind="gold"),
+        response(item="a", kind="attention"),
+        response(item="i"),
+        response(item="i", kind="repeat"),
+        response(None, item="j", skip="cannot_judge"),
+        response(None, item="k", skip="media_broken"),
+        response(item="l", uuid="old"),
+        response(CLASSIC | {"top": "dog", "second": "cat"}, item="l", uuid="new", supersedes="old"),
+    ]
+    source = files.read(written(tmp_path / "r.jsonl", *rows))
+    assert source.left_out == {"practice": 3, "checks": 2, "skipped": 2, "superseded": 1}
+    assert source.facts == {"left out": "3 practice, 2 checks, 2 skipped, 1 superseded"}
+    said = source.said
+    assert said.index.items[said.item].tolist() == ["i", "l", "i"], "repeats come after targets"
+    assert [source.line_of(row) for row in range(3)] == [6, 11, 7]
+    assert said.index.labels[said.named[:, 0]].tolist() == ["cat", "dog", "cat"]
+
+
+def test_an_answer_that_was_replaced_by_a_skip_is_gone(tmp_path):
+    rows = [
+        response(item="i", uuid="one"),
+        response(None, item="i", uuid="two", supersedes="one", skip="not_in_list"),
+        response(item="j"),
+    ]
+    source = files.read(written(tmp_path / "r.jsonl", *rows))
+    assert source.said.index.items.tolist() == ["j"]
+    assert told(source.left_out) == "1 skipped, 1 superseded"
+
+
+def test_left_out_answers_are_not_read_but_must_be_responses(tmp_path):
+    rows = [response(), response({"anything": "goes"}, item="t", kind="training")]
+    assert len(files.read(written(tmp_path / "r.jsonl", *rows)).said) == 1
+    rows[1]["labels"] = ["other"]
+    with pytest.raises(FileError, match="line 2, column 'labels'"):
+        files.read(written(tmp_path / "r.jsonl", *rows))
+
+
+def test_a_file_without_anything_to_label_says_what_it_holds(tmp_path):
+    path = written(
+        tmp_path / "r.jsonl", response(kind="training"), response(None, skip="not_in_list")
+    )
+    with pytest.raises(
+        FileError, match="holds no answers to label; left out: 1 practice, 1 skipped"
+    ):
+        files.read(path)
+
+
+WRONG = [
+    ({"skip": "bored"}, "skip", "must be null or one of media_broken"),
+    ({"skip": "cannot_judge"}, "answer", "must be null, as it was skipped"),
+    ({"answer": None}, "answer", "skip does not say why"),
+    ({"supersedes": 3}, "supersedes", "must be text or null"),
+    ({"response_uuid": ["x"]}, "response_uuid", "must be text or null"),
+    ({"shown": {"kind": ["target"]}}, "presentation.kind", "must be one of target, repeat"),
+    ({"shown": {"mode_options": [1]}}, "presentation.mode_options", "must be an object"),
+    ({"shown": {"mode_options": {"strikt": 1}}}, "presentation.mode_options", "called 'strikt'"),
+    ({"shown": {"mode_options": {"strict": 3}}}, "presentation.mode_options", "not true or false"),
+    ({"shown": {"mode_options": {"strict": "a,b"}}}, "presentation.mode_options", "no option"),
+    ({"shown": {"mode": "klassic"}}, "presentation.mode", "did you mean 'classic'"),
+    ({"shown": {"mode_version": True}}, "presentation.mode_version", "in version 1 only"),
+]
+
+
+@pytest.mark.parametrize(("change", "column", "words"), WRONG)
+def test_what_is_wrong_is_said_with_its_place(tmp_path, change, column, words):
+    rows = [response(), response(item="j", **change)]
+    with pytest.raises(FileError) as error:
+        files.read(written(tmp_path / "r.jsonl", *rows))
+    assert (error.value.line, error.value.column) == (2, column)
+    assert words in str(error.value)
+
+
+# ── by which mode ────────────────────────────────────────────────────────────────────────────
+
+QUICK = {
+    "top": "cat",
+    "certainty": 3,
+    "alternatives": [],
+    "excluded": ["dog"],
+    "rest": "possible",
+}
+
+
+def test_answers_of_an_earlier_version_are_still_read(tmp_path):
+    """Version 2 of quick records whether the rest was repeated; what it says is read as before."""
+    versions = [(1, QUICK), (2, QUICK), (2, QUICK | {"repeated": True})]
+    rows = [
+        response(said, annotator=f"w{n}", mode="quick", shown={"mode_version": version})
+        for n, (version, said) in enumerate(versions)
+    ]
+    probs = Clamp()(files.read(written(tmp_path / "r.jsonl", *rows)).said).soft()
+    assert probs == pytest.approx(np.array([[0.8, 0.0, 0.1, 0.1]] * 3))
+    rows.append(response(QUICK, item="j", mode="quick", shown={"mode_version": 3}))
+    with pytest.raises(FileError, match="are read in versions 1 and 2 only"):
+        files.read(written(tmp_path / "r.jsonl", *rows))
+
+
+TEN = {"n": 10, "chips": {"cat": 7, "dog": 3}, "unallocated": 0, "excluded": [], "rest": "unsaid"}
+
+
+def test_answers_are_read_as_they_were_asked_for(tmp_path):
+    ten = response(TEN, mode="chips", shown={"mode_options": {"n": 10}})
+    source = files.read(written(tmp_path / "r.jsonl", ten))
+    assert source.said.percent.tolist() == [[70, 30]]
+    some = TEN | {"chips": {"cat": 7}, "unallocated": 3}
+    options = {"n": 10, "allow_unallocated": True}
+    rows = [response(some, mode="chips", shown={"mode_options": options})]
+    assert files.read(written(tmp_path / "r.jsonl", *rows)).said.percent.tolist() == [[70]]
+    with pytest.raises(FileError, match=r"'answer\.n', value 10: must be a whole number, 20"):
+        files.read(written(tmp_path / "r.jsonl", response(TEN, mode="chips")))
+    falling = {"mode_options": {"certainty": "60+40+100"}}
+    with pytest.raises(FileError, match=r"line 1, .*presentation\.mode_options.*must be rising"):
+        files.read(written(tmp_path / "r.jsonl", response(mode="quick", shown=falling)))
+    seven = response(TEN, mode="chips", shown={"mode_options": {"n": 7}})
+    with pytest.raises(FileError, match=r"presentation\.mode_options.*no choice for .* '7'"):
+        files.read(written(tmp_path / "r.jsonl", seven))
+
+
+def test_a_mode_that_is_given_overrides_the_options(tmp_path):
+    strict = response(CLASSIC | {"impossible": ["cat"]}, shown={"mode_options": {"strict": True}})
+    path = written(tmp_path / "r.jsonl", strict)
+    with pytest.raises(FileError, match=r"answer\.impossible"):
+        files.read(path)
+    assert len(files.read(path, mode=Classic()).said) == 1
+    with pytest.raises(FileError, match="no answers to label; left out: 1 asked through another"):
+        files.read(path, mode=Chips())  # is not the mode of these answers
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_what_simulated_people_send_is_read_from_a_file(tmp_path, name):
+    rng, mode = np.random.default_rng(0), MODES[name]()
+    beliefs = rng.dirichlet([0.5] * len(LABELS), 30)
+    rows = [
+        response(mode.simulate(belief, LABELS, rng), item=f"i{i}", mode=name)
+        for i, belief in enumerate(beliefs)
+    ]
+    said = files.read(written(tmp_path / "r.jsonl", *rows)).said
+    assert len(said) == 30
+    assert isinstance(said, Annotations) == (name == "hard")
+
+
+def test_modes_may_be_mixed(tmp_path):
+    rows = [
+        response(item="i"),
+        response({"label": "dog"}, item="j", mode="hard"),
+        response({"top": "dog", "certainty": 5, "rest": "ruled_out"}, item="k", mode="quick"),
+        response(TEN | {"n": 20, "chips": {"cat": 20}}, item="l", mode="chips"),
+        response({"n": 20, "picks": [{"node": "bird", "chips": 20}]}, item="m", mode="search"),
+    ]
+    said = files.read(written(tmp_path / "r.jsonl", *rows)).said
+    assert said.named.tolist() == [[0, 1], [1, -1], [1, -1], [0, -1], [2, 3]]
+    assert np.nansum(said.percent, axis=1).tolist() == [100] * 5
+
+
+def test_late_answers_count_and_are_told(tmp_path):
+    rows = [response(item="i"), response(item="i", annotator="v") | {"late": True}]
+    source = files.read(written(tmp_path / "r.jsonl", *rows))
+    assert (len(source.said), source.late) == (2, 1)
+    assert source.facts == {"late": "1 answers came after their time was over; they count"}
+
+
+# ── rows that are parsed already ─────────────────────────────────────────────────────────────
+
+
+def test_rows_are_read_as_the_lines_of_a_file_would_be(tmp_path):
+    rows = [response(item="i"), response(item="t", kind="training"), response(item="j")]
+    one = files.read(written(tmp_path / "r.jsonl", *rows))
+    other = files.read_rows(iter(rows))
+    np.testing.assert_array_equal(one.said.percent, other.said.percent)
+    assert one.said.index.items.tolist() == other.said.index.items.tolist()
+    assert one.left_out == other.left_out == {"practice": 1}
+
+
+def test_no_rows_are_an_empty_table_if_the_classes_are_known():
+    source = files.read_rows([], LABELS)
+    assert len(source.said) == 0
+    assert source.said.index.labels.tolist() == LABELS
+    assert len(files.read_rows([response(kind="training")]).said) == 0
+    with pytest.raises(FileError, match="study birds: there are no responses"):
+        files.read_rows([], where="study birds")
+
+
+def test_rows_that_cannot_be_read_are_named_by_their_number():
+    with pytest.raises(FileError, match=r"study birds, line 2, .*must be answered"):
+        files.read_rows(
+            [response(), response(CLASSIC | {"top": ""}, item="j")], where="study birds"
+        )
+    with pytest.raises(FileError, match="responses, line 1, value 3: a response must be an object"):
+        files.read_rows([3])
+
+
+# ── CIFAR-10S ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_classic_study_as_json_of_cifar10s_gives_the_same_labels(tmp_path, strict):
+    """As collected, as the JSON of CIFAR-10S: the label of every item is the same, bit for bit."""
+    rng, mode = np.random.default_rng(0), Classic(strict=strict)
+    rows = [
+        response(
+            mode.simulate(rng.dirichlet([0.4] * 4), LABELS, rng) | {"violations": []},
+            item=f"i{i}",
+            annotator=f"w{w}",
+            shown={"mode_options": {"strict": strict}},
+        )
+        for w in range(6)
+        for i in rng.permutation(12)
+    ]
+    if not strict:
+        rows[0]["answer"] = {"top": "dog", "p1": "8p", "second": "dog", "p2": "", "impossible": []}
+        rows[1]["answer"] = {"top": "dog", "p1": 0, "impossible": ["dog"]}
+    source = files.read(written(tmp_path / "r.jsonl", *rows))
+    files.write_said(source.said, tmp_path / "r.json")
+    record = json.loads((tmp_path / "r.json").read_text())["i3"][0]
+    assert list(record) == [
+        "Most Probable Class",
+        "Most Probable Class Prob",
+        "Second Most Probable Class",
+        "Second Most Probable Class Prob",
+        "Impossible Class(es)",
+    ]
+    for name in ("r.jsonl", "r.json"):
+        read = files.read(tmp_path / name, LABELS)
+        files.label(read, tmp_path / f"{name}.csv", files.Plan())
+    assert (tmp_path / "r.jsonl.csv").read_text() == (tmp_path / "r.json.csv").read_text()
+
+
+def test_the_time_an_answer_took_is_kept_where_the_page_measured_it(tmp_path):
+    odd = [None, {}, {"active_ms": None}, {"active_ms": "2"}, {"active_ms": True}]
+    odd += [{"active_ms": -1}, {"active_ms": 10**400}, [1]]
+    rows = [response(item="again", kind="repeat", timing={"active_ms": 1500})]
+    rows += [response(item=f"i{n}", timing=timing) for n, timing in enumerate(odd)]
+    rows += [response(item="last", timing={"active_ms": 2310.5})]
+    found = files.read(written(tmp_path / "r.jsonl", *rows))
+    times = dict(zip(found.said.index.items[found.said.item].tolist(), found.seconds, strict=True))
+    assert (times["again"], times["last"]) == (1.5, 2.3105)
+    assert all(np.isnan(times[f"i{n}"]) for n in range(len(odd)))

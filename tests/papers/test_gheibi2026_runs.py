@@ -1,0 +1,92 @@
+"""Gheibi & Ghazizadeh 2026: small runs, end to end, and what is measured at them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from softlabel.papers import gheibi2026
+from softlabel.papers.claims.collecting import collect
+from softlabel.papers.claims.probing import known
+from softlabel.papers.claims.running import stand
+from softlabel.papers.claims.tasks import Task
+from softlabel.papers.gheibi2026 import flat as gheibi2026_flat
+from softlabel.papers.gheibi2026 import pairs as gheibi2026_pairs
+from softlabel.papers.gheibi2026.look import Look
+
+MADE = (("all/soft", 0), ("all/soft", 1), ("all/sls", 0), ("k5/soft", 0), ("k5/sls", 0))
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    """Soft and SLS from two seeds, in the order in which they end."""
+    out = tmp_path_factory.mktemp("runs")
+    small = pytest.MonkeyPatch()
+    for name, number in (("FLAT", 60), ("ITERATIONS", 5), ("VECTORS", 5), ("ANEW", 60)):
+        small.setattr(gheibi2026_flat, name, number)
+    stand("gheibi2026", "cpu", 2, out, quick=True)
+    for cell, seed in (
+        ("all/soft", 0),
+        ("all/soft", 1),
+        ("all/sls", 0),
+        ("k5/soft", 0),
+        ("k5/sls", 0),
+    ):
+        Task("gheibi2026", "cpu", cell, seed, str(out), quick=True).completed()
+    yield out
+    small.undo()
+
+
+def scores(out, cell, seed=0):
+    task = Task("gheibi2026", "cpu", cell, seed, str(out), quick=True)
+    run = task.begun()
+    return run, task.what, known(run, "gheibi2026", cell)
+
+
+def test_a_run_is_scored_probed_and_collected(out):
+    run, _, found = scores(out, "all/soft")
+    assert found["10h/cross-entropy"] == pytest.approx(run.scores["cross-entropy"].value)
+    assert {"flat/trace", "flat/trace-error", "flat/sam", "flat/accuracy"} <= set(found)
+    assert {"ood/patches/energy/auroc", "ood/noise/odin/fpr95", "ood/noise/knn/aupr"} <= set(found)
+    assert found["slice/+0.0"] == pytest.approx(found["flat/loss"], rel=1e-5)
+    assert all(np.isfinite(value) for value in found.values())
+    results = collect(out, "gheibi2026", "cpu", quick=True)
+    assert {(one.cell, one.seed) for one in results.all} >= {("all/soft", 1), ("k5/sls", 0)}
+    assert results.mean("all/soft", "10h/kl").n == 2
+    assert gheibi2026.figures(results)
+
+
+def test_the_later_of_two_runs_keeps_what_both_say(out):
+    _, _, first = scores(out, "all/soft")
+    _, _, second = scores(out, "all/sls")
+    assert "barrier/sls" not in first
+    assert {"barrier/sls", "barrier/sls/re-estimated", "between/sls/0.5"} <= set(second)
+    assert "gain-by-distance/sls" not in second, "all votes are all votes: there is no distance"
+    assert -1 <= scores(out, "k5/sls")[2]["gain-by-distance/sls"] <= 1
+    assert 0 < scores(out, "all/soft", 1)[2]["cka/previous"] <= 1
+    run, cell, _ = scores(out, "all/soft")
+    again = gheibi2026_pairs.pairs(Look(run, cell))
+    assert again["barrier/sls"] == pytest.approx(second["barrier/sls"])
+
+
+def test_labels_kept_are_those_of_the_seed(out):
+    """Both saw the same five votes; how far these are from all is one number."""
+    soft, sls = (scores(out, f"k5/{policy}")[2] for policy in ("soft", "sls"))
+    assert soft["target/total-variation"] == pytest.approx(sls["target/total-variation"])
+    assert soft["target/total-variation"] > 0
+    assert soft["taught/total-variation"] == pytest.approx(soft["target/total-variation"])
+    assert sls["taught/total-variation"] > sls["target/total-variation"], "few epochs, few draws"
+
+
+def test_cka_by_kernels():
+    """Against the definition by centred Gram matrices."""
+    rng = np.random.default_rng(0)
+    one, two = rng.normal(size=(40, 5)), rng.normal(size=(40, 3))
+    centre = np.eye(40) - 1 / 40
+    k, m = (centre @ rows @ rows.T @ centre for rows in (one, two))
+    by_hand = (k * m).sum() / np.sqrt((k * k).sum() * (m * m).sum())
+    assert gheibi2026_pairs.cka(one, two) == pytest.approx(by_hand)
+    turned = 3 * one @ np.linalg.qr(rng.normal(size=(5, 5)))[0] + 1
+    assert gheibi2026_pairs.cka(one, turned) == pytest.approx(1)

@@ -1,0 +1,317 @@
+"""A paper from its cells to its page, for real: run, killed, resumed, collected, stored, told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from softlabel.cli import reproduce as command
+from softlabel.errors import FileError, SoftlabelError, UnknownName
+from softlabel.io import silent
+from softlabel.papers.claims import collecting, findings, papers, probing, running, stored
+from softlabel.papers.claims.document import document
+from softlabel.papers.claims.markdown import markdown
+from softlabel.papers.claims.sheet import in_words, number
+from softlabel.papers.claims.tasks import Task, cells
+from softlabel.train.recipes import crew
+from softlabel.train.recipes.price import price
+from softlabel.train.recipes.worker import made
+from softlabel.train.runs import Run
+
+FAKE = str(Path(__file__).with_name("fake2020.py"))
+
+
+def files(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Three cells, two seeds: six results of four runs."""
+    out = tmp_path_factory.mktemp("runs")
+    return out, running.run(FAKE, "features", 2, out)
+
+
+def test_every_cell_has_its_runs_and_its_probes(runs):
+    out, results = runs
+    assert results.cells == ["hard", "soft", "table 2/hard"]
+    assert [one.seed for one in results.all] == [0, 1] * 3
+    assert len({one.run for one in results.all}) == 4  # two cells are one run
+    for one in results.all:
+        again = "of-table-2" if one.cell == "table 2/hard" else "of-table-1"
+        assert one.scores[again] == 1
+        assert one.scores["cross-entropy"] == Run(out / one.run).scores["cross-entropy"].value
+        assert np.isnan(one.scores["undefined"])
+        assert one.about["seconds"] > 0
+        assert "torch==" in one.about["environment"]
+        assert one.about["config"]["net"] == "mlp"
+    assert (results.mean("soft", "kl").n, results.paper, results.recipe) == (
+        2,
+        "fake2020",
+        "features",
+    )
+
+
+def test_what_is_finished_is_not_done_again(runs):
+    out, results = runs
+    before = files(out)
+    standings = running.stand(FAKE, "features", 2, out)
+    assert [running.task_of(one).also for one in standings] == [("table 2/hard",)] * 2 + [()] * 2
+    assert price(standings, 2) == "4 runs, 4 finished already: nothing to do"
+    running.work(standings, lambda standings: None)
+    after = files(out)
+    after.pop(out / "fake2020-features.json")
+    assert {path: before[path] for path in after} == after
+    same = collecting.collect(out, "fake2020", "features")
+    assert [one.run for one in same.all] == [one.run for one in results.all]
+
+
+def test_probes_alone_are_made_again(runs):
+    out, results = runs
+    run = Run(out / results.all[0].run)
+    before = files(run.path)
+    (run.path / probing.PROBES).unlink()
+    partial = collecting.collect(out, "fake2020", "features")
+    assert "size" not in partial.all[0].scores  # finished, and not yet probed
+    assert partial.mean("hard", "size").n == 1  # of the other seed
+    standings = running.stand(FAKE, "features", 2, out)
+    assert [one.state for one in standings] == ["waiting", "finished", "finished", "finished"]
+    for one in standings:
+        one.job.completed(silent)
+    after = files(run.path)
+    del before[run.path / probing.PROBES], after[run.path / probing.PROBES]
+    assert after == before
+    assert probing.known(run, "fake2020", "hard")["size"] == results.all[0].scores["size"]
+
+
+def test_seeds_that_were_run_before_still_count(runs):
+    out, _ = runs
+    running.stand(FAKE, "features", 1, out)
+    assert collecting.collect(out, "fake2020", "features").mean("hard", "kl").n == 2
+    path = collecting.map_of(out, "fake2020", "features")
+    table = json.loads(path.read_text())
+    table["hard"]["1"] = table["soft"]["1"]  # of other labels: not the same cell any longer
+    path.write_text(json.dumps(table))
+    running.stand(FAKE, "features", 1, out)
+    assert collecting.collect(out, "fake2020", "features").mean("hard", "kl").n == 1
+    running.stand(FAKE, "features", 2, out)
+
+
+class Killer:
+    """Kills the first worker that has done two epochs; stops everything at the first end."""
+
+    def __init__(self, stop: bool) -> None:
+        self.killed = False
+        self.stop = stop
+
+    def __call__(self, standings) -> None:
+        for one in standings:
+            if not self.killed and one.run.state == "running" and len(one.run.log) >= 2:
+                pid = int(re.match(r"process (\d+)", (one.run.path / "running").read_text())[1])
+                os.kill(pid, signal.SIGKILL)
+                self.killed = True
+            if self.stop and self.killed and one.state == "finished":
+                raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_killed_stopped_and_resumed_it_comes_to_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(crew, "PAUSE", 0.01)
+    monkeypatch.setenv("FAKE_EPOCHS", "60")
+    papers._loaded.cache_clear()
+    cells.cache_clear()
+    try:
+        standings = running.stand(FAKE, "features", 2, tmp_path)
+        with pytest.raises(KeyboardInterrupt):
+            running.work(standings, Killer(stop=True), processes=1)
+        part = collecting.collect(tmp_path, "fake2020", "features")
+        assert 0 < len(part.all) < 6  # what there is, is counted
+        done = {one.run for one in part.all}
+        scores = {name: (tmp_path / name / "scores.json").stat().st_mtime_ns for name in done}
+        standings = running.stand(FAKE, "features", 2, tmp_path)
+        running.work(standings, lambda standings: None, processes=1)
+        assert {one.state for one in standings} == {"finished"}
+        for name, then in scores.items():
+            assert (tmp_path / name / "scores.json").stat().st_mtime_ns == then
+        whole = collecting.collect(tmp_path, "fake2020", "features")
+        assert len(whole.all) == 6
+        one = Task(FAKE, "features", "hard", 0, str(tmp_path / "quiet")).completed()
+        mine = Run(tmp_path / one.name)
+        assert (mine.path / "environment.txt").read_text().count("begun ") == 2  # it was killed
+        np.testing.assert_array_equal(*(r.arrays("logits")["logits"] for r in (one, mine)))
+    finally:
+        papers._loaded.cache_clear()
+        cells.cache_clear()
+
+
+# ── what goes wrong ──────────────────────────────────────────────────────────────────────────
+
+
+def test_words_that_stand_for_nothing(tmp_path):
+    with pytest.raises(UnknownName, match="no paper called 'colins2022'"):
+        papers.find("colins2022")
+    with pytest.raises(FileError, match="there is no such file"):
+        papers.find(str(tmp_path / "none.py"))
+    task = Task(FAKE, "features", "sift", 0, str(tmp_path))
+    with pytest.raises(UnknownName, match="'sift'"):
+        task.begun()
+    with pytest.raises(SoftlabelError, match="nothing is trained with recipe 'paper'"):
+        running.stand(FAKE, "paper", 2, tmp_path)
+    with pytest.raises(FileError, match="no run of fake2020 was begun"):
+        collecting.collect(tmp_path, "fake2020", "cpu")
+    again = replace(task, also=("hard", "soft"))
+    assert Task.of(again.text()) == again
+
+
+def test_a_delivery_must_go_with_the_objective(tmp_path, monkeypatch):
+    task = Task(FAKE, "features", "hard", 0, str(tmp_path))
+    cell = task.what
+    for wrong in (replace(cell, deliver=None), replace(cell, settings={"objective": "mw"})):
+        monkeypatch.setattr(Task, "what", wrong)
+        with pytest.raises(SoftlabelError, match="does not go with objective"):
+            task.begun()
+
+
+def test_a_probe_that_fails_is_reported_and_the_run_kept(tmp_path, monkeypatch):
+    def broken(run, cell):
+        raise SoftlabelError("no such picture")
+
+    task = Task(FAKE, "features", "hard", 0, str(tmp_path))
+    monkeypatch.setattr(papers.find(FAKE), "probes", broken)
+    assert made(task.completed) == {"state": "failed", "note": "no such picture"}
+    run = task.begun()
+    assert run.finished
+    assert not task.probed(run)
+    monkeypatch.undo()
+    assert made(task.completed)["state"] == "finished"
+    assert list(collecting.begun(tmp_path)) == []  # nobody stood here for all of the paper
+
+
+def test_runs_that_fail_are_told_at_the_end(tmp_path, monkeypatch, capsys):
+    """The command shows what there is, and then says what is missing."""
+    one = crew.stand([Task(FAKE, "features", "hard", 0, str(tmp_path))], silent)[0]
+    one.state, one.note = "died", "worker 7 was killed by SIGKILL"
+    monkeypatch.setattr(running, "stand", lambda *words: [one])
+    monkeypatch.setattr(running, "work", lambda standings, hear: None)
+    collecting.keep_map(tmp_path, "fake2020", "features", False, {"hard": {0: one.run}})
+    with pytest.raises(SoftlabelError, match=r"1 of 1 runs did not finish; .* killed by SIGKILL"):
+        command.paper(FAKE, "features", out=tmp_path)
+    assert "what did not hold:" in capsys.readouterr().out
+
+
+# ── stored ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_stored_results_come_back(runs, tmp_path):
+    _, results = runs
+    path = stored.write(results, tmp_path)
+    again = stored.read(path)
+    assert [(one.cell, one.seed, one.run) for one in again.all] == [
+        (one.cell, one.seed, one.run) for one in results.all
+    ]
+    for kept, one in zip(again.all, results.all, strict=True):
+        assert kept.scores.keys() == one.scores.keys()
+        for name, value in one.scores.items():
+            assert kept.scores[name] == pytest.approx(value, rel=1e-5, nan_ok=True)
+        assert kept.about["config"] == one.about["config"]
+        assert kept.about["labels"] == one.about["labels"]
+        assert kept.about["environment"] == one.about["environment"]
+    text = path.read_text()
+    assert stored.write(again, tmp_path).read_text() == text
+    assert "NaN" not in text
+    assert text.count('"config"') == 3  # once per cell
+    assert text.count("torch==") == 1  # and once per environment
+    (tmp_path / "other.jsonl").write_text("{}\n")
+    with pytest.raises(FileError, match="no file of results"):
+        stored.read(tmp_path / "other.jsonl")
+
+
+def test_the_page_says_what_the_stored_results_say(runs, tmp_path):
+    _, results = runs
+    paper = papers.find(FAKE)
+    stored.write(results, tmp_path)
+    told = findings.facts(paper)
+    assert [one.verdict for one in told] == ["holds", "untested"]
+    assert told[1].reason == "no data: lost: softlabel data fetch lost"
+    stored.write_facts("fake2020", {one.claim.id: one.ours for one in told if one.ours}, tmp_path)
+    found = findings.shipped(paper, tmp_path)
+    assert [one.verdict for one in found.facts] == ["holds", "untested"]
+    verdicts = {one.claim.id: one.verdict for one in found.claims["features"]}
+    assert verdicts["t1-wrong"] == "fails"
+    assert verdicts["t9"] == verdicts["t8"] == "untested"
+    pages, pictures = markdown([found])
+    short, text = pages["results.md"], pages["results/fake2020.md"]
+    assert len(pictures) == 4
+    for name, picture in pictures.items():
+        ET.fromstring(picture)
+        assert f"(../pictures/results/{name})" in text
+    accuracy = number(results.mean("hard", "accuracy").value)
+    assert f"| 2.000 ± 0.100 sd (second-hand) | fails: {accuracy}" in text
+    assert "1 of 2 numbers lies outside the published intervals (frozen features" in short
+    own = findings.found(paper, {"paper": results})  # where it is the paper's network, one by one
+    assert (
+        f"Published 2.000 ± 0.100 sd (second-hand); ours {accuracy}"
+        in (markdown([own])[0]["results.md"])
+    )
+    assert "soft \\| labels are closer" in text
+    assert "the paper does not say what was trained (frozen features; 1: Table 9)" in text
+    whole = document([found])
+    ET.fromstring(whole.split("\n", 1)[1])
+    assert whole.count("○ fails") == list(verdicts.values()).count("fails")
+    assert in_words(found.claims["features"]).endswith("of 5")
+    assert "KL over &lt;labels&gt;." in whole
+
+
+# ── the command ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_command_trains_and_tells(runs, capsys, tmp_path):
+    out, _ = runs
+    page = tmp_path / "page.html"
+    command.paper(FAKE, "features", 2, out=out, output=page)
+    said = capsys.readouterr().out
+    assert "Nobody 2020: labels that were made up" in said
+    assert "4 runs, 4 finished already: nothing to do" in said
+    assert re.search(
+        r"fails +2\.000 ± 0\.100 sd \(second-hand\) .* n=2 +Table 1 +accuracy is 2", said
+    )
+    assert "untested (1): the paper does not say what was trained" in said
+    assert "  1 hold, 0 weaker, 0 fail, 1 untested, of 2" in said
+    assert "1 of 2 numbers lies outside the published intervals (frozen features, which" in said
+    assert re.search(r"frozen features +numbers +4 +1 +0 +1 +2", said)
+    ET.fromstring(page.read_text().split("\n", 1)[1])
+
+
+def test_without_a_folder_nothing_is_trained(capsys, tmp_path):
+    command.paper(FAKE)
+    assert "no results are stored" in capsys.readouterr().out
+    for wrong in ({"seeds": 2}, {"dry": True}):
+        with pytest.raises(SoftlabelError, match="--out DIR"):
+            command.paper(FAKE, **wrong)
+    with pytest.raises(SoftlabelError, match=r"FILE\.html"):
+        command.paper(FAKE, output=tmp_path / "page.pdf")
+
+
+def test_dry_says_the_price_alone(capsys, tmp_path):
+    command.paper(FAKE, "features", None, out=tmp_path, dry=True)
+    said = capsys.readouterr().out
+    assert "6 runs; 6 to do, about " in said  # a third cell is the first again
+    assert not any(Run(path).finished for path in tmp_path.iterdir() if path.is_dir())
+
+
+def test_quick_needs_nothing_and_tests_nothing(capsys, monkeypatch):
+    monkeypatch.setenv("SOFTLABEL_DATA", "nowhere")
+    command.paper(FAKE, quick=True)
+    said = capsys.readouterr().out
+    assert "made-up pictures and people" in said
+    assert re.search(r"soft +2 +0\.\d", said)
+    assert "of 5 claims were computed on these; made-up data test none of them" in said
+    assert "holds" not in said

@@ -1,0 +1,95 @@
+"""What findings look like as tables: what was published, what was not, and what did not hold."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from softlabel.cli import reproduce as command
+from softlabel.papers import collins2022
+from softlabel.papers.claims import document, figures, findings, sheet
+from softlabel.papers.claims.claims import FEW, Claim, Published, judged
+from softlabel.papers.claims.findings import Findings
+from softlabel.papers.claims.results import Result, Results
+from softlabel.tables import Score
+
+PAPER = SimpleNamespace(NAME="mine2027", TITLE="Mine 2027")
+
+
+def said(id, kind, published, ours):
+    claim = Claim(id, f"table {id}", id, kind, lambda _: ours, published)
+    return judged(claim, Results([]))
+
+
+def test_counts_that_are_in_no_paper_stand_apart():
+    five = Score(5.0, 5.0, 5.0, 1)
+    told = [
+        said("printed", "exact", Published(5), five),
+        said("counted", "exact", Published(5, recounted=True), five),
+    ]
+    rows = sheet.summary(Findings(PAPER, told)).rows
+    assert [row[1] for row in rows] == ["facts", sheet.RECOUNTS]
+    table = sheet.side_by_side(sheet.RECOUNTS, sheet.of_kind({"data": told}, sheet.RECOUNTS))
+    assert [row[1] for row in table.rows] == ["counted"]
+    assert "published" not in table.columns
+
+
+def test_the_command_does_not_count_them_among_the_claims_that_hold(capsys):
+    five = Score(5.0, 5.0, 5.0, 1)
+    told = [
+        said("printed", "exact", Published(5), five),
+        said("counted", "exact", Published(5, recounted=True), five),
+        said("miscounted", "exact", Published(6, recounted=True), five),
+    ]
+    command._show_findings(Findings(PAPER, told))
+    lines = capsys.readouterr().out.splitlines()
+    assert "  1 hold, 0 weaker, 0 fail, 0 untested, of 1" in lines
+    assert f"  not among these: 1 of 2 {sheet.RECOUNTS} come out the same" in lines
+    assert any(line.startswith("  fails") and "miscounted" in line for line in lines)
+
+
+def test_an_ordering_that_was_not_shown_before_is_counted_and_one_that_was_is_told():
+    wrong = Score(0.5, 0.4, 0.6, 5)
+    told = [
+        said("sure", "ordering", Published(-1.0, 0.5, "ci95"), wrong),
+        said("unsure", "ordering", Published(-0.1, 0.5, "ci95"), wrong),
+        said("spread", "ordering", Published(-0.1, 0.5, "sd"), wrong),  # no interval of a mean
+    ]
+    first, second, counted = sheet.failing(Findings(PAPER, claims={"cpu": told}))
+    assert first.startswith("table sure: sure. Published −1.000 ± 0.500; ours 0.500")
+    assert second.startswith("table spread")
+    assert counted.startswith("1 ordering is the other way round")
+    assert counted.endswith("(small network): table unsure.")
+
+
+def test_one_run_is_shown_and_says_nothing():
+    ours = {f"{exam}/{m}": 1.5 for exam in ("10h", "10s") for m in ("ce", "rms-dropped", "fgsm")}
+    hard, soft = (
+        Result(f"resnet34a/{cell}", 0, ours | {"10h/fgsm-hard": 1.5})
+        for cell in ("hard", "10h/mean")
+    )
+    found = findings.found(collins2022, {"paper": Results([hard, soft], "collins2022", "paper")})
+    assert {one.verdict for one in found.claims["paper"]} == {"untested"}
+    one = next(one for one in found.claims["paper"] if one.claim.id == "hard, 10h, ce")
+    assert (one.ours.value, one.ours.n, one.reason) == (1.5, 1, FEW)
+    (row, *_) = sheet.side_by_side("numbers", {"paper": [one]}).rows
+    assert row[-1] == "untested: 1.500 n=1"
+    assert "1.500 n=1; fewer than two" in document.mark(one)
+    ((_, first), *_) = found.tables()
+    assert first.rows[0][2:4] == ("2.026 ±0.18", "1.500")
+    assert first.rows[0][-1] == "1"
+    drawn = {figure.name: figure.draw(900) for _, figure in found.figures()}
+    assert "nan" not in drawn["tables"]
+    alone = findings.found(collins2022, {"paper": Results([hard], "collins2022", "paper")})
+    assert alone.figures() == []  # hard labels beside themselves
+
+
+def test_a_line_has_a_band_from_two_runs_on():
+    runs = [
+        Result(cell, seed, {"x": seed + 1.0})
+        for cell, n in (("a", 1), ("b", 3))
+        for seed in range(n)
+    ]
+    line = figures.over(Results(runs), {1.0: "a", 2.0: "b", 3.0: "none"}, "x", "mine")
+    assert line.y[:2] == [1.0, 2.0]
+    assert [low == low for low in line.low] == [False, True, False]
+    assert line.y[2] != line.y[2]

@@ -1,0 +1,272 @@
+"""Singh et al. 2025: claims judged on made-up results of known outcome, scores beside hand-made
+references, cells that can be trained, and what the released data say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import entropy, pearsonr, spearmanr
+
+from softlabel.papers import singh2025
+from softlabel.papers.claims.claims import judged
+from softlabel.papers.claims.results import Result, Results
+from softlabel.papers.singh2025 import claims as singh2025_claims
+from softlabel.papers.singh2025 import data as singh2025_data
+from softlabel.papers.singh2025 import scores as singh2025_scores
+
+SEEDS = 4
+
+
+def results(soft: dict[str, float], hard: dict[str, float], **of_set: dict[str, float]) -> Results:
+    """The same scores on all sets (but for ``cifar10h=``, of soft runs), a little noise by seed."""
+    made = []
+    for name in singh2025_data.SETS:
+        for label, scores in (("soft", soft | of_set.get(name, {})), ("hard", hard)):
+            for seed in range(SEEDS):
+                noisy = {key: value * (1 + 0.001 * seed) for key, value in scores.items()}
+                made.append(Result(f"{name} {label}", seed, noisy))
+    return Results(made)
+
+
+SOFT = {
+    "kl": 0.67,
+    "entropy-pearson": 0.49,
+    "entropy-spearman": 0.49,
+    "accuracy": 0.7,
+    "right/kl": 0.01,
+    "high/kl": 0.5,
+}
+HARD = SOFT | {"kl": 1.0, "entropy-pearson": 0.3, "entropy-spearman": 0.3, "right/kl": 0.08}
+HARD |= {"high/kl": 1.5}
+
+
+def verdicts(found: Results) -> dict[str, str]:
+    return {claim.id: judged(claim, found).verdict for claim in singh2025.claims("cpu")}
+
+
+def test_a_world_as_published_holds():
+    said = verdicts(results(SOFT, HARD))
+    untested = {f"table {n}" for n in range(1, 5)}
+    assert {key for key, verdict in said.items() if verdict == "untested"} == untested
+    assert {verdict for key, verdict in said.items() if key not in untested} == {"holds"}
+    assert len(said) == 6 + 4 * 6 + 2 + 4
+
+
+def test_half_the_gain_is_weaker_and_a_loss_fails():
+    said = verdicts(results(SOFT | {"kl": 0.84, "entropy-pearson": 0.25}, HARD))
+    assert said["kl drop"] == said["kl drop, by family"] == "weaker"
+    assert said["chaosnli/snli kl"] == "holds"
+    assert said["entropy-pearson gain"] == "fails"
+    assert said["cifar10h entropy-pearson"] == "fails"
+    assert said["entropy-spearman gain"] == "holds"
+
+
+def test_accuracy_may_rise_but_not_fall():
+    assert verdicts(results(SOFT | {"accuracy": 0.8}, HARD))["accuracy matched"] == "holds"
+    assert verdicts(results(SOFT | {"accuracy": 0.695}, HARD))["accuracy matched"] == "holds"
+    assert verdicts(results(SOFT | {"accuracy": 0.65}, HARD))["accuracy matched"] == "fails"
+
+
+def test_families_count_the_same():
+    """Only CIFAR-10H gains: a sixth of the sets, a third of the families."""
+    found = results(SOFT | {"kl": 1.0}, HARD, cifar10h={"kl": 0.4})
+    claims = {claim.id: claim.ours(found) for claim in singh2025.claims("cpu")}
+    assert claims["kl drop"].value == pytest.approx(0.6 / 6, abs=1e-9)
+    assert claims["kl drop, by family"].value == pytest.approx(0.6 / 3, abs=1e-9)
+
+
+def test_a_gain_over_nothing_is_not_tested():
+    nothing = results(SOFT, HARD | {"entropy-pearson": -0.01})
+    said = {claim.id: judged(claim, nothing) for claim in singh2025.claims("cpu")}
+    assert said["entropy-pearson gain, set by set"].verdict == "untested"
+    assert "means nothing" in said["entropy-pearson gain, set by set"].reason
+    assert said["entropy-pearson gain"].verdict == "untested"
+    assert said["chaosnli/snli entropy-pearson"].verdict == "holds"  # a difference needs no ratio
+
+
+def test_seeds_are_compared_with_themselves():
+    """Soft and hard runs rise together with the seed: the difference has no spread."""
+    made = [
+        Result(f"cifar10h {label}", seed, {"kl": base + seed})
+        for label, base in (("soft", 1.0), ("hard", 1.5))
+        for seed in range(3)
+    ]
+    claim = next(c for c in singh2025.claims("cpu") if c.id == "cifar10h kl")
+    ours = claim.ours(Results(made))
+    assert (ours.value, ours.low, ours.high) == pytest.approx((0.5, 0.5, 0.5))
+    assert judged(claim, Results(made[:1])).verdict == "untested"
+    assert verdicts(Results([]))["kl drop"] == "untested"
+
+
+# ── scores ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def pair() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.dirichlet([0.6] * 4, 50), rng.dirichlet([0.6] * 4, 50)
+
+
+def test_scores_beside_scipys(pair):
+    people, ours = pair
+    found = singh2025_scores.plain(people, ours)
+    theirs = entropy(people.T, ours.T)
+    h = [entropy(side.T) for side in pair]
+    right = people.argmax(axis=1) == ours.argmax(axis=1)
+    assert found["kl"] == pytest.approx(theirs.mean())
+    assert found["accuracy"] == pytest.approx(right.mean())
+    assert found["right/kl"] == pytest.approx(theirs[right].mean())
+    assert found["entropy-pearson"] == pytest.approx(pearsonr(*h).statistic)
+    assert found["entropy-spearman"] == pytest.approx(spearmanr(*h).statistic)
+
+
+def test_the_items_of_highest_entropy(pair):
+    people, ours = pair
+    found = singh2025_scores.high(people, ours)
+    top = sorted(range(50), key=lambda i: -entropy(people[i]))[:5]
+    assert found["high/items"] == 5
+    assert found["high/kl"] == pytest.approx(np.mean([entropy(people[i], ours[i]) for i in top]))
+    by_rank = np.array([sorted(people[i], reverse=True) for i in top]).mean(axis=0)
+    assert [found[f"high/people@{r}"] for r in (1, 2, 3, 4)] == pytest.approx(by_rank)
+    first = np.mean([ours[i][people[i].argmax()] for i in top])
+    assert found["high/model@1"] == pytest.approx(first)
+    assert sum(found[f"high/model@{r}"] for r in (1, 2, 3, 4)) == pytest.approx(1)
+
+
+def test_the_distribution_of_entropies(pair):
+    people = np.array([[1, 0, 0, 0], [0.25] * 4, [0.5, 0.5, 0, 0]])
+    found = singh2025_scores.spread(people, pair[1][:3])
+    shares = [found[f"entropy/people@{b}"] for b in range(10)]
+    assert shares == pytest.approx([1 / 3, 0, 0, 0, 0, 1 / 3, 0, 0, 0, 1 / 3])
+    assert found["entropy/people"] == pytest.approx(0.5)
+
+
+def test_groups_go_from_agreement_to_doubt(pair):
+    people, ours = pair
+    found = singh2025_scores.groups(people, ours)
+    order = sorted(range(50), key=lambda i: entropy(people[i]))
+    for number in range(10):
+        some = order[5 * number : 5 * number + 5]
+        for whose, probs in (("people", people), ("model", ours)):
+            mean = np.mean([entropy(probs[i]) for i in some]) / np.log(4)
+            assert found[f"group/{whose}@{number}"] == pytest.approx(mean)
+
+
+# ── cells ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("recipe", ["cpu", "features", "paper"])
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_cell_can_be_configured(recipe, quick):
+    from softlabel import registry
+    from softlabel.train.recipes import RECIPES
+    from softlabel.train.recipes.settings import changed
+
+    cells = singh2025.cells(recipe, quick)
+    wanted = {f"{name} {label}" for name in singh2025_data.SETS for label in ("soft", "hard")}
+    assert {cell.name for cell in cells} == wanted
+    assert len(cells) == 12
+    for cell in cells:
+        changed(RECIPES[cell.base].config, cell.settings)
+        assert registry.parse("deliver", cell.deliver).name in ("hard", "aggregate")
+        assert (cell.deliver == "hard") == cell.name.endswith("hard")
+
+
+@pytest.mark.parametrize("recipe", ["cpu", "features"])
+def test_a_quick_look_goes_all_the_way(recipe, tmp_path):
+    """Two cells of each kind, trained in this process; claims, tables and figures are made."""
+    from softlabel.papers.claims.tasks import Task
+
+    found = []
+    for name in ("chaosnli/mnli", "popquorn/politeness", "cifar10h"):
+        for label in ("soft", "hard"):
+            for seed in range(2):
+                task = Task("singh2025", recipe, f"{name} {label}", seed, str(tmp_path), quick=True)
+                run = task.completed()
+                scores = singh2025.probes(run, task.what)
+                assert scores["kl"] == pytest.approx(run.scores["kl"].value)
+                assert scores["held kl@2"] == pytest.approx(scores["kl"], rel=1e-5)
+                found.append(Result(task.cell, seed, scores, run.name))
+    made = Results(found, "singh2025", recipe)
+    said = verdicts(made)
+    assert said["cifar10h kl"] != "untested"
+    assert said["kl drop"] == "untested"  # three of six sets
+    main, best, high = singh2025.tables(made)
+    assert len(main.rows) == 9
+    assert len(best.rows) == 3
+    assert len(high.rows) == 9
+    drawn = singh2025.figures(made)
+    assert [figure.draw(660).count("<svg") for figure in drawn] == [1 + 3, 1 + 3, 1 + 3]
+    assert all("<svg" in str(figure.draw(640)) for figure in drawn)
+
+
+def test_simulated_people_are_always_the_same_and_differ_by_set():
+    a, b, c = (singh2025_data.simulated(name) for name in ("x", "x", "y"))
+    assert a.sides == b.sides
+    np.testing.assert_array_equal(a.pooled.probs, b.pooled.probs)
+    assert a.sides != c.sides
+
+
+def test_claims_can_be_read_without_torch():
+    code = "import sys; from softlabel.papers import singh2025 as p; p.claims('cpu'); p.facts(); "
+    code += "assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ── the released data ────────────────────────────────────────────────────────────────────────
+
+
+def test_facts_of_the_released_data(data_folder):
+    said = {claim.id: judged(claim, Results([])) for claim in singh2025.facts()}
+    assert len(said) == 5
+    assert {one.verdict for one in said.values()} == {"holds"}
+    assert said["chaosnli/snli labels"].ours.value == 100
+    assert said["cifar10h labels"].ours.value == pytest.approx(51.1)
+    assert said["popquorn/politeness labels"].ours.value == pytest.approx(25_042 / 3_718)
+
+
+def test_without_data_facts_are_untested(monkeypatch, tmp_path):
+    monkeypatch.setenv("SOFTLABEL_DATA", str(tmp_path))
+    monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path))
+    singh2025_data.votes.cache_clear()
+    said = [judged(claim, Results([])) for claim in singh2025.facts()]
+    assert {one.verdict for one in said} == {"untested"}
+    assert {one.reason for one in said} == {singh2025_claims.NO_DATA}
+
+
+SIZES = {  # items, classes, texts of an item, items held out, share of ties for the majority
+    "chaosnli/snli": (1514, 3, 2, 306, 0.009),
+    "chaosnli/mnli": (1599, 3, 2, 305, 0.009),
+    "chaosnli/alphanli": (1532, 2, 2, 312, 0.005),
+    "popquorn/offensiveness": (1500, 5, 1, 287, 0.107),
+    "popquorn/politeness": (3718, 5, 1, 748, 0.189),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_texts_are_split_by_rule_and_labels_are_the_votes(name, data_folder):
+    from softlabel.train.recipes import text
+
+    made = singh2025_data.texts(name)
+    counts = singh2025_data.votes(name)
+    held = text.held_out(made.pooled.index.items)
+    tied = ((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1).mean()
+    found = (*counts.shape, len(made.sides), int(held.sum()), round(float(tied), 3))
+    assert found == SIZES[name]  # as the page of the paper says
+    np.testing.assert_allclose(made.pooled.probs, counts / counts.sum(axis=1, keepdims=True))
+    assert (counts[np.arange(len(counts)), made.hard] == counts.max(axis=1)).all()
+    assert all(line.strip() for side in made.sides for line in side)
+    if name == "chaosnli/alphanli":
+        first, second = made.sides
+        assert all(a != b for a, b in zip(first, second, strict=True))
+
+
+def test_pictures_are_taught_by_the_majority(data_folder):
+    lesson = singh2025_data.pictures()
+    assert (len(lesson.inputs), len(lesson.held)) == (7000, 3000)
+    assert lesson.watched
+    pooled = lesson.teaching.pooled
+    np.testing.assert_array_equal(lesson.teaching.hard, pooled.argmax(axis=1))

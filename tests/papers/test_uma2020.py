@@ -1,0 +1,192 @@
+"""Uma et al. 2020 without data: claims are whole, planted people give the counts, quick runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from softlabel import Index
+from softlabel.papers import uma2020
+from softlabel.papers.claims.claims import judged
+from softlabel.papers.claims.results import Result, Results
+from softlabel.papers.claims.tasks import Task
+from softlabel.papers.uma2020 import people as uma2020_people
+from softlabel.papers.uma2020.tables import NORMALISERS, SCORES, SOFT, TASKS, WAYS, printed
+
+RECIPES = ("paper", "cpu", "features")
+
+
+def as_printed(recipe: str) -> Results:
+    """Two runs of every cell that scored what the paper prints."""
+    runs = []
+    for cell in uma2020.cells(recipe):
+        task, _, way = cell.name.partition("/")
+        row = "soft" if way == SOFT[task] else way
+        found = {}
+        if row in WAYS:
+            found = {score: printed(row, task, score).value for score in SCORES}
+        elif row in NORMALISERS:
+            found = {"accuracy": printed(row, task, "accuracy").value}
+        runs += [Result(cell.name, seed, found) for seed in (0, 1)]
+    return Results(runs, "uma2020", recipe)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_runs_that_score_what_is_printed_bear_every_claim_out(recipe):
+    """So every claim finds its cells, and every ordering is the printed one."""
+    claims = uma2020.claims(recipe)
+    assert len({claim.id for claim in claims}) == len(claims)
+    results = as_printed(recipe)
+    assert {judged(claim, results).verdict for claim in claims} == {"holds"}
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_without_runs_nothing_is_said(recipe):
+    for claim in uma2020.claims(recipe):
+        one = judged(claim, Results([]))
+        assert (one.verdict, one.reason) == ("untested", "fewer than two finished runs")
+
+
+def test_every_printed_number_is_claimed():
+    kinds = Counter((claim.id.partition("/")[0], claim.kind) for claim in uma2020.claims("paper"))
+    assert kinds[("table3", "value")] == len(WAYS) * len(TASKS) * len(SCORES) == 45
+    assert kinds[("table2", "value")] == 6
+    assert kinds[("table2", "ordering")] == 3
+    assert kinds[("table3", "ordering")] == 3 * (4 + 4 + 3)
+    assert len(uma2020.claims("cpu")) == 15 + 2 + 1 + 11
+
+
+def test_orderings_have_the_papers_direction():
+    signs = {claim.id: claim.sign for claim in uma2020.claims("paper") if claim.kind == "ordering"}
+    for name, sign in signs.items():
+        if name.endswith("/cross-entropy"):
+            assert sign == -1, name
+        elif name == "table3/cifar10h/soft-crowd-layer/accuracy":
+            assert sign == -1  # the one accuracy that the soft loss does not win
+        else:
+            assert sign == 1, name
+    assert "table2/pos/softmax-shares/accuracy" in signs
+    assert "table2/cifar10h/shares-softmax/accuracy" in signs
+
+
+def test_soft_loss_is_the_better_row_of_table_2():
+    for task in TASKS:
+        best = max(NORMALISERS, key=lambda way: NORMALISERS[way][task])
+        assert SOFT[task] == best
+        assert WAYS["soft"][task][0] == NORMALISERS[best][task]
+
+
+def test_cells_and_what_trains_them():
+    paper = {cell.name: cell for cell in uma2020.cells("paper")}
+    assert len(paper) == 6 * 3 + 1
+    assert {cell.base for cell in paper.values() if cell.trainer is None} == {"u20"}
+    for cell in paper.values():
+        crowd = "crowd-layer" in cell.name
+        assert (cell.deliver is None) == crowd
+        assert (cell.settings.get("objective") == "mw") == crowd
+    assert paper["labelme/crowd-layer"].settings["batch"] == 1000
+    for recipe in ("cpu", "features"):
+        assert all(cell.name.startswith("cifar10h/") for cell in uma2020.cells(recipe))
+
+
+def test_tables_show_ours_beside_the_printed():
+    second, *third = uma2020.tables(as_printed("paper"))
+    assert [table.title for table in third] == [
+        "Table 3: POS",
+        "Table 3: LabelMe",
+        "Table 3: CIFAR-10H",
+    ]
+    for table in (second, *third):
+        assert all(len(row) == len(table.columns) for row in table.rows)
+    row = next(row for row in third[2].rows if row[0] == "soft loss: shares")
+    assert row[:6] == (
+        "soft loss: shares",
+        "2",
+        "66.64 ± 0.00",
+        "66.64 ± 0.81",
+        "1.11 ± 0.00",
+        "1.11 ± 0.04",
+    )
+    assert uma2020.tables(Results([])) == uma2020.figures(Results([])) == []
+    assert [figure.name for figure in uma2020.figures(as_printed("cpu"))] == ["cifar10h-ways"]
+
+
+# ── planted people ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def dealt():
+    rng = np.random.default_rng(3)
+    gold = rng.integers(0, 4, 400)
+    hard = rng.random(400) < 0.3
+    truth = np.where(hard[:, None], 0.55, 0.95) * np.eye(4)[gold] + 0.0125
+    truth /= truth.sum(axis=1, keepdims=True)
+    counts = np.stack([rng.multinomial(rng.integers(20, 26), row) for row in truth])
+    index = Index([f"i{i}" for i in range(400)], [], list("abcd"))
+    return counts, gold, uma2020_people.dealt(index, counts, gold, people=120)
+
+
+def test_planted_people_cast_exactly_the_votes_that_were_counted(dealt):
+    counts, _, said = dealt
+    assert np.array_equal(said.counts(), counts)
+    assert not said.anonymous
+
+
+def test_nobody_is_asked_twice_and_all_are_asked_equally_often(dealt):
+    _, _, said = dealt
+    pairs = said.item.astype(np.int64) * 120 + said.annotator
+    assert len(np.unique(pairs)) == len(pairs)
+    load = np.bincount(said.annotator, minlength=120)
+    assert load.max() - load.min() <= 1
+
+
+def test_planted_people_err_as_they_were_planted_to(dealt):
+    counts, gold, said = dealt
+    rng = np.random.default_rng(uma2020_people.SEED)
+    table = uma2020_people.planted(120, counts, gold, rng)
+    np.testing.assert_allclose(table.sum(axis=2), 1)
+    planted = table[:, 0, 0]
+    assert planted.min() > 0.75
+    right = said.label == gold[said.item]
+    found = np.bincount(said.annotator, right, 120) / np.bincount(said.annotator, minlength=120)
+    assert np.corrcoef(planted, found)[0, 1] > 0.5
+
+
+def test_they_are_always_the_same(dealt):
+    counts, gold, said = dealt
+    again = uma2020_people.dealt(said.index, counts, gold, people=120)
+    assert np.array_equal(again.annotator, said.annotator)
+    assert np.array_equal(again.label, said.label)
+
+
+# ── quick ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_quick_look_needs_no_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOFTLABEL_DATA", str(tmp_path))
+    cells = [cell.name for cell in uma2020.cells("cpu", quick=True)]
+    assert len(cells) == 6
+    for cell in ("cifar10h/softmax", "cifar10h/dawid-skene", "cifar10h/crowd-layer"):
+        task = Task("uma2020", "cpu", cell, 0, str(tmp_path / "runs"), quick=True)
+        run = task.completed()
+        found = uma2020.probes(run, task.what)
+        assert set(found) == set(SCORES)
+        assert 0 < found["accuracy"] <= 1
+        assert run.finished
+
+
+def test_quick_tasks_come_before_those_of_an_hour():
+    """So that a night without a GPU is not spent on the first few of them."""
+    from softlabel.papers.claims.tasks import Task, cells, in_order
+
+    every = [
+        Task("uma2020", "paper", cell, seed, "runs", quick=False)
+        for cell in cells("uma2020", "paper")
+        for seed in range(2)
+    ]
+    found = [f"{task.cell} {task.seed}" for task in sorted(every, key=in_order("paper"))]
+    assert found.index("pos/crowd-layer 1") < found.index("cifar10h/softmax 0")
+    assert found.index("labelme/softmax 1") > found.index("pos/crowd-layer 0")
+    assert found.index("cifar10h/softmax 1") > found.index("cifar10h/crowd-layer 0")

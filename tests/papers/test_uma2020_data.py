@@ -1,0 +1,159 @@
+"""Uma et al. 2020 on the released data: Table 1, and lessons that are what they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from softlabel import Annotations, Index
+from softlabel.aggregate import Majority, Share, Softmax
+from softlabel.deliver import Aggregate
+from softlabel.metrics import cross_entropy, entropy
+from softlabel.metrics.entropy import correlation
+from softlabel.papers import uma2020
+from softlabel.papers.claims.claims import judged
+from softlabel.papers.claims.results import Results
+from softlabel.papers.uma2020 import facts as uma2020_facts
+from softlabel.papers.uma2020 import tasks as uma2020_tasks
+from softlabel.train.recipes import folds, tagging
+
+pytestmark = pytest.mark.usefixtures("data_folder")
+
+
+FACTS = {  # ours to four digits, and whether it is what was printed
+    "table1/pos/annotations per item": (5.0004, "holds"),
+    "table1/pos/annotations per item and class": (0.4167, "fails"),  # of 12 tags; theirs were 17
+    "table1/pos/observed agreement": (0.7062, "fails"),
+    "table1/pos/mean accuracy of annotators": (0.6777, "holds"),
+    "table1/pos/share of annotators at .75 or above": (0.2938, "holds"),
+    "table1/labelme/annotations per item": (2.547, "fails"),
+    "table1/labelme/annotations per item and class": (0.3184, "fails"),
+    "table1/labelme/observed agreement": (0.7323, "holds"),
+    "table1/labelme/mean accuracy of annotators": (0.6916, "holds"),
+    "table1/labelme/share of annotators at .75 or above": (0.4237, "holds"),
+    "table1/cifar10h/annotations per item": (51.1, "holds"),
+    "table1/cifar10h/annotations per item and class": (5.11, "holds"),
+    "table1/cifar10h/observed agreement": (0.9235, "fails"),
+    "table1/cifar10h/mean accuracy of annotators": (0.9524, "holds"),
+    "table1/pos/all/annotations per item": (16.3709, "fails"),
+    "table1/pos/all/observed agreement": (0.7254, "holds"),
+    "table1/pos/all/mean accuracy of annotators": (0.9259, "fails"),
+    "text/labelme/annotations per item": (2.547, "holds"),
+    "figure1/votes": (1, "holds"),
+}
+
+
+def test_table_1_is_what_the_released_votes_say():
+    found = {claim.id: judged(claim, Results([])) for claim in uma2020.facts()}
+    for name, (value, verdict) in FACTS.items():
+        assert found[name].ours.value == pytest.approx(value, abs=5e-5), name
+        assert found[name].verdict == verdict, name
+    if uma2020_facts.votes("cifar10h")[0].anonymous:
+        unknown = found["table1/cifar10h/share of annotators at .75 or above"]
+        assert unknown.verdict == "untested"
+        assert "do not say who voted" in unknown.reason
+
+
+def test_what_we_learned_of_these_votes():
+    """The numbers of the page, where Table 1 does not have them."""
+    said, _ = uma2020_facts.votes("pos")
+    count = said.votes_per_item()
+    assert ((count == 177).sum(), ((count >= 130) & (count < 177)).sum()) == (939, 20)
+    assert (count > uma2020_facts.PEOPLE).sum() == 959
+    strictly = [
+        (uma2020_facts.accuracies(*uma2020_facts.by_people(task)) > 0.75).mean()
+        for task in ("labelme", "pos")
+    ]
+    assert strictly == pytest.approx([0.390, 0.277], abs=5e-4)
+    said, _ = uma2020_facts.votes("labelme")
+    soft, share = (entropy(pool(said).probs) for pool in (Softmax(), Share()))
+    assert [soft.mean(), share.mean()] == pytest.approx([1.507, 0.233], abs=5e-4)
+    assert correlation(soft, said.votes_per_item()) == pytest.approx(-0.627, abs=5e-4)
+    assert correlation(soft, share) == pytest.approx(0.619, abs=5e-4)
+
+
+def test_statistics_by_hand():
+    """Two votes on three items: (a a), (a b), and one vote b."""
+    index = Index(["x", "y", "z"], ["p", "q"], ["a", "b"])
+    said = Annotations(index, [0, 0, 1, 1, 2], [0, 1, 0, 1, 1], label=[0, 0, 0, 1, 1])
+    gold = np.array([0, 1, 1])
+    assert uma2020_facts.per_item(said, gold) == pytest.approx(5 / 3)
+    assert uma2020_facts.per_class(said, gold) == pytest.approx(5 / 6)
+    assert uma2020_facts.agreement(said, gold) == pytest.approx((1 + 0 + 1) / 3)
+    assert uma2020_facts.accuracies(said, gold).tolist() == [0.5, 1.0]
+    assert uma2020_facts.mean_accuracy(said, gold) == 0.75
+    assert uma2020_facts.above(said, gold) == 0.5
+
+
+def test_pos_sets_are_apart():
+    lesson = uma2020_tasks.pos("softmax")
+    sizes = len(lesson.inputs), len(lesson.choosing), len(lesson.held)
+    assert sum(sizes[:2]) == 13_000
+    assert sizes[2] == 1_439 + 3_064
+    tweets = [set(table[:, 0].tolist()) for table in (lesson.inputs, lesson.choosing)]
+    assert not tweets[0] & tweets[1]
+    assert len(tweets[0] | tweets[1]) == 910
+    assert len(lesson.people) == 1_439
+    assert (lesson.inputs[:, 1] == tagging.UNKNOWN).mean() > 0.1  # words seen once
+    each = lesson.teaching.each
+    assert each.index.shape[:2] == (sizes[0], 177)
+
+
+def test_labelme_is_predicted_by_networks_that_have_not_seen_it():
+    lesson = uma2020_tasks.labelme("softmax")
+    assert np.bincount(lesson.fold).tolist() == [112] + [111] * 8
+    assert len(lesson.index.items) == 1_000 + 1_188
+    row = np.flatnonzero((np.sort(lesson.teaching.each.counts(), axis=1)[:, -2:] == [1, 2]).all(1))
+    whole = np.exp(2) + np.exp(1) + 6  # of (2, 1, 0, 0, 0, 0, 0, 0)
+    expected = [np.exp(1) / whole, np.exp(2) / whole]
+    assert np.sort(lesson.teaching.pooled[row[0]])[-2:] == pytest.approx(expected)
+    gold = uma2020_tasks.labelme("gold").teaching
+    assert np.array_equal(gold.hard, uma2020_facts.votes("labelme")[1])
+
+
+def test_silver_labels_are_better_than_the_majority():
+    gold = uma2020_facts.votes("labelme")[1]
+    right = {
+        way: float((uma2020_tasks.labelme(way).teaching.hard == gold).mean())
+        for way in ("majority", "dawid-skene")
+    }
+    assert right["dawid-skene"] > right["majority"] > 0.74
+    each = uma2020_tasks.labelme("majority").teaching.each
+    assert np.array_equal(
+        uma2020_tasks.labelme("majority").teaching.hard, Majority()(each).probs.argmax(axis=1)
+    )
+
+
+def test_cifar10h_is_dealt_to_planted_people():
+    lesson = uma2020_tasks.cifar10h("shares")
+    assert (len(lesson.inputs), len(lesson.held)) == (7_000, 3_000)
+    each = lesson.teaching.each
+    np.testing.assert_allclose(
+        each.counts() / each.counts().sum(axis=1, keepdims=True), lesson.teaching.pooled
+    )
+    if lesson.named["people"] == "planted":
+        assert len(each.index.annotators) == 2_571
+        found = uma2020_facts.accuracies(each, lesson.teaching.hard)
+        assert found.mean() == pytest.approx(0.95, abs=0.01)
+
+
+def test_scores_are_those_of_the_paper(tmp_path):
+    """A short run on LabelMe, scored again by hand."""
+    lesson = uma2020_tasks.labelme("shares")
+    config = replace(folds.CONFIG, epochs=2)
+    run = folds.LABELME.completed(config, lesson, Aggregate(), seed=0, out=tmp_path)
+    cell = next(cell for cell in uma2020.cells("paper") if cell.name == "labelme/shares")
+    found = uma2020.probes(run, cell)
+    said, gold = uma2020_facts.votes("labelme")
+    probs = run.predictions.probs
+    assert found["held/accuracy"] == pytest.approx((probs[:1000].argmax(1) == gold).mean())
+    counts = np.exp(said.counts())
+    people = counts / counts.sum(axis=1, keepdims=True)
+    assert found["cross-entropy"] == pytest.approx(cross_entropy(people, probs[:1000]).mean())
+    assert set(found) == {
+        *("accuracy", "held/accuracy", "cross-entropy", "entropy-pearson"),
+        *("share/cross-entropy", "share/entropy-pearson"),
+    }
+    assert found["accuracy"] > 0.5

@@ -1,0 +1,46 @@
+"""Twenty people fill a study in every mode, through a server process, and what they believe comes
+out at the other end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from softlabel import SoftLabels, metrics, store
+from softlabel import io as files
+from softlabel.serve import monitor
+from softlabel.simulate.crowd import fill, truth
+from softlabel.simulate.crowd.server import serving
+
+PEOPLE = 20
+
+
+@pytest.mark.parametrize("mode", ["hard", "classic", "quick", "chips", "search"])
+def test_twenty_people_fill_a_study_and_the_truth_is_recovered(make_study, stored, mode):
+    study = make_study(mode)
+    with serving(study.folder, "--rehearsal") as server:
+        report = fill(server.url, study, annotators=PEOPLE, seed=2)
+    assert not report.errors
+    assert report.finished == PEOPLE
+    assert report.acknowledged == PEOPLE * (len(study.items) + 1)
+    told = [id for person in report.people for id in person.acknowledged]
+    rows = stored(study)
+    assert sorted(row.id for row in rows) == sorted(told)
+    assert {row.mode for row in rows} == {mode}
+    known = truth.read(study.folder / truth.FILE, study.labels)
+    labels = labels_of(study)
+    true = np.array([known[name] for name in labels.index.items.tolist()])
+    found = metrics.total_variation(true, labels.probs).mean()
+    nothing = metrics.total_variation(true, np.full_like(true, 1 / len(study.labels))).mean()
+    others = metrics.total_variation(true, np.roll(labels.probs, 1, axis=0)).mean()
+    assert found < 0.5 * nothing
+    assert found < 0.5 * others
+
+
+def labels_of(study) -> SoftLabels:
+    """Export, read, construct and pool."""
+    responses, out = study.folder / "responses.jsonl", study.folder / "labels.npz"
+    with store.open(study.folder / ".softlabel/rehearsal.db", read_only=True) as answers:
+        monitor.export(study, answers, responses)
+    files.label(files.read(responses), out, files.Plan(repeats="first"))
+    return SoftLabels.load(out)
