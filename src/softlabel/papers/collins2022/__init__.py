@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from softlabel.papers.claims.claims import Recipe
-from softlabel.papers.claims.papers import Cell
+from softlabel.papers.claims import Cell, Recipe
 from softlabel.papers.collins2022.claims import claims
 from softlabel.papers.collins2022.facts import facts
 from softlabel.papers.collins2022.figures import figures

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from softlabel.papers.claims.claims import Recipe
-from softlabel.papers.claims.papers import Cell
+from softlabel.papers.claims import Cell, Recipe
 from softlabel.papers.collins2022.labels import lesson
 from softlabel.papers.collins2022.names import (
     BETAS,

@@ -13,8 +13,7 @@ from functools import partial
 import numpy as np
 
 from softlabel.metrics import correlation, intervals
-from softlabel.papers.claims.claims import Claim, Published, Recipe
-from softlabel.papers.claims.results import Results, over_runs
+from softlabel.papers.claims import Claim, Published, Recipe, Results, over_runs
 from softlabel.papers.collins2022 import printed
 from softlabel.papers.collins2022.gathering import by_run, difference, mean
 from softlabel.papers.collins2022.names import (

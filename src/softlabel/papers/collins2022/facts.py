@@ -13,8 +13,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from softlabel.papers.claims.claims import Claim, Published
-from softlabel.papers.claims.results import Results
+from softlabel.papers.claims import Claim, Published, Results
 from softlabel.papers.collins2022 import released as here
 from softlabel.papers.collins2022.released import Numbers, Released, released
 from softlabel.tables import Score

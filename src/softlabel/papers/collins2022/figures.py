@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from softlabel.metrics import Cost
+from softlabel.papers.claims import Figure, Published, Results, Words
 from softlabel.papers.claims import figures as pictures
-from softlabel.papers.claims.claims import Published
-from softlabel.papers.claims.figures import Figure, Words
-from softlabel.papers.claims.results import Results
 from softlabel.papers.collins2022 import printed
 from softlabel.papers.collins2022.claims import score
 from softlabel.papers.collins2022.gathering import mean

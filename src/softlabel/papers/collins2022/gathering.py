@@ -7,7 +7,7 @@ are over runs or over networks; ours are over runs, and differences are taken ru
 
 from __future__ import annotations
 
-from softlabel.papers.claims.results import Results, bounds, over_runs
+from softlabel.papers.claims import Results, bounds, over_runs
 from softlabel.papers.collins2022.names import NETWORKS
 from softlabel.tables import Score
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import hypot
 from typing import NamedTuple
 
-from softlabel.papers.claims.claims import Published
+from softlabel.papers.claims import Published
 
 Number = tuple[float, float]  # the mean, and half of its interval
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from softlabel import metrics
 from softlabel.metrics import evaluate
-from softlabel.papers.claims.papers import Cell
+from softlabel.papers.claims import Cell
 from softlabel.papers.collins2022.names import NETWORKS, TUNED
 from softlabel.papers.collins2022.settings import Exam, Setting, setting
 from softlabel.tables import Floats, Predictions

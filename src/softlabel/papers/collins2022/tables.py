@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from softlabel.papers.claims.results import Results
-from softlabel.papers.claims.scoring import Table, shown
+from softlabel.papers.claims import Results, Table, shown
 from softlabel.papers.collins2022 import printed, traps
 from softlabel.papers.collins2022.claims import score
 from softlabel.papers.collins2022.gathering import mean

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from softlabel.papers.claims.results import Results
-from softlabel.papers.claims.scoring import Table, shown
+from softlabel.papers.claims import Results, Table, shown
 from softlabel.papers.collins2022.gathering import difference, mean
 from softlabel.papers.collins2022.names import FRESH, FRESH_LONG, LONG, T2_EACH
 from softlabel.papers.collins2022.printed import EXAMS, LABELS

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from softlabel.papers.claims.claims import Recipe
-from softlabel.papers.claims.papers import Cell
+from softlabel.papers.claims import Cell, Recipe
 from softlabel.papers.gheibi2026.cells import PROBED, cells
 from softlabel.papers.gheibi2026.claims import claims
 from softlabel.papers.gheibi2026.facts import facts

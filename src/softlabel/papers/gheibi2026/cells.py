@@ -10,8 +10,7 @@ after 64 epochs every image (47 to 63 votes) has had its round.
 
 from __future__ import annotations
 
-from softlabel.papers.claims.claims import Recipe
-from softlabel.papers.claims.papers import Cell
+from softlabel.papers.claims import Cell, Recipe
 from softlabel.papers.gheibi2026 import data
 
 POLICIES = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softlabel.papers.claims.claims import Claim, Recipe
+from softlabel.papers.claims import Claim, Recipe
 from softlabel.papers.gheibi2026 import comparing as ours
 from softlabel.papers.gheibi2026 import published
 from softlabel.papers.gheibi2026.published import heard

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softlabel.metrics import intervals
-from softlabel.papers.claims.results import Results, over_runs
+from softlabel.papers.claims import Results, over_runs
 from softlabel.papers.gheibi2026 import published
 from softlabel.tables import Floats, Score
 

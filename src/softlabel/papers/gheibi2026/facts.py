@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from softlabel.metrics import intervals
-from softlabel.papers.claims.claims import Claim, Kind
+from softlabel.papers.claims import Claim, Kind
 from softlabel.papers.gheibi2026 import comparing as ours
 from softlabel.papers.gheibi2026 import data, identity, published
 from softlabel.papers.gheibi2026.claims import SPARSE

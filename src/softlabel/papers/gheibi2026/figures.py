@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from softlabel.papers.claims import Figure, Result, Results, Words
 from softlabel.papers.claims import figures as draw
-from softlabel.papers.claims.figures import Figure, Words
-from softlabel.papers.claims.results import Result, Results
 from softlabel.papers.gheibi2026.cells import KS
 from softlabel.papers.gheibi2026.comparing import LOSS
 from softlabel.papers.gheibi2026.targets import EDGES, bin_name

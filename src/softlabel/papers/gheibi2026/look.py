@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from softlabel import registry
 from softlabel.metrics import evaluate
-from softlabel.papers.claims.papers import Cell
+from softlabel.papers.claims import Cell
 from softlabel.papers.gheibi2026 import targets
 from softlabel.tables import Floats
 from softlabel.train import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softlabel.papers.claims.claims import Published
+from softlabel.papers.claims import Published
 from softlabel.tables import Floats
 
 FULL = {  # all votes, ResNet-18, 10 seeds

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from softlabel.papers.claims.results import Results
-from softlabel.papers.claims.scoring import Table, shown
+from softlabel.papers.claims import Results, Table, shown
 from softlabel.papers.gheibi2026 import comparing as ours
 from softlabel.papers.gheibi2026 import published
 from softlabel.papers.gheibi2026.cells import ABLATIONS, KS, LONG, POLICIES

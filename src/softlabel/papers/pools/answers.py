@@ -24,7 +24,7 @@ from softlabel.aggregate import (
     shares,
 )
 from softlabel.metrics import cross_entropy, kl
-from softlabel.papers.claims.scoring import Ledger
+from softlabel.papers.claims import Ledger
 from softlabel.papers.pools.hard import BUILD, CLIP, FLOOR, floored
 from softlabel.papers.pools.replaying import Replay, folds, part_of, replay
 from softlabel.sampling import votes_from_counts

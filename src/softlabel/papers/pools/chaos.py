@@ -8,7 +8,7 @@ import numpy as np
 
 from softlabel import datasets
 from softlabel.aggregate import Dirichlet, DirichletMixture, Softmax, posterior_mean, shares
-from softlabel.papers.claims.scoring import Ledger, grassberger, kl_star
+from softlabel.papers.claims import Ledger, grassberger, kl_star
 from softlabel.papers.pools.hard import FLOOR, floored, with_priors
 from softlabel.papers.pools.replaying import folds, part_of, replay
 from softlabel.tables import Index, Ints, names

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from softlabel.aggregate import Atoms, Auto, Belief, Dirichlet, DirichletMixture
-from softlabel.papers.claims.scoring import Table
+from softlabel.papers.claims import Table
 from softlabel.papers.pools.hard import BUILD, Population
 from softlabel.papers.pools.replaying import Replay, folds, part_of, replay
 from softlabel.sampling import votes_from_counts

@@ -18,7 +18,7 @@ from softlabel.aggregate import (
     shares,
 )
 from softlabel.metrics import cross_entropy, entropy_pearson, kl, total_variation
-from softlabel.papers.claims.scoring import Ledger, grassberger, kl_star
+from softlabel.papers.claims import Ledger, grassberger, kl_star
 from softlabel.papers.pools.replaying import Replay, crossed, folds, part_of, replay
 from softlabel.tables import Bools, Floats, Index, Ints
 

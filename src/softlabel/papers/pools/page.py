@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softlabel.papers.claims.scoring import Table
+from softlabel.papers.claims import Table
 from softlabel.papers.pools.pooling import Outcome
 
 HEAD = """\

@@ -13,7 +13,7 @@ import numpy as np
 
 from softlabel import datasets
 from softlabel.construct import Clamp
-from softlabel.papers.claims.scoring import Ledger, Table
+from softlabel.papers.claims import Ledger, Table
 from softlabel.papers.pools import answers, chaos, coverage, hard, recalibration
 from softlabel.tables import Annotations, Index, Ints, names
 

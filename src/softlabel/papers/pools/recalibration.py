@@ -12,7 +12,7 @@ import numpy as np
 
 from softlabel.aggregate import Sharpened, Weighted, search, shares
 from softlabel.metrics import cross_entropy, kl
-from softlabel.papers.claims.scoring import Ledger, Table
+from softlabel.papers.claims import Ledger, Table
 from softlabel.papers.pools.answers import FOLDS, LIMITS, ordered
 from softlabel.papers.pools.hard import BUILD, CLIP
 from softlabel.papers.pools.replaying import Replay, crossed, replay

@@ -12,8 +12,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from softlabel.papers.claims.claims import Recipe
-from softlabel.papers.claims.papers import Cell
+from softlabel.papers.claims import Cell, Recipe
 from softlabel.papers.singh2025 import data
 from softlabel.papers.singh2025 import scores as measuring
 from softlabel.papers.singh2025.claims import HARD, SOFT, claims, facts

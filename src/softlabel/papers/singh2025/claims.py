@@ -15,8 +15,7 @@ import numpy as np
 
 from softlabel.datasets import MissingData
 from softlabel.metrics import intervals
-from softlabel.papers.claims.claims import Claim, Published, Recipe
-from softlabel.papers.claims.results import Results
+from softlabel.papers.claims import Claim, Published, Recipe, Results
 from softlabel.papers.singh2025 import data
 from softlabel.tables import Floats, Score
 

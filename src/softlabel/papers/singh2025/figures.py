@@ -6,9 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softlabel.papers.claims.figures import Figure, Words, along, curve, panels, scatter
-from softlabel.papers.claims.results import Results
-from softlabel.papers.claims.scoring import Table, shown
+from softlabel.papers.claims import (
+    Figure,
+    Results,
+    Table,
+    Words,
+    along,
+    curve,
+    panels,
+    scatter,
+    shown,
+)
 from softlabel.papers.singh2025 import data
 from softlabel.papers.singh2025.claims import HARD, PEARSON, SOFT, SPEARMAN, drop
 from softlabel.papers.singh2025.scores import BINS, HELD

@@ -15,11 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from softlabel.metrics import accuracy, cross_entropy, entropy_pearson, evaluate
-from softlabel.papers.claims.claims import Claim, Recipe
-from softlabel.papers.claims.figures import Figure
-from softlabel.papers.claims.papers import Cell
-from softlabel.papers.claims.results import Results
-from softlabel.papers.claims.scoring import Table
+from softlabel.papers.claims import Cell, Claim, Figure, Recipe, Results, Table
 from softlabel.papers.uma2020 import beside as uma2020_beside
 from softlabel.papers.uma2020 import claims as uma2020_claims
 from softlabel.papers.uma2020 import facts as uma2020_facts

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from softlabel.papers.claims.claims import Published
-from softlabel.papers.claims.figures import Figure, Words, beside, panels
-from softlabel.papers.claims.results import Results
-from softlabel.papers.claims.scoring import Table
+from softlabel.papers.claims import Figure, Published, Results, Table, Words, beside, panels
 from softlabel.papers.uma2020.claims import CALLED, trained
 from softlabel.papers.uma2020.tables import NORMALISERS, SCORES, SHOWN, TASKS, WAYS, printed
 

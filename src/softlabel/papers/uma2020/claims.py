@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from softlabel.papers.claims.claims import Claim, Recipe
-from softlabel.papers.claims.results import Results
+from softlabel.papers.claims import Claim, Recipe, Results
 from softlabel.papers.uma2020.tables import (
     NORMALISERS,
     SCORES,

@@ -9,8 +9,7 @@ import numpy as np
 
 from softlabel import datasets
 from softlabel.annotators import agree
-from softlabel.papers.claims.claims import Claim, Published
-from softlabel.papers.claims.results import Results
+from softlabel.papers.claims import Claim, Published, Results
 from softlabel.papers.uma2020.tables import SHOWN, STATISTICS, TASKS
 from softlabel.tables import Annotations, Floats, Ints, Score
 

@@ -6,7 +6,7 @@ Accuracies are printed in per cent and stand here as shares.  Means and standard
 
 from __future__ import annotations
 
-from softlabel.papers.claims.claims import Published
+from softlabel.papers.claims import Published
 
 TASKS = ("pos", "labelme", "cifar10h")
 SHOWN = {"pos": "POS", "labelme": "LabelMe", "cifar10h": "CIFAR-10H"}
