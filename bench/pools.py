@@ -22,8 +22,8 @@ from results import circumstances, table, write_block, write_section
 
 from softlabel import Annotations, SoftLabels, registry
 from softlabel.aggregate import Mean
-from softlabel.annotators import cards
-from softlabel.annotators.cards.temperature import FLOOR
+from softlabel.annotators import make_cards
+from softlabel.annotators.calibration import FLOOR
 from softlabel.construct import Clamp
 from softlabel.errors import DataError
 from softlabel.metrics import correlation, entropy, intervals, kl, total_variation
@@ -101,7 +101,7 @@ def recalibration() -> str:
     """What making every person calibrated does to the mean of their answers, in KL."""
     said, split, _ = cifar10s()
     each = Clamp()(said)
-    fitted = {card.annotator: card.temperature for card in cards.cards(each).people}
+    fitted = {card.annotator: card.temperature for card in make_cards(each).people}
     t = np.array([fitted[name] for name in each.index.annotators.tolist()])
     both = (flattened(each, np.ones_like(t)), flattened(each, t))  # nothing else differs
     rows = [["answers per image", "mean", "mean of people recalibrated", "change"]]

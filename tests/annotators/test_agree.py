@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, DataError, Index, Statements, UnknownName
-from softlabel.annotators.agree import (
+from softlabel.annotators import (
     alpha,
     alpha_score,
-    cards,
+    compare_with_others,
+    mean_of_others,
+    measure_repeats,
+    measure_stability,
     observed_agreement,
-    others,
     pairwise_variation,
     repeat_distance,
-    stability,
-    steadiness,
 )
 from softlabel.metrics.intervals import resampled
 from softlabel.sampling import votes_from_counts
@@ -162,17 +162,17 @@ def repeated(*rows):
 
 def test_stability_example():
     said = repeated((0, 0, 90), (1, 0, 70), (0, 0, 80), (1, 1, 70))
-    found = stability(said)
+    found = measure_stability(said)
     assert (found.pairs, found.changed, found.change_rate, found.mean_points) == (2, 1, 0.5, 10)
 
 
 def test_stability_compares_the_first_two_answers():
-    found = stability(repeated((0, 0, 90), (0, 0, 80), (0, 1, 10)))
+    found = measure_stability(repeated((0, 0, 90), (0, 0, 80), (0, 1, 10)))
     assert (found.pairs, found.changed, found.mean_points) == (1, 0, 10)
 
 
 def test_nobody_repeated_anything():
-    found = stability(repeated((0, 0, 90), (1, 0, 80)))
+    found = measure_stability(repeated((0, 0, 90), (1, 0, 80)))
     assert found.pairs == 0
     assert np.isnan(found.change_rate)
     assert np.isnan(found.mean_points)
@@ -198,7 +198,7 @@ def test_steadiness_of_everybody_and_of_each():
     ]
     item, person, chance = (np.array(column) for column in zip(*rows, strict=True))
     probs = np.stack([chance, 1 - chance], axis=1)
-    everybody, each = steadiness(Annotations(index, item, person, probs=probs))
+    everybody, each = measure_repeats(Annotations(index, item, person, probs=probs))
     assert (everybody.pairs, everybody.changed) == (3, 1)
     assert everybody.variation == pytest.approx((0.6 + 0.2 + 0.1) / 3)
     assert set(each) == {"p", "q"}
@@ -210,15 +210,15 @@ def test_the_first_class_named_counts_even_where_another_has_more_mass():
     said = repeated((0, 0, 40), (0, 1, 40))
     probs = np.array([[0.4, 0.6], [0.4, 0.6]])
     each = Annotations(said.index, said.item, said.annotator, probs=probs)
-    assert steadiness(each)[0].changed == 0
-    assert steadiness(each, said)[0].changed == 1
-    assert steadiness(each.take([0]))[0].pairs == 0
+    assert measure_repeats(each)[0].changed == 0
+    assert measure_repeats(each, said)[0].changed == 1
+    assert measure_repeats(each.take([0]))[0].pairs == 0
 
 
 def test_the_consensus_of_the_others_by_loops():
     said = example_soft(items=8)
     soft = said.soft()
-    found = others(soft, said.counts()[said.item])
+    found = mean_of_others(soft, said.counts()[said.item])
     for row in range(len(said)):
         rest = [soft[n] for n in range(len(said)) if said.item[n] == said.item[row] and n != row]
         np.testing.assert_allclose(found[row], np.mean(rest, axis=0) if rest else 0, atol=1e-12)
@@ -228,27 +228,29 @@ def test_cards_by_hand():
     index = Index(["i", "j"], ["ann", "bob", "idle"], ["x", "y"])
     probs = np.array([[1.0, 0], [0.5, 0.5], [0.2, 0.8]])
     each = Annotations(index, np.array([0, 0, 1]), np.array([0, 1, 0]), probs=probs)
-    ann, bob, idle = cards(each, gold=np.array([0, 0]))
+    ann, bob, idle = compare_with_others(each, gold=np.array([0, 0]))
     assert (ann.answers, bob.answers, idle.answers) == (2, 1, 0)
     assert ann.agreement == pytest.approx(0.5)  # item j has nobody to agree with
-    assert bob.entropy == pytest.approx(np.log(2))
+    assert bob.sharpness == pytest.approx(np.log(2))
     assert ann.accuracy == 0.5
     assert np.isnan(idle.agreement)
-    assert np.isnan(cards(each)[0].accuracy)
+    assert np.isnan(compare_with_others(each)[0].accuracy)
 
 
 def test_cards_of_votes_equal_cards_of_one_hot_labels():
     votes, truth = example_votes()
     rows = Annotations(votes.index, votes.item, votes.annotator, probs=votes.soft())
-    for vote, row in zip(cards(votes, truth), cards(rows, truth), strict=True):
+    for vote, row in zip(
+        compare_with_others(votes, truth), compare_with_others(rows, truth), strict=True
+    ):
         assert vote.agreement == pytest.approx(row.agreement)
-        assert (vote.entropy, vote.accuracy) == (row.entropy, row.accuracy)
+        assert (vote.sharpness, vote.accuracy) == (row.sharpness, row.accuracy)
 
 
 def test_a_persons_own_repeat_is_not_the_others():
     index = Index(["i"], ["x", "y"], ["c", "d"])
     votes = Annotations(index, np.zeros(3, int), np.array([0, 0, 1]), label=np.array([0, 0, 1]))
-    x, y = cards(votes)
+    x, y = compare_with_others(votes)
     assert (x.answers, x.agreement, y.agreement) == (2, 0, 0)
 
 

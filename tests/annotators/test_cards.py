@@ -16,9 +16,16 @@ from scipy.stats import beta
 from softlabel import Annotations, DataError, Index, datasets
 from softlabel.aggregate import Majority, Mean
 from softlabel.aggregate.results import TruthPosterior
-from softlabel.annotators import agree, cards, quality
-from softlabel.annotators.cards.calibration import EDGES, calibration
-from softlabel.annotators.cards.temperature import temperature
+from softlabel.annotators import (
+    PRESETS,
+    card_row,
+    cards_document,
+    compare_with_others,
+    judge,
+    make_cards,
+    measure_repeats,
+)
+from softlabel.annotators.calibration import EDGES, calibration_curve, fit_temperature
 from softlabel.construct import Clamp
 from softlabel.elicit import Classic
 from softlabel.sampling import one_per_annotator, votes_from_counts
@@ -49,7 +56,7 @@ def test_temperature_is_the_minimum_of_its_definition(seed, usual):
     own, others = rng.dirichlet([0.4] * 4, 12), rng.dirichlet([0.7] * 4, 12)
     best = minimize_scalar(cost, args=(own, others, usual), bounds=(-3, 3), method="bounded")
     # the flatter of two places would cost less than this
-    found = math.log(temperature(own, others, usual))
+    found = math.log(fit_temperature(own, others, usual))
     assert cost(found, own, others, usual) <= best.fun + 1e-8
     assert found == pytest.approx(best.x, abs=1e-3)
 
@@ -58,28 +65,30 @@ def test_temperature_is_the_minimum_of_its_definition(seed, usual):
 def test_somebody_who_says_too_much_by_a_known_power_is_found_out(sharp):
     others = np.random.default_rng(0).dirichlet([8.0] * 3, 3000)  # no chance near the floor
     own = others**sharp / (others**sharp).sum(axis=1, keepdims=True)
-    assert temperature(own, others) == pytest.approx(sharp, rel=0.05)
+    assert fit_temperature(own, others) == pytest.approx(sharp, rel=0.05)
 
 
 def test_few_answers_stay_near_what_is_usual_and_many_do_not():
     own, others = np.array([[0.98, 0.02]]), np.array([[0.5, 0.5]])
-    few, many = (temperature(np.repeat(own, n, 0), np.repeat(others, n, 0), 1.2) for n in (1, 1000))
+    few, many = (
+        fit_temperature(np.repeat(own, n, 0), np.repeat(others, n, 0), 1.2) for n in (1, 1000)
+    )
     assert 1.2 < few < many
-    assert temperature(own[:0], others[:0], 1.2) != temperature(own[:0], others[:0], 1.2)
+    assert fit_temperature(own[:0], others[:0], 1.2) != fit_temperature(own[:0], others[:0], 1.2)
 
 
 @given(st.permutations(range(4)))
 def test_temperature_does_not_know_the_order_of_classes(order):
     rng = np.random.default_rng(5)
     own, others = rng.dirichlet([0.4] * 4, 9), rng.dirichlet([0.4] * 4, 9)
-    moved = temperature(own[:, order], others[:, order], 1.1)
-    assert moved == pytest.approx(temperature(own, others, 1.1), abs=1e-9)
+    moved = fit_temperature(own[:, order], others[:, order], 1.1)
+    assert moved == pytest.approx(fit_temperature(own, others, 1.1), abs=1e-9)
 
 
 def test_sure_people_who_agree_do_not_break_it():
     sure = np.eye(3)[[0, 1, 2, 0]]
-    assert 0 < temperature(sure, sure) < 1
-    assert math.isfinite(temperature(sure, np.roll(sure, 1, axis=1)))
+    assert 0 < fit_temperature(sure, sure) < 1
+    assert math.isfinite(fit_temperature(sure, np.roll(sure, 1, axis=1)))
 
 
 # ── calibration ──────────────────────────────────────────────────────────────────────────────
@@ -95,7 +104,7 @@ def test_calibration_by_loops():
             for low, high in pairwise(EDGES):
                 if low <= said < high or said == high == 1:
                     bins.setdefault(low, []).append((said, met))
-    found = calibration(own, others)
+    found = calibration_curve(own, others)
     assert [b.low for b in found] == sorted(bins)
     for b in found:
         said, met = zip(*bins[b.low], strict=True)
@@ -108,7 +117,7 @@ def test_calibration_by_loops():
 
 def test_plain_votes_have_no_calibration():
     votes, _ = example_votes()
-    found = cards.cards(votes)
+    found = make_cards(votes)
     assert math.isnan(found.temperature)
     assert all(math.isnan(card.temperature) and card.curve == () for card in found.people)
 
@@ -140,7 +149,7 @@ def consensus_by_loops(said, row):
 
 @pytest.mark.parametrize("said", [example_soft(items=12), example_votes(items=12)[0]])
 def test_without_more_people_are_held_against_the_others(said):
-    found = cards.cards(said)
+    found = make_cards(said)
     assert "leave-one-out consensus" in found.reference
     for a, name in enumerate(said.index.annotators.tolist()):
         counts = confusion_by_loops(said, a, lambda row: consensus_by_loops(said, row))
@@ -156,7 +165,7 @@ def test_without_more_people_are_held_against_the_others(said):
 def test_with_gold_they_are_held_against_gold_where_it_is_known():
     votes, truth = example_votes(items=20)
     gold = np.where(np.arange(20) < 12, truth, -1)
-    found = cards.cards(votes, gold=gold)
+    found = make_cards(votes, gold=gold)
     assert found.reference == "gold (12 items)"
     for a, name in enumerate(votes.index.annotators.tolist()):
         rows = np.flatnonzero((votes.annotator == a) & (votes.item < 12))
@@ -177,7 +186,7 @@ def test_with_a_truth_posterior_they_are_held_against_it():
     pooled = TruthPosterior(
         plain.index, plain.probs, plain.count, "truth", "Planted()", skill=skill
     )
-    found = cards.cards(votes, pooled=pooled)
+    found = make_cards(votes, pooled=pooled)
     assert found.reference == "the truth posterior of Planted(), own answers included"
     for a, name in enumerate(votes.index.annotators.tolist()):
         counts = confusion_by_loops(votes, a, lambda row: plain.probs[votes.item[row]])
@@ -188,7 +197,7 @@ def test_with_a_truth_posterior_they_are_held_against_it():
 def test_a_split_is_no_truth_to_be_held_against():
     votes, _ = example_votes()
     with pytest.raises(DataError, match=r"Mean\(\): it estimates how people split"):
-        cards.cards(votes, pooled=Mean()(votes))
+        make_cards(votes, pooled=Mean()(votes))
 
 
 def test_too_many_classes_for_matrices_leave_the_rest():
@@ -196,7 +205,7 @@ def test_too_many_classes_for_matrices_leave_the_rest():
     index = Index(["i", "j"], [f"p{i}" for i in range(4)], [f"c{i}" for i in range(k)])
     item, who = np.repeat([0, 1], 4), np.tile(np.arange(4), 2)
     votes = Annotations(index, item, who, label=np.array([0, 0, 0, 1, 2, 2, 3, 2]))
-    found = cards.cards(votes)
+    found = make_cards(votes)
     assert all(card.confusion is None for card in found.people)
     assert by_name(found)["p0"].reliability.value == pytest.approx((2 / 3 + 2 / 3) / 2)
 
@@ -206,10 +215,10 @@ def test_too_many_classes_for_matrices_leave_the_rest():
 
 def test_agreement_and_sharpness_are_those_of_agree():
     said = example_soft()
-    found = by_name(cards.cards(said))
-    for card in agree.cards(said):
+    found = by_name(make_cards(said))
+    for card in compare_with_others(said):
         assert found[card.annotator].agreement == card.agreement
-        assert found[card.annotator].sharpness == card.entropy
+        assert found[card.annotator].sharpness == card.sharpness
 
 
 def repeated():
@@ -228,9 +237,9 @@ def repeated():
 def test_repeats_count_as_answers_and_as_stability_only():
     said = repeated()
     each = Clamp()(said)
-    found = cards.cards(each, said)
-    once = cards.cards(one_per_annotator(each))
-    assert found.repeats == agree.steadiness(each, said)[0]
+    found = make_cards(each, said)
+    once = make_cards(one_per_annotator(each))
+    assert found.repeats == measure_repeats(each, said)[0]
     assert found.repeats.pairs == 16
     for name, card in by_name(found).items():
         assert (card.answers, card.items, card.repeats.pairs) == (32, 30, 2)
@@ -241,7 +250,7 @@ def test_repeats_count_as_answers_and_as_stability_only():
 
 def test_somebody_who_does_not_look_comes_first_and_is_flagged():
     said = repeated()
-    found = cards.cards(Clamp()(said), said)
+    found = make_cards(Clamp()(said), said)
     first = found.people[0]
     assert first.annotator == "p7"
     assert any("agrees with the others by" in flag for flag in first.flags)
@@ -250,8 +259,8 @@ def test_somebody_who_does_not_look_comes_first_and_is_flagged():
 
 def test_the_rules_of_quality_flag_and_remark():
     said = example_statements(items=20)
-    found = cards.cards(Clamp()(said), said, rules=quality.PRESETS["reference"])
-    for verdict in quality.judge(said, quality.PRESETS["reference"]):
+    found = make_cards(Clamp()(said), said, rules=PRESETS["reference"])
+    for verdict in judge(said, PRESETS["reference"]):
         card = by_name(found)[verdict.annotator]
         assert card.flags[: len(verdict.reasons)] == verdict.reasons
         assert card.remarks == verdict.remarks
@@ -262,37 +271,37 @@ def test_the_rules_of_quality_flag_and_remark():
 def test_haste_is_flagged_where_times_are_known():
     votes, _ = example_votes()
     seconds = np.where(votes.annotator == 2, 0.5, 4.0)
-    found = by_name(cards.cards(votes, seconds=seconds))
+    found = by_name(make_cards(votes, seconds=seconds))
     assert any("fast: 0.5 s" in flag for flag in found["person-2"].flags)
     assert not any("fast" in flag for flag in found["person-1"].flags)
     assert found["person-1"].seconds.median == 4
-    assert math.isnan(by_name(cards.cards(votes))["person-1"].seconds.median)
+    assert math.isnan(by_name(make_cards(votes))["person-1"].seconds.median)
     with pytest.raises(DataError, match="seconds has 3 entries"):
-        cards.cards(votes, seconds=seconds[:3])
+        make_cards(votes, seconds=seconds[:3])
 
 
 def test_people_without_answers_and_items_without_others():
     index = Index(["i", "j"], ["ann", "bob", "idle"], ["x", "y"])
     said = Annotations(index, np.array([0, 0, 1]), np.array([0, 1, 0]), label=np.array([0, 1, 1]))
-    found = by_name(cards.cards(said))
+    found = by_name(make_cards(said))
     assert list(found) == ["ann", "bob"]
     assert found["ann"].reliability.n == 1  # nobody else answered j
-    alone = cards.cards(said.take(said.annotator == 0))
+    alone = make_cards(said.take(said.annotator == 0))
     assert math.isnan(alone.people[0].agreement)
     assert math.isnan(alone.people[0].reliability.value)
-    assert cards.cards(said.take(np.zeros(0, int))).people == ()
+    assert make_cards(said.take(np.zeros(0, int))).people == ()
 
 
 def test_anonymous_people_have_no_cards():
     votes = votes_from_counts(Index(["a"], [], ["x", "y"]), np.array([[2, 1]]))
     with pytest.raises(DataError, match="anonymous"):
-        cards.cards(votes)
+        make_cards(votes)
 
 
 def test_the_document_holds_everything_and_survives_json():
     said = repeated()
-    found = cards.cards(Clamp()(said), said, seconds=np.full(len(said), 2.0))
-    made = cards.document(found)
+    found = make_cards(Clamp()(said), said, seconds=np.full(len(said), 2.0))
+    made = cards_document(found)
     text = json.dumps(made)
     assert json.dumps(json.loads(text)) == text
     person = made["annotators"][0]
@@ -300,7 +309,7 @@ def test_the_document_holds_everything_and_survives_json():
     assert np.array_equal(person["confusion"], card.confusion)
     assert [b["n"] for b in person["calibration"]] == [b.n for b in card.curve]
     assert person["seconds"]["median"] == 2.0
-    row = cards.row(card)
+    row = card_row(card)
     assert (row["annotator"], row["temperature"]) == (card.annotator, card.temperature)
     assert all(isinstance(value, str | int | float) for value in row.values())
 
@@ -308,7 +317,7 @@ def test_the_document_holds_everything_and_survives_json():
 def test_real_people_are_over_confident(data_folder):
     """They say too much, and differ modestly: four of five between 1.00 and 1.41."""
     said = datasets.cifar10s.load().statements
-    found = cards.cards(Clamp()(said), said)
+    found = make_cards(Clamp()(said), said)
     assert found.temperature == pytest.approx(1.21, abs=0.01)
     low, middle, high = np.percentile([card.temperature for card in found.people], [10, 50, 90])
     assert (low, middle, high) == pytest.approx((1.00, 1.19, 1.41), abs=0.01)
@@ -319,12 +328,12 @@ def test_real_people_are_over_confident(data_folder):
 
 def test_skips_stand_on_the_card_and_change_nothing_else():
     votes, truth = example_votes()
-    plain = by_name(cards.cards(votes, gold=truth))
+    plain = by_name(make_cards(votes, gold=truth))
     who = next(iter(plain))
     skips = {who: {"cannot_judge": 2, "not_in_list": 1}, "silent": {"media_broken": 4}}
-    found = by_name(cards.cards(votes, gold=truth, skips=skips))
+    found = by_name(make_cards(votes, gold=truth, skips=skips))
     assert found.keys() == plain.keys() | {"silent"}
     assert (found[who].skipped, found[who].skips) == (3, skips[who])
     assert (found[who].answers, found[who].agreement) == (plain[who].answers, plain[who].agreement)
     assert (found["silent"].answers, found["silent"].skipped, found["silent"].flags) == (0, 4, ())
-    assert cards.row(found["silent"])["skips"] == 4
+    assert card_row(found["silent"])["skips"] == 4

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softlabel import Index, registry
-from softlabel.annotators import quality
+from softlabel.annotators import PRESETS, flag_answers, judge
+from softlabel.annotators.rules import ERRORS
 from softlabel.construct import Clamp
 from softlabel.elicit import MODES, Chips, Classic, Quick, Search
 from softlabel.errors import ResponseError
@@ -77,7 +78,7 @@ def test_whatever_is_sent_is_refused_or_gives_a_label_by_every_construction(mode
 
 # the four errors for which C22 excludes people, and the other ways of contradicting oneself
 SLIPS = [
-    *quality.ERRORS,
+    *ERRORS,
     *("same-class-twice", "sum-above-100", "nothing-stated", "all-ruled-out"),
 ]
 
@@ -96,15 +97,15 @@ def test_the_errors_that_exclude_people_cannot_be_made(mode, data):
         slips = [slip for slip in SLIPS if slip != "sum-above-100"]
     else:
         slips = [*slips, "second-above-first"]
-    found = quality.flags(said)
+    found = flag_answers(said)
     assert not [slip for slip in slips if found[slip].any()], payload
-    verdicts = [quality.judge(said, rules) for rules in quality.PRESETS.values()]
+    verdicts = [judge(said, rules) for rules in PRESETS.values()]
     assert all(verdict.keep for (verdict,) in verdicts)
 
 
 def test_the_errors_that_exclude_people_can_be_made_in_the_paper_form():
     wrong = {"top": "cat", "p1": 150, "second": "cat", "p2": 20, "impossible": ["cat"]}
-    found = quality.flags(table(Classic().read(wrong, LABELS)))
+    found = flag_answers(table(Classic().read(wrong, LABELS)))
     assert all(found[slip].any() for slip in ("out-of-range", "contradictory", "same-class-twice"))
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from softlabel import DataError
-from softlabel.annotators.agree import alpha
+from softlabel.annotators import alpha
 from softlabel.metrics import intervals
 from softlabel.testing import example_votes
 

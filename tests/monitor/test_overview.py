@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softlabel import io as files
-from softlabel.annotators import agree
+from softlabel.annotators import alpha, pairwise_variation
 from softlabel.construct import Clamp
 from softlabel.elicit import Quick
 from softlabel.sampling import one_per_annotator
@@ -75,8 +75,8 @@ def test_agreement_is_that_of_the_labels(make_world):
     each = one_per_annotator(Clamp()(sample.said))
     assert len(sample.said) == len(rows)
     found = look(world).insight
-    assert found.agreement.alpha.value == pytest.approx(agree.alpha(each))
-    apart = agree.pairwise_variation(each)
+    assert found.agreement.alpha.value == pytest.approx(alpha(each))
+    apart = pairwise_variation(each)
     assert found.agreement.variation == pytest.approx(np.nanmean(apart))
     assert found.disagreement == pytest.approx(
         dict(zip(each.index.items.tolist(), apart.tolist(), strict=True))

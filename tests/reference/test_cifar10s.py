@@ -11,8 +11,15 @@ import pytest
 
 from softlabel import datasets, metrics
 from softlabel.aggregate import Mean, Share
-from softlabel.annotators.agree import repeat_distance, repeats, stability
-from softlabel.annotators.quality import flags, judge, preset, rounding
+from softlabel.annotators import (
+    find_repeats,
+    flag_answers,
+    get_rules,
+    judge,
+    measure_rounding,
+    measure_stability,
+    repeat_distance,
+)
 from softlabel.construct import Clamp, Uniform
 from softlabel.construct.base import percents
 from softlabel.sampling import subsample
@@ -75,7 +82,7 @@ def test_strict_differs_from_the_release_only_where_an_answer_is_odd(everything)
     said = everything.statements
     strict, reference = (Clamp(mode=mode)(said).soft() for mode in ("strict", "reference"))
     differs = abs(strict - reference).max(axis=1) > 1e-9
-    odd = flags(said)["contradictory"] | flags(said)["same-class-twice"]
+    odd = flag_answers(said)["contradictory"] | flag_answers(said)["same-class-twice"]
     assert not (differs & ~odd).any()
     assert differs.any()
 
@@ -83,7 +90,7 @@ def test_strict_differs_from_the_release_only_where_an_answer_is_odd(everything)
 def test_top_class_is_displaced_by_the_published_rule(everything):
     said = everything.statements
     top = Clamp(mode="reference")(said).soft().argmax(axis=1)
-    twice = flags(said)["same-class-twice"]
+    twice = flag_answers(said)["same-class-twice"]
     moved = top != said.named[:, 0]
     assert int(twice.sum()) == 153
     assert int((moved & twice).sum()) == 15
@@ -207,7 +214,7 @@ def test_images_by_entropy(data_folder):
 
 
 def test_odd_inputs(everything):
-    said, marked = everything.statements, flags(everything.statements)
+    said, marked = everything.statements, flag_answers(everything.statements)
     given = np.where(np.isnan(said.percent), 0, said.percent)
     total = given.sum(axis=1)
     second = said.named[:, 1]
@@ -258,7 +265,7 @@ def test_when_the_spread_acts(everything):
     assert not (changed & ~fires).any()
     # in 9 of them all counted classes are contradictions, so that scaling to 1 undoes it
     assert int((fires & ~changed).sum()) == 9
-    assert flags(said)["contradictory"][fires & ~changed].all()
+    assert flag_answers(said)["contradictory"][fires & ~changed].all()
     # mass left over, nothing left possible: scaled to 1
     assert int(((total < 100) & (left == 0)).sum()) == 482
 
@@ -290,7 +297,7 @@ def test_seconds_per_answer(everything, unique):
     assert round(np.median(seconds[~arrays["is_repeat"]]), 2) == 32.43
     once = ~arrays["duplicate"]
     assert round(np.median(seconds[once & arrays["is_repeat"]]), 2) == 26.58
-    first_view, _ = repeats(unique)
+    first_view, _ = find_repeats(unique)
     assert round(np.median(seconds[once][first_view]), 2) == 33.23
 
 
@@ -300,7 +307,7 @@ def test_repairs_are_logged(everything):
 
 
 def test_stability_on_repeats(unique):
-    found = stability(unique)
+    found = measure_stability(unique)
     assert (found.pairs, found.changed) == (496, 34)
     assert round(found.change_rate, 4) == 0.0685
     assert round(found.mean_points, 3) == 6.067
@@ -311,7 +318,7 @@ def test_stability_on_repeats(unique):
 
 
 def test_errors_that_survived_the_published_exclusion(everything, unique):
-    verdicts = judge(unique, preset("reference"), everything.gold)
+    verdicts = judge(unique, get_rules("reference"), everything.gold)
     contradictions = [verdict.errors["contradictory"] for verdict in verdicts]
     zeros = [verdict.errors["zero-first"] for verdict in verdicts]
     low = [verdict for verdict in verdicts if verdict.accuracy < 0.75]
@@ -324,11 +331,11 @@ def test_errors_that_survived_the_published_exclusion(everything, unique):
         assert not any(verdict.errors[kind] for verdict in low)
     # the release is already after exclusion: neither preset drops anybody more
     for name in ("paper", "reference"):
-        assert all(verdict.keep for verdict in judge(unique, preset(name), everything.gold))
+        assert all(verdict.keep for verdict in judge(unique, get_rules(name), everything.gold))
 
 
 def test_people_who_named_one_class_twice(unique):
-    twice = flags(unique)["same-class-twice"]
+    twice = flag_answers(unique)["same-class-twice"]
     assert len(set(unique.annotator[twice].tolist())) == 28
 
 
@@ -342,4 +349,4 @@ def test_accuracy(everything):
 
 
 def test_heaping_on_round_numbers(unique):
-    assert round(1 - rounding(unique).multiple_of_5, 4) == 0.1043
+    assert round(1 - measure_rounding(unique).multiple_of_5, 4) == 0.1043

@@ -10,8 +10,7 @@ import pytest
 
 from softlabel import datasets, metrics
 from softlabel.aggregate import Mean, Share
-from softlabel.annotators.agree import cards, repeat_distance
-from softlabel.annotators.quality import flags
+from softlabel.annotators import compare_with_others, flag_answers, repeat_distance
 from softlabel.construct import Clamp, Hard
 from softlabel.demo.page import REAL
 
@@ -44,7 +43,7 @@ def errors(first):
 def test_the_figures_on_the_demo_page(first, everything, errors):
     unique = everything.statements.take(~everything.arrays["duplicate"])
     found = {
-        "agreement": np.mean([card.agreement for card in cards(Clamp()(first))]),
+        "agreement": np.mean([card.agreement for card in compare_with_others(Clamp()(first))]),
         "change": repeat_distance(Clamp()(unique)).mean(),
         **{name: values.mean() for name, values in errors.items()},
     }
@@ -53,7 +52,7 @@ def test_the_figures_on_the_demo_page(first, everything, errors):
 
 def test_the_counts_on_the_page_of_quality_rules(everything):
     page = (ROOT / "docs" / "quality.md").read_text()
-    marked = flags(everything.statements)
+    marked = flag_answers(everything.statements)
     written = dict(re.findall(r"^\| `([a-z0-9-]+)` \|.*\| (\d+)[^|]*\|$", page, re.MULTILINE))
     assert {name: int(count) for name, count in written.items()} == {
         name: int(rows.sum()) for name, rows in marked.items()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, Index
-from softlabel.annotators import cards
+from softlabel.annotators import make_cards
 from softlabel.report.annotators import DRAWN, LISTED, render
 from softlabel.report.axes import Frame
 from softlabel.report.heat import heat
@@ -55,7 +55,7 @@ def test_long_names_are_cut_on_the_axis_and_whole_in_the_hover():
 
 @pytest.mark.parametrize("said", [example_soft(), example_votes()[0]])
 def test_the_page_is_well_formed_and_has_a_card_for_everybody(said):
-    found = cards.cards(said)
+    found = make_cards(said)
     document = render(found, "answers.csv")
     root = parsed(document)
     links = {link.get("href").lstrip("#") for link in root.iter("a")}
@@ -75,13 +75,13 @@ def test_the_page_is_well_formed_and_has_a_card_for_everybody(said):
 def test_names_are_escaped():
     votes, _ = example_votes(items=6)
     index = Index(votes.index.items, [NASTY, *"bcdefg"], [NASTY, "y", "z"])
-    document = render(cards.cards(replace(votes, index=index)), NASTY)
+    document = render(make_cards(replace(votes, index=index)), NASTY)
     assert NASTY in [heading.text for heading in parsed(document).iter("h3")]
 
 
 def test_flags_and_remarks_are_shown():
     votes, _ = example_votes()
-    found = cards.cards(votes, seconds=np.where(votes.annotator == 2, 0.5, 4.0))
+    found = make_cards(votes, seconds=np.where(votes.annotator == 2, 0.5, 4.0))
     root = parsed(render(found, "v"))
     flags = [span.text for span in root.iter("span") if "flag" in (span.get("class") or "")]
     assert "fast: 0.5 s an answer, others 4.0 s" in flags
@@ -92,7 +92,7 @@ def test_a_crowd_is_listed_and_its_first_are_drawn():
     index = Index(["i"], [f"p{n:05}" for n in range(people)], ["x", "y"])
     who = np.arange(people)
     votes = Annotations(index, np.zeros(people, int), who, label=who % 2)
-    document = render(cards.cards(votes), "v")
+    document = render(make_cards(votes), "v")
     root = parsed(document)
     assert len(list(root.iter("article"))) == DRAWN
     assert "5 more are in the .csv" in document
@@ -102,7 +102,7 @@ def test_many_classes_are_told_by_their_commonest_confusions():
     index = Index(["i", "j"], ["p", "q"], [f"c{n}" for n in range(30)])
     item, who = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     votes = Annotations(index, item, who, label=np.array([3, 3, 4, 5]))
-    root = parsed(render(cards.cards(votes, gold=np.array([3, 4])), "v"))
+    root = parsed(render(make_cards(votes, gold=np.array([3, 4])), "v"))
     cells = ["".join(cell.itertext()) for cell in root.iter("th")]
     assert "c4 → c5" in cells
 
@@ -111,7 +111,7 @@ def test_skips_are_on_the_page_with_their_reasons():
     votes, truth = example_votes()
     who = str(votes.index.annotators[0])
     skips = {who: {"not_in_list": 1, "cannot_judge": 2}, "silent": {"media_broken": 4}}
-    text = render(cards.cards(votes, gold=truth, skips=skips), "votes.csv")
+    text = render(make_cards(votes, gold=truth, skips=skips), "votes.csv")
     parsed(text)
     assert "3 items skipped (2 cannot judge, 1 not in list)" in text
     assert "0 answers to 0 items; 4 items skipped (4 media broken)" in text

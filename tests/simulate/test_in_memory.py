@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softlabel.aggregate import Mean
-from softlabel.annotators import agree
+from softlabel.annotators import compare_with_others, repeat_distance
 from softlabel.construct import Clamp
 from softlabel.construct import Hard as FirstNamed
 from softlabel.elicit import Classic, Hard
@@ -59,17 +59,21 @@ def test_carelessness_lowers_agreement_step_by_step():
     for carelessness in (0.0, 0.25, 0.5, 0.75, 1.0):
         crowd = [Person(carelessness=carelessness)] + [Person()] * 9
         each = Clamp()(said(crowd, Classic(), truth=np.tile(TRUTH, (10, 1))))
-        found.append(agree.cards(each)[0].agreement)
+        found.append(compare_with_others(each)[0].agreement)
     assert all(np.diff(found) < -0.03), found
 
 
 def test_noise_lowers_agreement_and_sharpness_lowers_entropy():
     truth = np.tile(TRUTH, (10, 1))
     noisy = [Person(noise=noise) for noise in (0.1, 0.8, 2.0)] + [Person(noise=0.1)] * 7
-    close = [card.agreement for card in agree.cards(Clamp()(said(noisy, Classic(), truth=truth)))]
+    close = [
+        card.agreement for card in compare_with_others(Clamp()(said(noisy, Classic(), truth=truth)))
+    ]
     assert close[0] > close[1] > close[2]
     sharp = [Person(sharpness=sharpness) for sharpness in (0.5, 1.0, 2.0)]
-    doubt = [card.entropy for card in agree.cards(Clamp()(said(sharp, Classic(), truth=truth)))]
+    doubt = [
+        card.sharpness for card in compare_with_others(Clamp()(said(sharp, Classic(), truth=truth)))
+    ]
     assert doubt[0] > doubt[1] > doubt[2]
 
 
@@ -79,9 +83,7 @@ def test_repeats_differ_only_by_wobble_and_carelessness():
     def change(person: Person) -> float:
         shown = plan(len(truth), 1, np.random.default_rng(1), repeats=len(truth))
         return float(
-            agree.repeat_distance(
-                Clamp()(said([person], Classic(), truth=truth, showings=shown))
-            ).mean()
+            repeat_distance(Clamp()(said([person], Classic(), truth=truth, showings=shown))).mean()
         )
 
     assert change(Person(noise=1, wobble=0)) == 0

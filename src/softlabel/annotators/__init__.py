@@ -1,34 +1,84 @@
 """Annotators: how far they agree, which rules exclude them, and one report card each."""
 
-from softlabel.annotators import agree, inspection, quality
-from softlabel.annotators.agree import (
-    NEVER,
-    Repeats,
+from softlabel.annotators.agreement import (
+    Agreement,
+    Distance,
+    alpha,
     alpha_score,
+    measure_agreement,
     observed_agreement,
     pairwise_variation,
-    steadiness,
 )
-from softlabel.annotators.cards import Cards
-from softlabel.annotators.inspection import Inspection
-from softlabel.annotators.quality import FEW, PRESETS, Usual, Verdict, judge, usual
+from softlabel.annotators.calibration import Bin
+from softlabel.annotators.cards import (
+    Card,
+    Cards,
+    Checks,
+    card_row,
+    cards_document,
+    compare_with_others,
+    make_cards,
+    mean_of_others,
+)
+from softlabel.annotators.inspection import Inspection, inspect
+from softlabel.annotators.repeats import (
+    NEVER,
+    Repeats,
+    Stability,
+    find_repeats,
+    measure_repeats,
+    measure_stability,
+    repeat_distance,
+)
+from softlabel.annotators.rules import (
+    FEW,
+    PRESETS,
+    Rules,
+    Usual,
+    Verdict,
+    find_usual,
+    flag_answers,
+    get_rules,
+    judge,
+    lower_limit,
+    measure_rounding,
+)
 
 __all__ = [
     "FEW",
     "NEVER",
     "PRESETS",
+    "Agreement",
+    "Bin",
+    "Card",
     "Cards",
+    "Checks",
+    "Distance",
     "Inspection",
     "Repeats",
+    "Rules",
+    "Stability",
     "Usual",
     "Verdict",
-    "agree",
+    "alpha",
     "alpha_score",
-    "inspection",
+    "card_row",
+    "cards_document",
+    "compare_with_others",
+    "find_repeats",
+    "find_usual",
+    "flag_answers",
+    "get_rules",
+    "inspect",
     "judge",
+    "lower_limit",
+    "make_cards",
+    "mean_of_others",
+    "measure_agreement",
+    "measure_repeats",
+    "measure_rounding",
+    "measure_stability",
     "observed_agreement",
     "pairwise_variation",
-    "quality",
-    "steadiness",
-    "usual",
+    "repeat_distance",
 ]

@@ -26,8 +26,7 @@ from softlabel.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from softlabel.annotators import Cards
-    from softlabel.annotators.cards import Card
+    from softlabel.annotators import Card, Cards
     from softlabel.tables import Annotations, Ints, SoftLabels
 
 SHOWN = 20  # people in the terminal
@@ -67,11 +66,11 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     the gold of a published data set, or else against the mean label of the others.
     """
     from softlabel import io as files
-    from softlabel.annotators import cards, quality
+    from softlabel.annotators import get_rules, make_cards
 
     if output is not None:
         files.check_target(output, KINDS, source)
-    chosen = quality.preset(rules)
+    chosen = get_rules(rules)
     load_strategies(load)
     with progress() as tell:
         opened = open_answers(source, split(labels), tell)
@@ -81,7 +80,7 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
         if known is None and posterior is None:
             known = opened.gold
         tell("describing people")
-        found = cards.cards(
+        found = make_cards(
             each,
             _statements(opened),
             gold=known,
@@ -129,15 +128,15 @@ def _pooled(aggregate: str | None, each: Annotations, gold: Ints | None) -> Soft
 def _write(output: Path, found: Cards, source: str) -> None:
     from softlabel import io as files
     from softlabel._util.files import aside
-    from softlabel.annotators import cards
+    from softlabel.annotators import card_row, cards_document
     from softlabel.report import render
 
     if output.suffix.lower() == ".csv":
-        files.write_rows([_blank(cards.row(card)) for card in found.people], output)
+        files.write_rows([_blank(card_row(card)) for card in found.people], output)
         return
     page = output.suffix.lower() == ".html"
     name = Path(source.removeprefix(DATASET)).name
-    text = render(found, name) if page else json_text(cards.document(found))
+    text = render(found, name) if page else json_text(cards_document(found))
     with aside(output) as part:
         part.write_text(text, "utf-8")
 

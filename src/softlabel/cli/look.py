@@ -29,8 +29,7 @@ from softlabel.cli.shared import (
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
-    from softlabel.annotators import Inspection, Verdict
-    from softlabel.annotators.agree import Card
+    from softlabel.annotators import Card, Inspection, Verdict
     from softlabel.io import Said
 
 SHOWN = 20  # rows of a long table
@@ -59,11 +58,12 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     """
     from softlabel import io as files
     from softlabel import registry
-    from softlabel.annotators import inspection, quality
+    from softlabel.annotators import get_rules
+    from softlabel.annotators import inspect as inspect_annotators
     from softlabel.tables import Statements
 
     _check_table(output, source)
-    chosen = quality.preset(rules)
+    chosen = get_rules(rules)
     load_strategies(load)
     build = registry.parse("construct", construct or "clamp")
     pool = registry.parse("aggregate", aggregate)
@@ -78,7 +78,7 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
         if gold is not None:
             known = files.read_gold(gold, said.index)
         tell("judging")
-        found = inspection.inspect(said, chosen, build, pool, known, seconds)
+        found = inspect_annotators(said, chosen, build, pool, known, seconds)
     _show_answers(said, told)
     if known is None and chosen.accuracy is not None and isinstance(said, Statements):
         show_facts({"accuracy": "not known without --gold, so that clause excludes nobody"})
@@ -102,7 +102,7 @@ def agree(
 ) -> None:
     """Say how far people agree, beyond chance, and who agrees least with the others."""
     from softlabel import io as files
-    from softlabel.annotators import inspection
+    from softlabel.annotators import measure_agreement
 
     _check_table(output, source)
     plan = make_plan(load, construct, repeats=repeats)
@@ -110,7 +110,7 @@ def agree(
         opened = open_source(source, split(labels), tell)
         tell("comparing people")
         each, made_by = files.labelled(opened, plan)
-        found = inspection.agreement(each, distance)
+        found = measure_agreement(each, distance)
     show_facts(
         {
             "answers": f"{len(each):,} on {found.items:,} items, {found.shared:,} with two or more",
@@ -140,20 +140,24 @@ def _check_construct(construct: str | None, said: Said) -> None:
 
 
 def _show_answers(said: Said, told: dict[str, str]) -> None:
-    from softlabel.annotators import agree as agreement
-    from softlabel.annotators import quality
+    from softlabel.annotators import (
+        flag_answers,
+        measure_repeats,
+        measure_rounding,
+        measure_stability,
+    )
     from softlabel.tables import Annotations
 
     people, items = (len(set(column.tolist())) for column in (said.annotator, said.item))
     facts = {"answers": f"{len(said):,} by {people:,} annotators on {items:,} items"} | told
     if isinstance(said, Annotations):
-        again, _ = agreement.steadiness(said)
+        again, _ = measure_repeats(said)
         if again.pairs:
             changed = f"{again.change_rate:.2%}".replace("%", " %")
             facts["repeats"] = f"{again.pairs:,}: top class changed in {changed}"
         show_facts(facts | {"rules": "about stated chances; votes state none and break none"})
         return
-    steady, round_ = agreement.stability(said), quality.rounding(said)
+    steady, round_ = measure_stability(said), measure_rounding(said)
     if steady.pairs:
         facts["repeats"] = (
             f"{steady.pairs:,}: top class changed in {steady.change_rate:.2%}".replace("%", " %")
@@ -162,7 +166,7 @@ def _show_answers(said: Said, told: dict[str, str]) -> None:
     if round_.n:
         share = f"{100 * round_.multiple_of_5:.1f} %"
         facts["rounding"] = f"{share} of {round_.n:,} chances are multiples of 5"
-    odd = {name: int(rows.sum()) for name, rows in quality.flags(said).items()}
+    odd = {name: int(rows.sum()) for name, rows in flag_answers(said).items()}
     show_facts(facts | {name: f"{count:,}" for name, count in odd.items() if count})
 
 
@@ -200,7 +204,7 @@ def _card(card: Card) -> dict[str, Any]:
         "annotator": card.annotator,
         "answers": card.answers,
         "agreement": f"{card.agreement:.3f}",
-        "entropy": f"{card.entropy:.3f}",
+        "entropy": f"{card.sharpness:.3f}",
     }
 
 

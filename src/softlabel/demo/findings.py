@@ -8,7 +8,17 @@ import numpy as np
 
 from softlabel import sampling
 from softlabel.aggregate import Mean
-from softlabel.annotators import agree, quality
+from softlabel.annotators import (
+    Card,
+    alpha_score,
+    compare_with_others,
+    find_repeats,
+    get_rules,
+    judge,
+    lower_limit,
+    observed_agreement,
+    repeat_distance,
+)
 from softlabel.construct import Clamp, Hard
 from softlabel.demo.study import PER_ITEM, RECIPES, Recipe, Study
 from softlabel.metrics import correlation, entropy, intervals, kl, total_variation
@@ -100,7 +110,7 @@ def worth(rich: Curve, votes: Curve) -> Score:
 class Crowd:
     """The report cards: what the answers alone say about each person."""
 
-    cards: list[agree.Card]
+    cards: list[Card]
     repeat_distance: Floats  # (a,) mean total variation between first and second answer
     remarks: list[tuple[str, ...]]
     suspect: Bools  # (a,) agreement far below everybody else's
@@ -110,17 +120,17 @@ class Crowd:
 def crowd(study: Study) -> Crowd:
     """Judge people by their answers; the truth is used only to see what leaving them out buys."""
     each = Clamp()(study.first("rich"))
-    cards = agree.cards(each)
+    cards = compare_with_others(each)
     close = np.array([card.agreement for card in cards])
-    suspect = close < quality.far_below(close)
+    suspect = close < lower_limit(close)
     again = Clamp()(study.rich)
-    person, distance = again.annotator[agree.repeats(again)[1]], agree.repeat_distance(again)
+    person, distance = again.annotator[find_repeats(again)[1]], repeat_distance(again)
     everybody = Mean()(each).probs
     kept = Mean()(each.take(~suspect[each.annotator])).probs
     return Crowd(
         cards,
         np.array([distance[person == a].mean() for a in range(len(cards))]),
-        [verdict.remarks for verdict in quality.judge(study.rich, quality.preset("paper"))],
+        [verdict.remarks for verdict in judge(study.rich, get_rules("paper"))],
         suspect,
         intervals.paired(
             total_variation(study.truth, kept), total_variation(study.truth, everybody)
@@ -140,7 +150,7 @@ def agreement(study: Study) -> dict[str, Agreement]:
     """For rich answers and for the votes of the same people."""
     said = {"rich": Clamp()(study.first("rich")), "votes": Hard()(study.first("votes"))}
     return {
-        arm: Agreement(intervals.mean(agree.observed_agreement(each)), agree.alpha_score(each))
+        arm: Agreement(intervals.mean(observed_agreement(each)), alpha_score(each))
         for arm, each in said.items()
     }
 

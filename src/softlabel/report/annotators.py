@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from softlabel import __version__
-from softlabel.annotators import Cards
-from softlabel.annotators.cards import Card
+from softlabel.annotators import Card, Cards
 from softlabel.report import svg
 from softlabel.report.axes import Frame
 from softlabel.report.card import card, marks

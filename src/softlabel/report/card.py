@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softlabel.annotators.cards import Card
+from softlabel.annotators import Card
 from softlabel.report import svg
 from softlabel.report.axes import Frame
 from softlabel.report.heat import heat

@@ -12,7 +12,16 @@ import numpy as np
 
 from softlabel import datasets, metrics, sampling
 from softlabel.aggregate import Mean
-from softlabel.annotators import agree, quality
+from softlabel.annotators import (
+    PRESETS,
+    find_repeats,
+    flag_answers,
+    get_rules,
+    judge,
+    measure_rounding,
+    measure_stability,
+    repeat_distance,
+)
 from softlabel.construct import Clamp, Construct, Uniform, percents
 from softlabel.metrics import Cost
 from softlabel.tables import Annotations, Bools, Floats, Ints, Statements
@@ -60,7 +69,7 @@ class Released:
 
     @cached_property
     def flags(self) -> dict[str, Bools]:
-        return quality.flags(self.said)
+        return flag_answers(self.said)
 
     @cached_property
     def apart(self) -> Floats:
@@ -140,7 +149,7 @@ def times(data: Released) -> Numbers:
     """Seconds per answer, minutes per session, quizzes."""
     seconds, repeat = data.arrays["rt_ms"] / 1000, data.arrays["is_repeat"]
     once = ~data.arrays["duplicate"]
-    earlier, _ = agree.repeats(data.unique)
+    earlier, _ = find_repeats(data.unique)
     quizzes = np.bincount(data.arrays["quizzes"], minlength=4)
     return {
         "mean seconds per answer": float(seconds.mean()),
@@ -181,8 +190,8 @@ def accuracy(data: Released) -> Numbers:
 
 def steadiness(data: Released) -> Numbers:
     """The same image shown again."""
-    found = agree.stability(data.unique)
-    moved = agree.repeat_distance(Clamp(mode="reference")(data.unique))
+    found = measure_stability(data.unique)
+    moved = repeat_distance(Clamp(mode="reference")(data.unique))
     return {
         "pairs": found.pairs,
         "pairs with another top class": found.changed,
@@ -197,14 +206,14 @@ def steadiness(data: Released) -> Numbers:
 
 def survivors(data: Released) -> Numbers:
     """Errors of people who were not excluded."""
-    judged = quality.judge(data.unique, quality.preset("reference"), data.gold)
+    judged = judge(data.unique, get_rules("reference"), data.gold)
     wrong = [one.errors["contradictory"] for one in judged]
     zero = [one.errors["zero-first"] for one in judged]
     poor = [one for one in judged if one.accuracy < 0.75]
-    twice = quality.flags(data.unique)["same-class-twice"]
+    twice = flag_answers(data.unique)["same-class-twice"]
     out = {
-        name: sum(not one.keep for one in quality.judge(data.unique, rules, data.gold))
-        for name, rules in quality.PRESETS.items()
+        name: sum(not one.keep for one in judge(data.unique, rules, data.gold))
+        for name, rules in PRESETS.items()
     }
     return {
         "people with one contradiction": wrong.count(1),
@@ -248,7 +257,7 @@ def odd_answers(data: Released) -> Numbers:
         "the spread acts": (named >= 100) & (left != 0),
     }
     counts = {name: float(mask.sum()) for name, mask in found.items()}
-    fives = quality.rounding(data.unique).multiple_of_5
+    fives = measure_rounding(data.unique).multiple_of_5
     return counts | {"share of chances that are no multiple of 5": 1 - fives}
 
 

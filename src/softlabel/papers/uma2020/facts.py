@@ -8,7 +8,7 @@ from functools import cache, partial
 import numpy as np
 
 from softlabel import datasets
-from softlabel.annotators import agree
+from softlabel.annotators import observed_agreement
 from softlabel.papers.claims import Claim, Published, Results
 from softlabel.papers.uma2020.tables import SHOWN, STATISTICS, TASKS
 from softlabel.tables import Annotations, Floats, Ints, Score
@@ -63,7 +63,7 @@ def per_class(said: Annotations, gold: Ints) -> float:
 
 def agreement(said: Annotations, gold: Ints) -> float:
     """The chance that two votes on an item are the same, averaged over items."""
-    return float(np.nanmean(agree.observed_agreement(said)))
+    return float(np.nanmean(observed_agreement(said)))
 
 
 def accuracies(said: Annotations, gold: Ints) -> Floats:

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softlabel.annotators import alpha_score, observed_agreement, pairwise_variation
-from softlabel.annotators.agree import cards
+from softlabel.annotators import (
+    alpha_score,
+    compare_with_others,
+    observed_agreement,
+    pairwise_variation,
+)
 from softlabel.serve.monitor.sample import Sample
 from softlabel.tables import Annotations, Score
 
@@ -38,7 +42,7 @@ def agreement(sample: Sample) -> Agreement | None:
     shared = each.votes_per_item() > 1
     if not shared.any():
         return None
-    close = [card.agreement for card in cards(each)]
+    close = [card.agreement for card in compare_with_others(each)]
     return Agreement(
         shared=int(shared.sum()),
         alpha=alpha_score(each, draws=DRAWS),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from softlabel.annotators import Repeats, steadiness
+from softlabel.annotators import Repeats, measure_repeats
 from softlabel.serve.monitor.accord import Agreement, agreement, disagreement
 from softlabel.serve.monitor.money import Bill, bill
 from softlabel.serve.monitor.pace import Pace
@@ -107,7 +107,7 @@ def insight(study: Study, sample: Sample, now: float, pace: Pace) -> Insight:
         seconds=timed,
         speed=speed([one.at for one in asked if one.kind == "target"], now, sample.whole),
         agreement=agreed,
-        repeats=steadiness(sample.each, sample.said, sample.is_repeat)[0],
+        repeats=measure_repeats(sample.each, sample.said, sample.is_repeat)[0],
         people=people(sample, known, pace),
         disagreement=disagreement(sample.once),
     )

@@ -19,11 +19,11 @@ from softlabel.annotators import (
     Repeats,
     Usual,
     Verdict,
+    compare_with_others,
+    find_usual,
     judge,
-    steadiness,
-    usual,
+    measure_repeats,
 )
-from softlabel.annotators.agree import cards
 from softlabel.elicit import Hard
 from softlabel.metrics import Spread, spread, total_variation
 from softlabel.serve.monitor.pace import Pace
@@ -80,11 +80,11 @@ def people(sample: Sample, known: Mapping[str, Reference], pace: Pace) -> tuple[
     """Everybody in the sample, in the order in which they came."""
     checks = {kind: _checks(sample, known, kind) for kind in ("gold", "attention")}
     verdicts = {verdict.annotator: verdict for verdict in _verdicts(sample, pace)}
-    repeats = steadiness(sample.each, sample.said, sample.is_repeat)[1]
+    repeats = measure_repeats(sample.each, sample.said, sample.is_repeat)[1]
     times = {name: spread(values) for name, values in _times(sample).items()}
     skips = _skips(sample)
-    close = {card.annotator: card for card in cards(sample.each)}
-    common = usual(
+    close = {card.annotator: card for card in compare_with_others(sample.each)}
+    common = find_usual(
         (one.median for one in times.values()),
         (card.agreement for card in close.values() if card.answers >= FEW),
     )
@@ -96,7 +96,7 @@ def people(sample: Sample, known: Mapping[str, Reference], pace: Pace) -> tuple[
             answers=card.answers if card else 0,
             seconds=times.get(name, spread([])),
             agreement=card.agreement if card else math.nan,
-            entropy=card.entropy if card else math.nan,
+            entropy=card.sharpness if card else math.nan,
             repeats=repeats.get(name, NEVER),
             gold=checks["gold"].get(name, Checks()),
             attention=checks["attention"].get(name, Checks()),
