@@ -1,29 +1,20 @@
-"""Labels to rows of one epoch: every way to hand what people believe to training."""
+"""Delivery: hand soft labels to training, epoch by epoch."""
 
-from softlabel.deliver.aggregate import Aggregate
+from softlabel.deliver.answers import Control, Multipass, PerAnnotator
 from softlabel.deliver.base import (
     DELIVERIES,
     NO_CLASS,
     Deliver,
     Delivery,
     Draws,
+    ExpectedDelivery,
     Foretold,
     Teaching,
+    TrainingLabels,
 )
-from softlabel.deliver.control import Control
-from softlabel.deliver.hard import Hard
-from softlabel.deliver.mixed import Mixed
-from softlabel.deliver.multipass import Multipass
-from softlabel.deliver.p19 import P19
-from softlabel.deliver.per_annotator import PerAnnotator
-from softlabel.deliver.random import Random
-from softlabel.deliver.shuffled_sls import ShuffledSLS
-from softlabel.deliver.sls import SLS
-from softlabel.deliver.smoothing import Smoothing
-from softlabel.deliver.sparse_k import SparseK
-from softlabel.deliver.stale_sls import StaleSLS
-from softlabel.deliver.subsample import Subsample
-from softlabel.deliver.uniform import Uniform
+from softlabel.deliver.fixed import Aggregate, Hard, Random, Smoothing, Uniform
+from softlabel.deliver.sls import P19, SLS, ShuffledSLS, StaleSLS
+from softlabel.deliver.subsets import Mixed, SparseK, Subsample
 
 POLICIES: tuple[type[Deliver], ...] = (
     *(Hard, Aggregate, PerAnnotator, SLS, P19, Multipass),
@@ -42,6 +33,7 @@ __all__ = [
     "Deliver",
     "Delivery",
     "Draws",
+    "ExpectedDelivery",
     "Foretold",
     "Hard",
     "Mixed",
@@ -54,5 +46,6 @@ __all__ = [
     "StaleSLS",
     "Subsample",
     "Teaching",
+    "TrainingLabels",
     "Uniform",
 ]

@@ -1,4 +1,4 @@
-"""What is known about the items, and how a delivery hands it to training, epoch by epoch."""
+"""Training labels, and how a delivery hands them to training, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ NO_CLASS = -1  # an item without a given class
 
 
 @dataclass(frozen=True, eq=False)
-class Teaching:
-    """All that training may learn labels from, for m items and k classes.
+class TrainingLabels:
+    """Everything training may take labels from, for m items and k classes.
 
-    ``hard`` (m,) the class that was given with the item, or ``NO_CLASS``; ``pooled`` (m, k) one
-    soft label per item, a row of NaN where there is none; ``each`` the annotators' own labels,
-    hard or soft, whose item codes are the rows of ``hard`` and ``pooled``.  An item without
-    annotations is not *relabelled*.
+    ``hard`` (m,) holds the class that came with the item, or ``NO_CLASS``; ``pooled`` (m, k) one
+    soft label per item, NaN where there is none; ``each`` the annotators' own labels, hard or
+    soft, whose item codes are the rows of ``hard`` and ``pooled``.  An item without annotations is
+    not *relabelled*.
     """
 
     hard: Ints
@@ -55,7 +55,7 @@ class Teaching:
         if self.each is not None and self.each.index.shape[::2] != (m, k):
             items, _, labels = self.each.index.shape
             raise DataError(
-                f"annotations speak of {items} items and {labels} classes, labels of {m} and {k}"
+                f"the annotations have {items} items and {labels} classes, the labels {m} and {k}"
             )
         object.__setattr__(self, "hard", frozen(hard.astype(np.int64)))
         object.__setattr__(self, "pooled", frozen(pooled))
@@ -64,7 +64,7 @@ class Teaching:
     def of(
         cls, pooled: SoftLabels, each: Annotations | None = None, hard: Ints | None = None
     ) -> Self:
-        """From the tables; without given classes, the most probable one of the pooled label."""
+        """Build from tables; without ``hard``, take the most probable class of the pooled label."""
         if each is not None:
             for which in ("items", "labels"):
                 ours, theirs = (getattr(table.index, which) for table in (pooled, each))
@@ -84,14 +84,13 @@ class Teaching:
 
     @property
     def relabelled(self) -> Bools:
-        """(m,) True where at least one annotator was asked; of pooled labels alone, where one is
-        there."""
+        """(m,) True where there is an annotation or, without annotations, a pooled label."""
         if self.each is None:
             return self.labelled
         return np.asarray(self.each.votes_per_item() > 0)
 
     def only(self, items: Ints) -> Self:
-        """The same for these items alone, in this order."""
+        """Return the labels of these items, in this order."""
         each = self.each
         if each is not None:
             place = np.full(len(self), -1)
@@ -105,12 +104,15 @@ class Teaching:
         return len(self.hard)
 
 
+Teaching = TrainingLabels  # OLD NAME
+
+
 @dataclass(frozen=True)
 class Draws:
     """Counter-based randomness of one run: a number belongs to its keys, not to an order.
 
-    The same seed, epoch and item give the same draw in whatever batch, process or resumed run.
-    The first key is text and says what the number is for, so that no two uses share their draws.
+    The same seed, epoch and item give the same draw in any batch, process or resumed run.  The
+    first key is text that names the purpose, so that no two uses share their draws.
 
     >>> rng = Draws(7)
     >>> bool(rng.uniform("a", 0, 5) == rng.uniform("a", 0, [4, 5])[1])
@@ -122,7 +124,7 @@ class Draws:
     seed: int
 
     def uniform(self, *keys: npt.ArrayLike) -> Floats:
-        """Numbers in [0, 1), one for each combination of the (broadcast) keys."""
+        """Return numbers in [0, 1), one for each combination of the (broadcast) keys."""
         numbers = (_number(key) if isinstance(key, str) else key for key in keys)
         return randomness.uniform(self.seed, *numbers)
 
@@ -133,32 +135,81 @@ def _number(text: str) -> np.uint64:
 
 
 class Delivery(Protocol):
-    """Labels made ready for training: m items, k classes."""
+    """Labels ready for training: m items, k classes."""
 
     def labels_for(self, epoch: int, indices: Ints, rng: Draws) -> Floats:
-        """(b, k) the targets of these items in this epoch."""
+        """Return the targets (b, k) of these items in this epoch."""
         ...
 
 
-class Foretold(Delivery, Protocol):
-    """A delivery that says what its labels come to."""
+class ExpectedDelivery(Delivery, Protocol):
+    """A delivery that knows the mean of its labels."""
 
     def expected(self) -> Floats:
-        """(m, k) the mean of each item's label over epochs, given what was decided per run."""
+        """Return the mean (m, k) of each item's label over epochs, for this run."""
         ...
+
+
+Foretold = ExpectedDelivery  # OLD NAME
 
 
 class Deliver(Protocol):
-    """A policy: a frozen dataclass of its parameters, called with what is known."""
+    """A policy: a frozen dataclass of its parameters, called with the training labels."""
 
     name: ClassVar[str]
     paper: ClassVar[str]
 
-    def __call__(self, known: Teaching, rng: Draws) -> Foretold:
-        """Everything that is decided once per run (pools, orders, permutations) is decided here."""
+    def __call__(self, known: TrainingLabels, rng: Draws) -> ExpectedDelivery:
+        """Decide everything that is decided once per run (orders, permutations, subsets)."""
         ...
 
 
-DELIVERIES: dict[str, type[Deliver]] = FAMILIES[
-    "deliver"
-]  # by name, for the policies that go on with another
+# by name, for the policies that continue with another one
+DELIVERIES: dict[str, type[Deliver]] = FAMILIES["deliver"]
+
+
+# ── what an item is taught when some of what could be known about it is missing ──────────────
+
+
+def one_hot(classes: Ints, k: int) -> Floats:
+    """Return rows (b, k) with all mass on one class each."""
+    labels = np.zeros((len(classes), k))
+    labels[np.arange(len(classes)), classes] = 1
+    return labels
+
+
+def choose_class(known: TrainingLabels) -> Ints:
+    """Return the given class (m,); without one, the most probable class of the soft label."""
+    nothing = ~known.labelled & (known.hard == NO_CLASS)
+    refuse_items(known, nothing, "neither a given class nor a soft label")
+    return np.where(known.hard == NO_CLASS, known.pooled.argmax(axis=1), known.hard)
+
+
+def fill_soft_labels(known: TrainingLabels) -> Floats:
+    """Return the pooled label (m, k); without one, all mass on the given class."""
+    labels = known.pooled.copy()
+    bare = np.flatnonzero(~known.labelled)
+    labels[bare] = one_hot(choose_class(known)[bare], labels.shape[1])
+    return labels
+
+
+def refuse_items(known: TrainingLabels, bad: Bools, lack: str) -> None:
+    """Raise ``DataError`` naming the first bad item, and how many of how many."""
+    if bad.any():
+        row = int(bad.argmax())
+        name = "" if known.each is None else f" {known.each.index.items[row]!r}"
+        raise DataError(
+            f"item{name} (row {row}) has {lack}, like {int(bad.sum())} of {len(bad)} items in all"
+        )
+
+
+def check_rows(indices: npt.ArrayLike, m: int) -> Ints:
+    """Return the rows (b,) of these items; a negative row would silently mean another item."""
+    rows = np.asarray(indices)
+    if rows.size and rows.dtype.kind not in "iu":
+        raise DataError(f"items are requested by row, a whole number, not by {rows.dtype}")
+    rows = rows.astype(np.int64)
+    wrong = (rows < 0) | (rows >= m)
+    if wrong.any():
+        raise DataError(f"item {rows[wrong][0]} is outside 0..{m - 1}")
+    return rows

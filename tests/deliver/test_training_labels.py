@@ -73,7 +73,7 @@ def test_what_is_wrong_is_said(hard, pooled, words):
 def test_tables_of_other_items_are_refused():
     votes, _ = example_votes()
     pooled = Mean()(votes)
-    with pytest.raises(DataError, match="speak of 40 items and 3 classes, labels of 2 and 3"):
+    with pytest.raises(DataError, match="have 40 items and 3 classes, the labels 2 and 3"):
         Teaching([0, 0], np.full((2, 3), 1 / 3), votes)
     backwards = replace(votes.index, items=votes.index.items[::-1])
     other = SoftLabels(backwards, pooled.probs, pooled.count)
