@@ -20,8 +20,7 @@ from softlabel.annotators import (
     measure_stability,
     repeat_distance,
 )
-from softlabel.construct import Clamp, Uniform
-from softlabel.construct.base import percents
+from softlabel.construct import Clamp, Uniform, percents
 from softlabel.sampling import subsample
 
 

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from softlabel.annotators.cards import Card, compare_with_others
 from softlabel.errors import DataError
-from softlabel.metrics import Unit, bootstrap, mean, resampled
+from softlabel.metrics import intervals
 from softlabel.registry import check_choice
 from softlabel.tables import Annotations, Floats, Ints, Score
 
@@ -50,7 +50,7 @@ def measure_agreement(
     return Agreement(
         items=int((count > 0).sum()),
         shared=int(shared.sum()),
-        observed=mean(observed_agreement(annotations)[shared], draws=draws),
+        observed=intervals.mean(observed_agreement(annotations)[shared], draws=draws),
         alpha=alpha_score(annotations, distance, draws=draws),
         variation=float(pairwise_variation(annotations)[shared].mean()),
         others=float(np.mean(known)) if known else float("nan"),
@@ -108,19 +108,22 @@ def alpha(annotations: Annotations, distance: Distance = "brier") -> float:
 
 
 def alpha_score(
-    annotations: Annotations, distance: Distance = "brier", over: Unit = "items", draws: int = 500
+    annotations: Annotations,
+    distance: Distance = "brier",
+    over: intervals.Unit = "items",
+    draws: int = 500,
 ) -> Score:
     """Return alpha with its bootstrap interval over items.
 
     Over annotators, a person drawn twice would agree with themselves.  There the interval comes
     from a jackknife that leaves out one person (or one group, if there are many) at a time.
     """
-    check_choice("unit to resample", over, get_args(Unit))
+    check_choice("unit to resample", over, get_args(intervals.Unit))
     if over == "annotators":
         return _jackknife(annotations, distance)
     annotations = annotations.take(annotations.votes_per_item()[annotations.item] > 1)
     if not annotations.hard and distance == "total-variation":
-        return resampled(annotations, lambda cut: alpha(cut, distance), draws=draws)
+        return intervals.resampled(annotations, lambda cut: alpha(cut, distance), draws=draws)
     count, own, sums = _moments(annotations, distance)
     paired = np.flatnonzero(count)
 
@@ -128,7 +131,7 @@ def alpha_score(
         rows = paired[drawn]
         return _alpha_of_moments(count[rows], own[rows], sums[rows])
 
-    return bootstrap(statistic, len(paired), draws=draws)
+    return intervals.bootstrap(statistic, len(paired), draws=draws)
 
 
 def _jackknife(annotations: Annotations, distance: Distance, groups: int = 200) -> Score:

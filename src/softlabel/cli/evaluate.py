@@ -97,7 +97,7 @@ def show_runs(found: Sequence[Run]) -> None:
     """The scores that runs wrote down when they finished, over seeds."""
     import numpy as np
 
-    from softlabel.metrics import bounds, intervals
+    from softlabel.metrics import evaluate, intervals
 
     for kind, (_, groups) in by_kind(found, None).items() if found else ():
         means: dict[str, dict[str, Score]] = {}
@@ -106,7 +106,11 @@ def show_runs(found: Sequence[Run]) -> None:
             for key in kept[0]:
                 values = np.array([scores[key].value for scores in kept])
                 many = len(values) > 1
-                one = intervals.over_seeds(values, bounds=bounds(key)) if many else kept[0][key]
+                one = (
+                    intervals.over_seeds(values, bounds=evaluate.bounds(key))
+                    if many
+                    else kept[0][key]
+                )
                 means.setdefault(name, {})[key] = one
         over = "mean over seeds" if len(found) > len(groups) else "interval over items"
         _show(f"{TITLES.get(kind, kind)}, {over}", groups, means)

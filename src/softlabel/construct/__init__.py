@@ -1,12 +1,14 @@
-"""From what was said to one label per answer."""
+"""Construction: build one soft label from each answer."""
 
-from softlabel.construct.base import Construct, labelled, percents
-from softlabel.construct.clamp import Clamp
-from softlabel.construct.control import Flat, Random
-from softlabel.construct.hard import Hard
-from softlabel.construct.select import Select
-from softlabel.construct.smooth import Smooth
-from softlabel.construct.uniform import Uniform
+from softlabel.construct.base import (
+    Construct,
+    labelled,
+    make_annotations,
+    percents,
+    stated_percents,
+)
+from softlabel.construct.baselines import Flat, Hard, Random, Smooth
+from softlabel.construct.beliefs import Clamp, Select, Uniform
 from softlabel.registry import FAMILIES
 
 CONSTRUCTIONS: dict[str, type[Construct]] = FAMILIES["construct"]
@@ -25,5 +27,7 @@ __all__ = [
     "Smooth",
     "Uniform",
     "labelled",
+    "make_annotations",
     "percents",
+    "stated_percents",
 ]

@@ -1,4 +1,4 @@
-"""What a construction is, and what the constructions share."""
+"""The protocol of a construction, and helpers that constructions share."""
 
 from __future__ import annotations
 
@@ -23,31 +23,37 @@ class Construct(Protocol):
     paper: ClassVar[str]
     ruled_out_stays_zero: ClassVar[bool]
 
-    def __call__(self, said: Statements) -> Annotations: ...
+    def __call__(self, statements: Statements) -> Annotations: ...
 
 
-def percents(said: Statements, top: Top, mode: Semantics) -> Floats:
-    """(n, k) percent on the first ``top`` classes named, or on all; 0 where there is no number.
+def stated_percents(statements: Statements, top: Top, mode: Semantics) -> Floats:
+    """Return percent (n, k) for the first ``top`` classes named, or all; 0 without a number.
 
-    Of a class named twice, ``strict`` keeps the first number; ``reference`` the last, as the
-    published code overwrites it.
+    If a class is named twice, ``strict`` keeps the first number and ``reference`` the last, as
+    the published code does.
     """
-    values = np.zeros(said.possible.shape)
-    width = said.named.shape[1]
+    values = np.zeros(statements.possible.shape)
+    width = statements.named.shape[1]
     columns = range(width if top == "all" else min(top, width))
     for r in columns if mode == "reference" else reversed(columns):
-        rows = np.flatnonzero((said.named[:, r] >= 0) & ~np.isnan(said.percent[:, r]))
-        values[rows, said.named[rows, r]] = said.percent[rows, r]
+        rows = np.flatnonzero((statements.named[:, r] >= 0) & ~np.isnan(statements.percent[:, r]))
+        values[rows, statements.named[rows, r]] = statements.percent[rows, r]
     return values
 
 
-def first_named(said: Statements) -> Ints:
-    """(n,) the class each person named first; an answer that names none has no top class."""
-    first = said.named[:, 0] if said.named.shape[1] else np.full(len(said), -1)
+def first_named(statements: Statements) -> Ints:
+    """Return the class (n,) that each person named first; refuse answers that name none."""
+    first = statements.named[:, 0] if statements.named.shape[1] else np.full(len(statements), -1)
     broken("Statements", first < 0, "no class is named, so there is no top class")
     return first
 
 
-def labelled(said: Statements, probs: Floats) -> Annotations:
-    """The table of these labels; refuses rows that are not on the simplex."""
-    return Annotations(said.index, said.item, said.annotator, probs=given_away(probs))
+def make_annotations(statements: Statements, probs: Floats) -> Annotations:
+    """Return the table of these labels; refuse rows that are not on the simplex."""
+    return Annotations(
+        statements.index, statements.item, statements.annotator, probs=given_away(probs)
+    )
+
+
+labelled = make_annotations  # OLD NAME
+percents = stated_percents  # OLD NAME

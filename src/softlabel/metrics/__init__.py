@@ -14,8 +14,9 @@ from softlabel.metrics.calibration import (
 )
 from softlabel.metrics.ceiling import noise_ceiling
 from softlabel.metrics.cost import UNTIMED, Cost, Spread, spread
-from softlabel.metrics.detection import aupr, auroc, fpr95
 from softlabel.metrics.divergence import (
+    brier,
+    cross_entropy,
     js_distance,
     jsd,
     kl,
@@ -31,33 +32,28 @@ from softlabel.metrics.entropy import (
     normalised_entropy,
     possible_labels,
 )
-from softlabel.metrics.evaluate import DEFAULT, bounds
-from softlabel.metrics.intervals import ANYWHERE, Unit, bootstrap, mean, resampled
 from softlabel.metrics.ood import (
     LOGIT_SCORES,
+    aupr,
+    auroc,
     energy,
+    fpr95,
     knn,
     max_logit,
     max_softmax,
     negative_entropy,
 )
-from softlabel.metrics.proper import brier, cross_entropy
 
 __all__ = [
-    "ANYWHERE",
-    "DEFAULT",
     "LOGIT_SCORES",
     "METRICS",
     "UNTIMED",
     "Bins",
     "Cost",
     "Spread",
-    "Unit",
     "accuracy",
     "aupr",
     "auroc",
-    "bootstrap",
-    "bounds",
     "brier",
     "classwise_ece",
     "correlation",
@@ -77,7 +73,6 @@ __all__ = [
     "knn",
     "max_logit",
     "max_softmax",
-    "mean",
     "metric",
     "mode",
     "negative_entropy",
@@ -86,7 +81,6 @@ __all__ = [
     "one_hot",
     "possible_labels",
     "reliability",
-    "resampled",
     "rms_calibration",
     "soft_ece",
     "soft_rms_calibration",

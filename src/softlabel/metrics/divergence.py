@@ -1,9 +1,9 @@
-"""How far one distribution is from another, item by item.  Natural logarithms throughout."""
+"""Divergences and proper scores, item by item.  Natural logarithms throughout."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import rel_entr
+from scipy.special import rel_entr, xlogy
 
 from softlabel.metrics.base import metric
 from softlabel.tables import Floats
@@ -78,3 +78,25 @@ def _jsd(true: Floats, predicted: Floats) -> Floats:
     middle = (true + predicted) / 2
     both = (rel_entr(true, middle) + rel_entr(predicted, middle)).sum(axis=1) / 2
     return np.asarray(np.maximum(both, 0))  # rounding alone can take it below
+
+
+@metric(better="lower", proper=True, bounds=(0, np.inf))
+def cross_entropy(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats:
+    """Soft cross-entropy -sum_k true log predicted; infinite where a class that happens was given
+    no chance, unless ``floor`` clips predictions from below.
+
+    >>> cross_entropy([[.7, .2, .1]], [[.665241, .244728, .090031]]).round(4)
+    array([0.8076])
+    """
+    with np.errstate(divide="ignore"):  # log 0 = -inf is the answer
+        return np.asarray(-xlogy(true, np.maximum(predicted, floor)).sum(axis=1))
+
+
+@metric(better="lower", proper=True, distance=True, bounds=(0, 2))
+def brier(true: Floats, predicted: Floats) -> Floats:
+    """Soft Brier score: the sum over classes of squared differences, from 0 to 2.
+
+    >>> brier([[.7, .2, .1]], [[.665241, .244728, .090031]]).round(6)
+    array([0.003308])
+    """
+    return np.asarray(((true - predicted) ** 2).sum(axis=1))

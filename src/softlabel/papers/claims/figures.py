@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from softlabel.metrics import ANYWHERE
+from softlabel.metrics import intervals
 from softlabel.papers.claims.claims import Published
 from softlabel.papers.claims.results import Results, bounds, over_runs
 from softlabel.report import FONT, Dot, Frame, Html, Line, axes, el, svg
@@ -50,7 +50,7 @@ def along(results: Results, cell: str, prefix: str, name: str) -> Line:
 
 
 def _line(
-    name: str, values: Mapping[float, Floats], within: tuple[float, float] = ANYWHERE
+    name: str, values: Mapping[float, Floats], within: tuple[float, float] = intervals.ANYWHERE
 ) -> Line:
     scores = [over_runs(some, within) or NOTHING for some in values.values()]
     y, low, high = ([getattr(one, end) for one in scores] for end in ("value", "low", "high"))

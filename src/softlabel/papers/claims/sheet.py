@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from softlabel.metrics import DEFAULT
+from softlabel.metrics import evaluate
 from softlabel.papers.claims.claims import VERDICTS, Claim, Judged, Kind, Recipe, count
 from softlabel.papers.claims.findings import Findings
 from softlabel.papers.claims.results import Results
@@ -236,7 +236,7 @@ def tables_of(found: Findings) -> list[tuple[Recipe, Table]]:
     ]
 
 
-def score_table(title: str, results: Results, names: Sequence[str] = DEFAULT) -> Table:
+def score_table(title: str, results: Results, names: Sequence[str] = evaluate.DEFAULT) -> Table:
     """Every cell: how many runs, and its scores over seeds."""
     kept = [name for name in names if any(name in one.scores for one in results.all)]
     rows: list[tuple[str, ...]] = []
