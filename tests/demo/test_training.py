@@ -17,8 +17,7 @@ from softlabel.demo import asking, learning, lessons, teaching
 from softlabel.demo.study import ITEMS, PEOPLE, Study
 from softlabel.demo.teaching import ARMS, SEEDS, Learned, Lessons
 from softlabel.metrics import Bins, evaluate, kl
-from softlabel.report.axes import Frame
-from softlabel.report.calibration import reliability
+from softlabel.report import Frame, reliability_chart
 from softlabel.report.page import paragraphs
 from softlabel.study.pictures import shapes
 from softlabel.tables import Predictions, Score
@@ -193,7 +192,7 @@ def test_examples_go_from_clear_to_ambiguous_and_people_were_really_asked():
 
 def test_a_reliability_diagram_puts_its_marks_where_the_bins_are():
     bins = Bins(np.array([10, 30]), np.array([0.25, 0.75]), np.array([0.5, 0.5]))
-    root = ET.fromstring(reliability(bins, Frame("t", width=256, height=274)))
+    root = ET.fromstring(reliability_chart(bins, Frame("t", width=256, height=274)))
     marks = [
         (float(e.get("cx")), float(e.get("cy")), float(e.get("r")))
         for e in root.iter(SVG + "circle")
@@ -204,7 +203,7 @@ def test_a_reliability_diagram_puts_its_marks_where_the_bins_are():
     gaps = [e for e in root.iter(SVG + "line") if e.get("stroke-width") == "2"]
     assert [float(e.get("y1")) for e in gaps] == [230 - 0.25 * 200, 230 - 0.75 * 200]
     none = Bins(np.array([], dtype=np.int64), np.array([]), np.array([]))
-    assert "no data" in reliability(none, Frame("t"))
+    assert "no data" in reliability_chart(none, Frame("t"))
 
 
 def test_all_runs_of_an_arm_are_in_its_diagram():

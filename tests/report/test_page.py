@@ -6,21 +6,19 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from softlabel.report import svg
-from softlabel.report.axes import Frame
-from softlabel.report.markup import Html, el, join, text
+from softlabel.report import Frame, charts, format_interval, format_number, table
+from softlabel.report.drawing import Html, el, join, text
 from softlabel.report.page import (
     Section,
-    alone,
-    captioned,
+    add_caption,
     command,
     figure,
-    flowing,
     listing,
     page,
     picture,
+    standalone_svg,
+    unwrap,
 )
-from softlabel.report.tables import interval, number, table
 from softlabel.tables import Score
 
 NASTY = 'a < b & "c"'
@@ -59,9 +57,9 @@ def test_a_figure_is_drawn_for_desk_and_phone():
 
 
 def test_line_breaks_of_the_source_do_not_reach_the_page():
-    assert flowing("  one\n    two  three ") == "one two three"
-    assert flowing("12\u00a0%") == "12\u00a0%"  # a blank that must not break stays
-    assert "one two" in captioned(el("p"), "one\n  two")
+    assert unwrap("  one\n    two  three ") == "one two three"
+    assert unwrap("12\u00a0%") == "12\u00a0%"  # a blank that must not break stays
+    assert "one two" in add_caption(el("p"), "one\n  two")
 
 
 def test_commands_keep_their_lines():
@@ -82,11 +80,11 @@ def test_tables_have_a_caption_and_scopes():
 
 
 def test_numbers_are_said_shortly():
-    assert number(-0.125, 2) == "−0.12"
-    assert number(float("inf")) == "–"
-    shown = ET.fromstring(interval(Score(0.5, 0.25, 0.75, 9), 2))
+    assert format_number(-0.125, 2) == "−0.12"
+    assert format_number(float("inf")) == "–"
+    shown = ET.fromstring(format_interval(Score(0.5, 0.25, 0.75, 9), 2))
     assert (shown.text, shown.find("small").text) == ("0.50 ", "0.25 to 0.75")
-    assert interval(Score(float("nan"), float("nan"), float("nan"), 9)) == "–"
+    assert format_interval(Score(float("nan"), float("nan"), float("nan"), 9)) == "–"
 
 
 @pytest.mark.parametrize(
@@ -104,8 +102,8 @@ def test_elements():
 
 
 def test_a_chart_alone_has_paper_colours_and_a_margin():
-    chart = svg.bars({NASTY: 1.0}, Frame(NASTY, width=400))
-    root = ET.fromstring(alone(chart, 10))
+    chart = charts.bars({NASTY: 1.0}, Frame(NASTY, width=400))
+    root = ET.fromstring(standalone_svg(chart, 10))
     inside = ET.fromstring(chart)
     for side in ("width", "height"):
         assert float(root.get(side)) == float(inside.get(side)) + 20

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from softlabel.errors import DataError
-from softlabel.report import axes, svg
-from softlabel.report.axes import Frame
+from softlabel.report import SERIES, Frame, charts, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = "<b> & \"q\" 'a'"
@@ -17,26 +16,26 @@ NAN, INF = float("nan"), float("inf")
 FRAME = Frame(NASTY, NASTY, NASTY, NASTY, 400, 300)
 
 CHARTS = {
-    "bars": lambda name, ys: svg.bars(dict(enumerate_names(name, ys)), FRAME),
-    "stacked": lambda name, ys: svg.stacked(
+    "bars": lambda name, ys: charts.bars(dict(enumerate_names(name, ys)), FRAME),
+    "stacked": lambda name, ys: charts.stacked(
         {name: ys} if len(ys) else {}, [f"{name}{i}" for i in range(len(ys))], FRAME
     ),
-    "whiskers": lambda name, ys: svg.whiskers(
-        [svg.Dot(name, y, y - 0.1, y + 0.1, i) for i, y in enumerate(ys)], FRAME, [name]
+    "whiskers": lambda name, ys: charts.whiskers(
+        [charts.Dot(name, y, y - 0.1, y + 0.1, i) for i, y in enumerate(ys)], FRAME, [name]
     ),
-    "scatter": lambda name, ys: svg.scatter(
+    "scatter": lambda name, ys: charts.scatter(
         {name: (range(len(ys)), ys), "two": (range(len(ys)), ys)},
         FRAME,
         diagonal=True,
         hover=[name],
     ),
-    "lines": lambda name, ys: svg.lines(
-        [svg.Line(name, range(len(ys)), ys, ys, ys), svg.Line("plain", range(len(ys)), ys)],
+    "lines": lambda name, ys: charts.lines(
+        [charts.Line(name, range(len(ys)), ys, ys, ys), charts.Line("plain", range(len(ys)), ys)],
         FRAME,
-        [svg.Guide(name, 0, 1, 0.5)],
+        [charts.Guide(name, 0, 1, 0.5)],
     ),
-    "histogram": lambda name, ys: svg.histogram(ys, FRAME),
-    "spark": lambda name, ys: svg.spark(ys[0] if len(ys) else NAN, 0, 1, name, middle=0.5),
+    "histogram": lambda name, ys: charts.histogram(ys, FRAME),
+    "spark": lambda name, ys: charts.spark(ys[0] if len(ys) else NAN, 0, 1, name, middle=0.5),
 }
 DATA = {
     "plain": [0.2, 0.5, 0.3],
@@ -87,20 +86,20 @@ def test_no_data_is_said(chart, data):
 
 
 def test_marks_say_what_they_are_on_hover():
-    root = ET.fromstring(svg.scatter({"a": ([1, 2], [3, 4])}, FRAME, hover=["first", "second"]))
+    root = ET.fromstring(charts.scatter({"a": ([1, 2], [3, 4])}, FRAME, hover=["first", "second"]))
     hovers = [e.find(SVG + "title").text for e in root.iter(SVG + "circle")]
     assert hovers == ["first: 1.00, 3.00", "second: 2.00, 4.00"]
 
 
 def test_bars_are_as_long_as_their_values():
-    root = ET.fromstring(svg.bars({"a": 1.0, "b": 2.0, "c": -1.0}, FRAME))
+    root = ET.fromstring(charts.bars({"a": 1.0, "b": 2.0, "c": -1.0}, FRAME))
     widths = [float(e.get("width")) for e in root.iter(SVG + "rect")]
     assert widths[1] == pytest.approx(2 * widths[0], abs=0.02)
     assert widths[2] == pytest.approx(widths[0], abs=0.02)
 
 
 def test_stacked_shares_fill_the_bar_in_order():
-    root = ET.fromstring(svg.stacked({"t": [0.5, 0.3, 0.2]}, ["a", "b", "c"], FRAME))
+    root = ET.fromstring(charts.stacked({"t": [0.5, 0.3, 0.2]}, ["a", "b", "c"], FRAME))
     rects = [(float(e.get("x")), float(e.get("width"))) for e in root.iter(SVG + "rect")]
     assert rects[-1][0] + rects[-1][1] == pytest.approx(400, abs=0.05)
     assert rects[1][0] == pytest.approx(rects[0][0] + rects[0][1], abs=0.05)
@@ -108,8 +107,8 @@ def test_stacked_shares_fill_the_bar_in_order():
 
 
 def test_whiskers_span_their_interval_and_undefined_rows_say_so():
-    rows = [svg.Dot("a", 0.5, 0.25, 1.0), svg.Dot("b", NAN, NAN, NAN)]
-    root = ET.fromstring(svg.whiskers(rows, FRAME))
+    rows = [charts.Dot("a", 0.5, 0.25, 1.0), charts.Dot("b", NAN, NAN, NAN)]
+    root = ET.fromstring(charts.whiskers(rows, FRAME))
     line = next(e for e in root.iter(SVG + "line") if e.get("stroke-width") == "2")
     low, high = float(line.get("x1")), float(line.get("x2"))
     centre = float(next(root.iter(SVG + "circle")).get("cx"))
@@ -118,7 +117,7 @@ def test_whiskers_span_their_interval_and_undefined_rows_say_so():
 
 
 def test_a_line_has_a_gap_where_a_value_is_missing():
-    root = ET.fromstring(svg.lines([svg.Line("a", [1, 2, 3, 4], [1, NAN, 3, 4])], FRAME))
+    root = ET.fromstring(charts.lines([charts.Line("a", [1, 2, 3, 4], [1, NAN, 3, 4])], FRAME))
     path = next(root.iter(SVG + "path")).get("d")
     assert path.count("M") == 2
     assert path.count("L") == 1
@@ -126,27 +125,27 @@ def test_a_line_has_a_gap_where_a_value_is_missing():
 
 def test_a_line_of_unequal_parts_is_refused():
     with pytest.raises(DataError, match="'a'"):
-        svg.Line("a", [1, 2], [1])
+        charts.Line("a", [1, 2], [1])
     with pytest.raises(DataError, match="'a'"):
-        svg.Line("a", [1], [1], low=[0])
+        charts.Line("a", [1], [1], low=[0])
 
 
 def test_a_histogram_counts_everything():
     values = np.random.default_rng(0).random(100)
-    root = ET.fromstring(svg.histogram(values, FRAME, bins=7, limits=(0, 1)))
+    root = ET.fromstring(charts.histogram(values, FRAME, bins=7, limits=(0, 1)))
     hovers = [e.find(SVG + "title").text for e in root.iter(SVG + "rect")]
     assert sum(int(text.rsplit(" ", 1)[1]) for text in hovers) == 100
 
 
 def test_series_differ_in_shape_as_well_as_in_colour():
-    marks = [ET.fromstring(svg.mark(s, 0, 0, "x")) for s in range(4)]
+    marks = [ET.fromstring(charts.mark(s, 0, 0, "x")) for s in range(4)]
     look = {(m.tag, m.get("stroke") is not None, m.get("transform") is not None) for m in marks}
     assert len(look) == 4
-    assert len(set(axes.SERIES)) == 4
+    assert len(set(SERIES)) == 4
 
 
 def test_sparks_stay_inside_their_line():
-    root = ET.fromstring(svg.spark(7, 0, 1, "too far"))
+    root = ET.fromstring(charts.spark(7, 0, 1, "too far"))
     assert float(next(root.iter(SVG + "circle")).get("cx")) == 67
 
 
@@ -161,24 +160,24 @@ def test_sparks_stay_inside_their_line():
     ],
 )
 def test_ticks_are_round_numbers(low, high, expected):
-    assert axes.ticks(low, high) == pytest.approx(expected)
+    assert ticks(low, high) == pytest.approx(expected)
 
 
 def test_a_line_chart_may_leave_zero_out_and_name_its_places():
-    line = svg.Line("kl", [0, 1, 2], [5.0, 5.5, 6.0], [4.9, NAN, 5.9], [5.1, NAN, 6.1])
+    line = charts.Line("kl", [0, 1, 2], [5.0, 5.5, 6.0], [4.9, NAN, 5.9], [5.1, NAN, 6.1])
     named = {0.0: "1 vote", 1.0: "2 votes", 2.0: "all"}
-    root = ET.fromstring(svg.lines([line], FRAME, zero=False, named=named))
+    root = ET.fromstring(charts.lines([line], FRAME, zero=False, named=named))
     shown = [element.text for element in root.iter(f"{SVG}text")]
     assert [word for word in shown if word in named.values()] == list(named.values())
     assert "0" not in shown
     band = next(path for path in root.iter(f"{SVG}path") if path.get("fill-opacity") == "0.15")
     assert band.get("d").count("M") == 1  # the point without an interval is stepped over
-    assert "0" in words(ET.fromstring(svg.lines([line], FRAME)))
+    assert "0" in words(ET.fromstring(charts.lines([line], FRAME)))
 
 
 def test_a_long_legend_has_several_rows():
-    many = [svg.Line(f"a rather long name {i}", [0, 1], [1, 2]) for i in range(6)]
-    root = ET.fromstring(svg.lines(many, FRAME))
+    many = [charts.Line(f"a rather long name {i}", [0, 1], [1, 2]) for i in range(6)]
+    root = ET.fromstring(charts.lines(many, FRAME))
     places = [
         (float(element.get("x")), float(element.get("y")))
         for element in root.iter(f"{SVG}text")

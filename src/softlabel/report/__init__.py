@@ -1,8 +1,26 @@
-"""Pages to look at: charts, tables and one self-contained HTML document, with nothing but numpy."""
+"""Reports: charts, tables and self-contained HTML pages."""
 
-from softlabel.report import axes, svg
-from softlabel.report.annotators import render
-from softlabel.report.axes import (
+from softlabel.report import charts
+from softlabel.report import charts as svg  # OLD NAME
+from softlabel.report import drawing as axes  # OLD NAME
+from softlabel.report.annotators import annotators_page
+from softlabel.report.annotators import annotators_page as render  # OLD NAME
+from softlabel.report.charts import (
+    FILLS,
+    Dot,
+    Guide,
+    Line,
+    confusion_chart,
+    histogram,
+    lines,
+    reliability_chart,
+    scatter,
+    spark,
+    stacked,
+    whiskers,
+)
+from softlabel.report.charts import reliability_chart as reliability  # OLD NAME
+from softlabel.report.drawing import (
     FONT,
     GRID,
     INK,
@@ -10,31 +28,43 @@ from softlabel.report.axes import (
     QUIET,
     SERIES,
     Frame,
+    Html,
     Scale,
-    drawing,
-    label,
-    nothing,
+    el,
+    empty_chart,
+    format_tick,
+    join,
     rule,
+    svg_document,
+    text_at,
     ticks,
-    words,
 )
-from softlabel.report.calibration import reliability
-from softlabel.report.markup import Html, el, join
+from softlabel.report.drawing import empty_chart as nothing  # OLD NAME
+from softlabel.report.drawing import format_tick as label  # OLD NAME
+from softlabel.report.drawing import svg_document as drawing  # OLD NAME
+from softlabel.report.drawing import text_at as words  # OLD NAME
 from softlabel.report.page import (
     WIDE,
     Section,
-    alone,
-    captioned,
+    add_caption,
     command,
     figure,
-    flowing,
+    format_interval,
+    format_number,
     listing,
     page,
     picture,
+    standalone_svg,
+    table,
+    unwrap,
 )
-from softlabel.report.runs import section
-from softlabel.report.svg import FILLS, Dot, Guide, Line, lines, stacked, whiskers
-from softlabel.report.tables import interval, number, table
+from softlabel.report.page import add_caption as captioned  # OLD NAME
+from softlabel.report.page import format_interval as interval  # OLD NAME
+from softlabel.report.page import format_number as number  # OLD NAME
+from softlabel.report.page import standalone_svg as alone  # OLD NAME
+from softlabel.report.page import unwrap as flowing  # OLD NAME
+from softlabel.report.runs import runs_section
+from softlabel.report.runs import runs_section as section  # OLD NAME
 
 __all__ = [
     "FILLS",
@@ -52,14 +82,23 @@ __all__ = [
     "Line",
     "Scale",
     "Section",
+    "add_caption",
     "alone",
+    "annotators_page",
     "axes",
     "captioned",
+    "charts",
     "command",
+    "confusion_chart",
     "drawing",
     "el",
+    "empty_chart",
     "figure",
     "flowing",
+    "format_interval",
+    "format_number",
+    "format_tick",
+    "histogram",
     "interval",
     "join",
     "label",
@@ -70,13 +109,21 @@ __all__ = [
     "page",
     "picture",
     "reliability",
+    "reliability_chart",
     "render",
     "rule",
+    "runs_section",
+    "scatter",
     "section",
+    "spark",
     "stacked",
+    "standalone_svg",
     "svg",
+    "svg_document",
     "table",
+    "text_at",
     "ticks",
+    "unwrap",
     "whiskers",
     "words",
 ]

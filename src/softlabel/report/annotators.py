@@ -1,4 +1,4 @@
-"""The page of report cards: everybody in one table, and a card for each."""
+"""The page of report cards: everybody in one table, and a card for each person."""
 
 from __future__ import annotations
 
@@ -9,12 +9,106 @@ import numpy as np
 
 from softlabel import __version__
 from softlabel.annotators import Card, Cards
-from softlabel.report import svg
-from softlabel.report.axes import Frame
-from softlabel.report.card import card, marks
-from softlabel.report.markup import Html, el
-from softlabel.report.page import Section, figure, page
-from softlabel.report.tables import interval, number, table
+from softlabel.report import charts
+from softlabel.report.charts import confusion_chart
+from softlabel.report.drawing import Frame, Html, el, join
+from softlabel.report.page import (
+    Section,
+    add_caption,
+    figure,
+    format_interval,
+    format_number,
+    page,
+    table,
+)
+from softlabel.tables import Floats
+
+CLASSES = 20  # above this a matrix cannot be read, and the commonest confusions are listed
+COMMONEST = 8
+WIDTH = 330  # px of the charts
+
+
+def card(person: Card, labels: Sequence[str], key: str) -> Html:
+    """Describe one person; ``key`` is the anchor of a link to it."""
+    drawn = [part for part in (_curve(person), _confusion(person, labels)) if part]
+    return el(
+        "article",
+        el("h3", person.annotator),
+        el("p", _in_words(person), class_="figures"),
+        el("p", marks(person), class_="marks") if person.flags or person.remarks else "",
+        el("div", *drawn, class_="charts") if drawn else "",
+        class_="person",
+        id=key,
+    )
+
+
+def marks(person: Card) -> Html:
+    """Show flags, then remarks."""
+    return join(
+        *(el("span", flag, class_="flag words") for flag in person.flags),
+        *(el("span", remark, class_="remark words") for remark in person.remarks),
+    )
+
+
+def _in_words(person: Card) -> str:
+    right, steady, times = person.reliability, person.repeats, person.seconds
+    said = [
+        f"{person.answers:,} answers to {person.items:,} items",
+        f"agreement {format_number(person.agreement)}",
+        f"reliability {format_number(right.value)} "
+        f"({format_number(right.low)} to {format_number(right.high)})",
+        f"sharpness {format_number(person.sharpness)} nats",
+    ]
+    if person.skips:
+        why = (f"{n:,} {reason.replace('_', ' ')}" for reason, n in sorted(person.skips.items()))
+        said.insert(1, f"{person.skipped:,} items skipped ({', '.join(why)})")
+    if math.isfinite(person.temperature):
+        said.append(f"temperature {format_number(person.temperature)}")
+    if math.isfinite(person.skill):
+        said.append(f"skill {format_number(person.skill)} as the pool sees it")
+    if steady.pairs:
+        moved = f"the label moved by {format_number(steady.variation)}"
+        said.append(f"{steady.changed} of {steady.pairs} repeats changed the top class, {moved}")
+    if times.n:
+        ends = f"{format_number(times.p10, 1)} to {format_number(times.p90, 1)}"
+        said.append(f"{format_number(times.median, 1)} s an answer (four of five: {ends})")
+    return "; ".join(said) + "."
+
+
+def _curve(person: Card) -> Html | None:
+    if not person.curve:
+        return None
+    said = "; ".join(
+        f"{100 * b.stated:.0f} % stated, {100 * b.others:.0f} % of the others" for b in person.curve
+    )
+    title = f"Calibration of {person.annotator}"
+    frame = Frame(title, said, "chance stated", "share of the others", WIDTH, 300)
+    points = ([b.stated for b in person.curve], [b.others for b in person.curve])
+    hover = [f"{b.n} chances" for b in person.curve]
+    square = (0.0, 1.0, 0.0, 1.0)
+    chart = charts.scatter({title: points}, frame, diagonal=True, limits=square, hover=hover)
+    return add_caption(chart, "Below the line: over-confident; above it: under-confident.")
+
+
+def _confusion(person: Card, labels: Sequence[str]) -> Html | None:
+    if person.confusion is None:
+        return None
+    if len(labels) > CLASSES:
+        return _commonest(person.confusion, labels)
+    said = f"{format_number(100 * person.reliability.value, 0)} % on the diagonal"
+    frame = Frame(f"Confusion of {person.annotator}", said, "said", "reference", WIDTH)
+    chart = confusion_chart(person.confusion, labels, frame)
+    return add_caption(chart, "Chosen class (columns) by reference class (rows), in %.")
+
+
+def _commonest(confusion: Floats, labels: Sequence[str]) -> Html:
+    """List the pairs of classes confused most, where a matrix would be too large to read."""
+    wrong = np.where(np.eye(len(labels), dtype=np.bool_), 0, confusion)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:COMMONEST]
+    pairs = [divmod(int(place), len(labels)) for place in order]
+    rows = [(f"{labels[a]} → {labels[b]}", float(wrong[a, b])) for a, b in pairs if wrong[a, b] > 0]
+    return table("Commonest confusions (reference → said), and how often", ["pair", "times"], rows)
+
 
 DRAWN = 40  # cards with charts: a page of thousands would not open
 LISTED = 2_000  # rows of the table
@@ -32,8 +126,8 @@ COLUMNS = (
 )
 
 
-def render(found: Cards, source: str) -> str:
-    """The whole document; ``source`` is what the answers were read from."""
+def annotators_page(found: Cards, source: str) -> str:
+    """Return the page; ``source`` names where the answers were read from."""
     sections = [everybody(found), spread(found), each(found)]
     foot = f"Made by softlabel {__version__}."
     return page(f"The annotators of {source}", lead(found), sections, foot)
@@ -43,15 +137,15 @@ def lead(found: Cards) -> list[str]:
     flagged = sum(bool(person.flags) for person in found.people)
     told = [
         f"""{len(found.people):,} people gave {found.answers:,} answers to {found.items:,} items
-        with {len(found.labels)} classes. {flagged:,} of them have a flag: a fact that deserves a
-        look, with the limit it passed.""",
-        f"""Confusion and reliability hold people against {found.reference}. Agreement,
-        calibration and temperature hold them against the others: for each answer, the mean label
+        with {len(found.labels)} classes. {flagged:,} of them have a flag, which names a fact that
+        deserves a look and the limit it passed.""",
+        f"""Confusion and reliability compare people with {found.reference}. Agreement,
+        calibration and temperature compare them with the others: for each answer, the mean label
         of everybody else who answered the same item.""",
     ]
     if math.isnan(found.temperature):
-        told.append("These are plain votes: they state no chances, so nobody has a calibration.")
-    note = "A card describes. Nobody is excluded and no label changes."
+        told.append("These are plain votes, which state no chances, so there is no calibration.")
+    note = "Cards only describe. Nobody is excluded and no label changes."
     return [*told, el("p", note, class_="note")]
 
 
@@ -63,11 +157,11 @@ def everybody(found: Cards) -> Section:
     middle = _middle([person.agreement for person in found.people])
     rows = [_row(place, person, middle) for place, person in enumerate(people)]
     parts: list[str] = [
-        """Agreement: 1 minus the mean total variation to the others (the tick is the middle
-        person). Reliability: the chance to say what the reference says, with its 95 % interval.
-        Sharpness: mean entropy of the own labels in nats; small is sharp. Temperature: above 1 a
-        person says too much, below 1 too little. Repeats: how often the top class was another the
-        second time. Seconds: of the middle answer. Skips: items that a person skipped.""",
+        """Agreement: 1 minus the mean total variation to the others (the tick marks the median).
+        Reliability: the chance to agree with the reference, with its 95 % interval. Sharpness: mean
+        entropy of the person's labels in nats; small is sharp. Temperature: above 1 is
+        over-confident, below 1 under-confident. Repeats: how often the top class changed the
+        second time. Seconds: median per answer. Skips: items that a person skipped.""",
         table("Most flags first, then least agreement with the others", COLUMNS, rows),
     ]
     if len(found.people) > LISTED:
@@ -79,19 +173,19 @@ def _row(place: int, person: Card, middle: float) -> tuple[object, ...]:
     name: object = person.annotator
     if place < DRAWN:
         name = el("a", person.annotator, href=f"#{_key(place)}")
-    title = f"agreement {number(person.agreement)}"
-    agreed = svg.spark(person.agreement, 0, 1, title, middle=middle)
+    title = f"agreement {format_number(person.agreement)}"
+    agreed = charts.spark(person.agreement, 0, 1, title, middle=middle)
     steady = person.repeats
     return (
         name,
         f"{person.answers:,}",
         f"{person.skipped:,}",
-        el("span", number(person.agreement), agreed, class_="spark"),
-        interval(person.reliability, 2),
+        el("span", format_number(person.agreement), agreed, class_="spark"),
+        format_interval(person.reliability, 2),
         person.sharpness,
         person.temperature,
         f"{steady.changed} of {steady.pairs}" if steady.pairs else "–",
-        number(person.seconds.median, 1),
+        format_number(person.seconds.median, 1),
         marks(person) or "–",
     )
 
@@ -113,15 +207,15 @@ def spread(found: Cards) -> Section:
     parts: list[str] = [
         figure(
             lambda width: _sharp_and_close(people, width),
-            """One mark per person. Sharp people far from the others sound sure and stand alone;
-            blunt people near the others hedge.""",
+            """One mark per person. Low entropy and low agreement: confident and alone. High entropy
+            and high agreement: hedging.""",
         )
     ]
     if not math.isnan(found.temperature):
-        said = f"""The temperature of each person; {number(found.temperature)} fits everybody
-            together. Each is drawn towards that (log t with a standard deviation of 0.5), because
-            one person has few answers. For this page only: labels that are pooled after such a
-            correction are worse."""
+        said = f"""The temperature of each person; {format_number(found.temperature)} fits everybody
+            together. Each is shrunk towards it (log t with a standard deviation of 0.5), because
+            one person has few answers. For this page only: pooling labels after such a correction
+            makes them worse."""
         parts.append(figure(lambda width: _temperatures(people, width), said))
     return Section("How they are spread", parts)
 
@@ -139,13 +233,14 @@ def _sharp_and_close(people: Sequence[Card], width: float) -> Html:
         for name, some in groups.items()
         if some
     }
-    return svg.scatter(series, frame)
+    return charts.scatter(series, frame)
 
 
 def _temperatures(people: Sequence[Card], width: float) -> Html:
     values = [person.temperature for person in people]
-    frame = Frame("Temperatures", f"middle {number(_middle(values))}", "t", "people", width, 200)
-    return svg.histogram(values, frame)
+    middle = format_number(_middle(values))
+    frame = Frame("Temperatures", f"median {middle}", "t", "people", width, 200)
+    return charts.histogram(values, frame)
 
 
 # ── one by one ───────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""A page about runs: what they scored, in what they differ, and how sure they are of it."""
+"""The section of a page about runs: scores, differences, reliability and entropies."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from softlabel.metrics import entropy, evaluate, intervals, reliability
-from softlabel.report import svg
-from softlabel.report.axes import Frame
-from softlabel.report.markup import Html
-from softlabel.report.page import Section, figure
-from softlabel.report.svg import Line
-from softlabel.report.tables import interval, number, table
+from softlabel.report import charts
+from softlabel.report.charts import Line
+from softlabel.report.drawing import Frame, Html
+from softlabel.report.page import Section, figure, format_interval, format_number, table
 from softlabel.tables import Floats, Score, SoftLabels
 from softlabel.train import Run
 
@@ -21,8 +19,8 @@ DRAWN = 4  # groups in a chart: more cannot be told apart
 Groups = Mapping[str, Sequence[Run]]
 
 
-def section(heading: str, groups: Groups, people: SoftLabels, base: str) -> Section:
-    """Groups of runs that differ in their seeds alone, held against the same people."""
+def runs_section(heading: str, groups: Groups, people: SoftLabels, base: str) -> Section:
+    """Compare groups of runs that differ only in their seeds with the same people."""
     names = evaluate.DEFAULT
     means = {name: evaluate.over_runs(some, people, names) for name, some in groups.items()}
     rows = [
@@ -30,8 +28,8 @@ def section(heading: str, groups: Groups, people: SoftLabels, base: str) -> Sect
     ]
     items = len(evaluate.matched(next(iter(groups.values()))[0].predictions, people).true)
     parts: list[str] = [
-        f"""Finished runs: {sum(map(len, groups.values()))}, held against people on {items:,}
-        items. Intervals are 95 %: over seeds, of a single run none.""",
+        f"""Finished runs: {sum(map(len, groups.values()))}, compared with people on {items:,}
+        items. Intervals are 95 % over seeds; a single run has none.""",
         table("Mean over seeds", ("runs of", "seeds", *names), rows),
     ]
     parts += _differences(groups, people, base)
@@ -70,7 +68,7 @@ def _differences(groups: Groups, people: SoftLabels, base: str) -> list[str]:
 
 
 def _cell(score: Score) -> Html | str:
-    return interval(score) if np.isfinite(score.low) else number(score.value, 3)
+    return format_interval(score) if np.isfinite(score.low) else format_number(score.value, 3)
 
 
 def _reliability(groups: Groups, people: SoftLabels, width: float) -> Html:
@@ -82,7 +80,7 @@ def _reliability(groups: Groups, people: SoftLabels, width: float) -> Html:
         series[name] = (bins.confidence, bins.right)
     said = "; ".join(f"{name}: {len(x)} bins" for name, (x, _) in series.items())
     frame = Frame("Reliability", said, "confidence", "share right", width, 340)
-    return svg.scatter(series, frame, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
+    return charts.scatter(series, frame, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
 
 
 def _entropies(groups: Groups, people: SoftLabels, width: float) -> Html:
@@ -95,11 +93,11 @@ def _entropies(groups: Groups, people: SoftLabels, width: float) -> Html:
         lines.append(Line(name, x, mean, low, high))
     said = "; ".join(f"{line.name}: {line.y[0]:.2f} to {line.y[-1]:.2f}" for line in lines)
     words = "entropy of people (nats)", "entropy of predictions (nats)"
-    return svg.lines(lines, Frame("Entropies", said, *words, width, 340))
+    return charts.lines(lines, Frame("Entropies", said, *words, width, 340))
 
 
 def _by_entropy(run: Run, people: SoftLabels) -> tuple[Floats, Floats]:
-    """Means of both entropies in groups of items, by that of people."""
+    """Return the means of both entropies in groups of items, sorted by that of people."""
     true, predicted, _ = evaluate.matched(run.predictions, people)
     theirs, ours = entropy(true), entropy(predicted)
     order = np.argsort(theirs, kind="stable")

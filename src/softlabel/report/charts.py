@@ -1,8 +1,8 @@
 """Charts as SVG text: data in, string out.
 
 Every chart takes its data and a ``Frame`` (words and size), escapes all text, leaves out values
-that are not finite, says "no data" when nothing is left, and carries hover texts on its marks.
-Series are told apart by shape as well as by colour.
+that are not finite, shows "no data" when nothing is left, and carries hover texts on its marks.
+Series differ by shape as well as by colour.
 """
 
 from __future__ import annotations
@@ -15,24 +15,28 @@ import numpy as np
 import numpy.typing as npt
 
 from softlabel.errors import DataError
-from softlabel.report.axes import (
+from softlabel.metrics import Bins
+from softlabel.report.drawing import (
     GRID,
     INK,
     LETTER,
     QUIET,
     SERIES,
     Frame,
+    Html,
     Scale,
     axes,
-    drawing,
-    label,
-    nothing,
+    el,
+    empty_chart,
+    format_tick,
+    join,
     rule,
     span,
+    svg_document,
+    text_at,
     ticks,
-    words,
 )
-from softlabel.report.markup import Html, el, join
+from softlabel.tables import Floats
 
 Numbers = Sequence[float] | npt.NDArray[np.float64]
 
@@ -99,7 +103,7 @@ def legend(names: Sequence[str], x: float, y: float, first: int = 0) -> Html:
     """One row of marks with their names; ``first`` is the number of the first one's series."""
     parts = []
     for series, name in enumerate(names, first):
-        parts += [mark(series, x + 5, y - 4, name), words(x + 14, y, name, fill=INK)]
+        parts += [mark(series, x + 5, y - 4, name), text_at(x + 14, y, name, fill=INK)]
         x += 14 + LETTER * len(name) + 16
     return join(*parts)
 
@@ -124,20 +128,20 @@ def bars(values: Mapping[str, float], frame: Frame, row: float = 24) -> Html:
     """Horizontal bars from 0, one per name, with their numbers at the end."""
     finite = {name: value for name, value in values.items() if math.isfinite(value)}
     if not finite:
-        return nothing(frame)
+        return empty_chart(frame)
     left = 12 + LETTER * max(map(len, values))
     x = Scale(*span(finite.values(), [0]), left, frame.width - 56)
     parts = []
     for i, (name, value) in enumerate(values.items()):
         y = i * row + 4
-        parts.append(words(left - 8, y + row / 2 + 1, name, "end", fill=INK))
+        parts.append(text_at(left - 8, y + row / 2 + 1, name, "end", fill=INK))
         if name in finite:
             start, end = sorted((x(0), x(value)))
             shape = {"x": start, "y": y, "width": max(end - start, 0.5), "height": row - 8}
             parts.append(el("rect", el("title", f"{name}: {value:.3g}"), fill=SERIES[0], **shape))
         shown = f"{value:.3g}" if name in finite else "–"
-        parts.append(words(x(max(finite.get(name, 0), 0)) + 6, y + row / 2 + 1, shown))
-    return drawing(frame, len(values) * row + 8, *parts)
+        parts.append(text_at(x(max(finite.get(name, 0), 0)) + 6, y + row / 2 + 1, shown))
+    return svg_document(frame, len(values) * row + 8, *parts)
 
 
 def stacked(
@@ -149,12 +153,12 @@ def stacked(
 ) -> Html:
     """One bar of full width per row, cut into shares: labels over classes, one under another."""
     if not rows:
-        return nothing(frame)
+        return empty_chart(frame)
     left = 8 + LETTER * max(len(name) for name in rows)
     marks = []
     for i, (name, shares) in enumerate(rows.items()):
         y, place = i * row + 2, left
-        marks.append(words(left - 8, y + row / 2 + 2, name, "end", fill=INK))
+        marks.append(text_at(left - 8, y + row / 2 + 2, name, "end", fill=INK))
         for part, (what, share) in enumerate(zip(parts, shares, strict=True)):
             size = (frame.width - left) * (float(share) if math.isfinite(share) else 0.0)
             if size > 0:
@@ -162,9 +166,11 @@ def stacked(
                 hover = el("title", f"{name}: {what} {100 * share:.0f} %")
                 marks.append(el("rect", hover, fill=fills[part % len(fills)], **shape))
             if size > LETTER * (len(what) + 1):
-                marks.append(words(place + 5, y + row / 2 + 2, what, fill="#1f2a36", font_size=11))
+                marks.append(
+                    text_at(place + 5, y + row / 2 + 2, what, fill="#1f2a36", font_size=11)
+                )
             place += size
-    return drawing(frame, len(rows) * row, *marks)
+    return svg_document(frame, len(rows) * row, *marks)
 
 
 def whiskers(
@@ -179,7 +185,7 @@ def whiskers(
     ``zero`` is False."""
     values = [v for dot in rows for v in (dot.value, dot.low, dot.high)]
     if not any(math.isfinite(dot.value) for dot in rows):
-        return nothing(frame)
+        return empty_chart(frame)
     left, top = 12 + LETTER * max(len(dot.name) for dot in rows), 26.0 if series else 6.0
     low, high = span(values, [0] if zero else [])
     x = Scale(low, high, left, frame.width - 14)
@@ -187,18 +193,18 @@ def whiskers(
     parts = [legend(series, left, 13)] if series else []
     for value in ticks(low, high, 6 if frame.width > 480 else 3):
         parts.append(rule(x(value), top, x(value), bottom))
-        parts.append(words(x(value), bottom + 16, label(value), "middle"))
+        parts.append(text_at(x(value), bottom + 16, format_tick(value), "middle"))
     for i, dot in enumerate(rows):
         y = top + row * (i + 0.5)
-        parts.append(words(left - 10, y + 4, dot.name, "end", fill=INK))
+        parts.append(text_at(left - 10, y + 4, dot.name, "end", fill=INK))
         parts.append(_whisker(dot, x, y))
-    parts.append(words(frame.width - 14, bottom + 36, frame.x, "end", fill=INK))
-    return drawing(frame, bottom + 44, *parts)
+    parts.append(text_at(frame.width - 14, bottom + 36, frame.x, "end", fill=INK))
+    return svg_document(frame, bottom + 44, *parts)
 
 
 def _whisker(dot: Dot, x: Scale, y: float) -> Html:
     if not math.isfinite(dot.value):
-        return words(x.start + 4, y + 4, "not defined")
+        return text_at(x.start + 4, y + 4, "not defined")
     known = math.isfinite(dot.low) and math.isfinite(dot.high)
     interval = f" [{dot.low:.3f}, {dot.high:.3f}]" if known else ""
     hover = f"{dot.name}: {dot.value:.3f}{interval}"
@@ -230,7 +236,7 @@ def scatter(
         if math.isfinite(a) and math.isfinite(b)
     ]
     if not points:
-        return nothing(frame, frame.height)
+        return empty_chart(frame, frame.height)
     ends = limits or (*span([p[1] for p in points]), *span([p[2] for p in points]))
     named = len(series) > 1
     told, height = legends(list(series), 44, frame.width - 44) if named else ("", -8.0)
@@ -242,7 +248,7 @@ def scatter(
         marks.append(rule(x(low), y(low), x(high), y(high), QUIET, stroke_dasharray="3 4"))
     for s, a, b, name in points:
         marks.append(mark(s, x(a), y(b), f"{name}: {a:.2f}, {b:.2f}", 3.5, fill_opacity=0.6))
-    return drawing(frame, frame.height, *marks)
+    return svg_document(frame, frame.height, *marks)
 
 
 def lines(
@@ -259,7 +265,7 @@ def lines(
     have a tick, and what it says.
     """
     if not any(math.isfinite(v) for line in series for v in line.y):
-        return nothing(frame, frame.height)
+        return empty_chart(frame, frame.height)
     across = span((v for line in series for v in line.x), list(named or ()))
     x = Scale(*across, 44, frame.width - 14)
     parts = (v for line in series for part in (line.y, line.low, line.high) for v in part)
@@ -275,8 +281,8 @@ def lines(
     for guide in guides:
         level = {"stroke_dasharray": "1 3", "stroke_width": 1.5}
         marks.append(rule(x(guide.start), y(guide.y), x(guide.end), y(guide.y), INK, **level))
-        marks.append(words(x(guide.end) + 8, y(guide.y) - 12, guide.words, fill=INK))
-    return drawing(frame, frame.height, *marks)
+        marks.append(text_at(x(guide.end) + 8, y(guide.y) - 12, guide.words, fill=INK))
+    return svg_document(frame, frame.height, *marks)
 
 
 def _line(series: int, line: Line, x: Scale, y: Scale) -> Html:
@@ -321,7 +327,7 @@ def histogram(
     """How many values lie where; equal values alone make one bar."""
     finite = np.array([v for v in values if math.isfinite(v)])
     if not len(finite):
-        return nothing(frame, frame.height)
+        return empty_chart(frame, frame.height)
     counts, edges = np.histogram(finite, bins=bins, range=limits)
     x = Scale(float(edges[0]), float(edges[-1]), 44, frame.width - 12)
     y = Scale(0, float(counts.max()), frame.height - 44, 30)
@@ -332,7 +338,7 @@ def histogram(
             hover = el("title", f"{a:.2f} to {b:.2f}: {count}")
             colour = SERIES[series % len(SERIES)]
             marks.append(el("rect", hover, height=y(0) - y(count), fill=colour, **shape))
-    return drawing(frame, frame.height, *marks)
+    return svg_document(frame, frame.height, *marks)
 
 
 def spark(
@@ -354,4 +360,93 @@ def spark(
         marks.append(
             mark(series, x(min(max(value, low), high)), 8, f"{value:.2f}", 4, fill_opacity=1)
         )
-    return drawing(frame, 16, *marks)
+    return svg_document(frame, 16, *marks)
+
+
+LARGEST_MARK = 9.0  # px: the radius of the mark in which all items would stand
+TICKS = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+
+
+def reliability_chart(bins: Bins, frame: Frame, series: int = 0) -> Html:
+    """One mark per bin, its area the share of items in it; a line to the diagonal, on which
+    predictions are as sure as they may be, shows the gap.  Marks under it are too sure."""
+    if not len(bins.count):
+        return empty_chart(frame, frame.height)
+    x = Scale(0, 1, 44, frame.width - 12)
+    y = Scale(0, 1, frame.height - 44, 30)
+    marks = [axes(frame, x, y, TICKS, TICKS)]
+    marks.append(rule(x(0), y(0), x(1), y(1), QUIET, stroke_dasharray="3 4"))
+    colour = SERIES[series % len(SERIES)]
+    total = int(bins.count.sum())
+    points = zip(bins.count.tolist(), bins.confidence.tolist(), bins.right.tolist(), strict=True)
+    for count, sure, right in points:
+        gap = {"stroke_width": 2, "stroke_opacity": 0.5}
+        marks.append(rule(x(sure), y(sure), x(sure), y(right), colour, **gap))
+        hover = f"sure {sure:.2f}, right {right:.2f}: {count} of {total}"
+        size = max(2.5, LARGEST_MARK * math.sqrt(count / total) * 1.6)
+        marks.append(
+            mark(series, x(sure), y(right), hover, min(size, LARGEST_MARK), fill_opacity=0.85)
+        )
+    return svg_document(frame, frame.height, *marks)
+
+
+LONGEST = 14  # letters of a class that are shown; its squares say the rest
+READABLE = 20  # px: in smaller squares no number is written
+LARGEST_SQUARE = 48  # px of a square
+DARK = 0.7  # share above which the number in a square is written in the colour of the paper
+
+
+def confusion_chart(counts: Floats, labels: Sequence[str], frame: Frame) -> Html:
+    """Rows are what is right, columns what was said; a square's shade is its share of its row.
+
+    A row of which nothing is known is left empty.  Squares on the diagonal are outlined.
+    """
+    total = counts.sum(axis=1)
+    if not total.sum() > 0:
+        return empty_chart(frame)
+    shown = [label if len(label) <= LONGEST else label[: LONGEST - 1] + "…" for label in labels]
+    left = 10 + LETTER * max(map(len, shown))
+    top = left + 18  # names of columns stand upright
+    side = min((frame.width - left - 2) / len(labels), LARGEST_SQUARE)
+    end = left + side * len(labels)
+    marks = [text_at(end, 12, frame.x, "end", fill=INK), text_at(0, top - 8, frame.y, fill=INK)]
+    marks += _names(shown, left, top, side)
+    for right, said in np.ndindex(counts.shape):
+        if total[right] > 0:
+            n, of = float(counts[right, said]), float(total[right])
+            hover = f"{labels[right]}, said {labels[said]}: {n:.3g} of {of:.3g}"
+            marks += _square(left + said * side, top + right * side, side, n / of, hover)
+    marks += _lines(left, top, side, len(labels))
+    return svg_document(frame, top + side * len(labels) + 4, *marks)
+
+
+def _names(shown: Sequence[str], left: float, top: float, side: float) -> list[Html]:
+    marks = []
+    for place, name in enumerate(shown):
+        middle = (place + 0.5) * side + 4
+        turn = f"rotate(-90 {left + middle:.1f} {top - 6:.1f})"
+        marks.append(text_at(left - 6, top + middle, name, "end"))
+        marks.append(text_at(left + middle, top - 6, name, transform=turn))
+    return marks
+
+
+def _square(x: float, y: float, side: float, share: float, hover: str) -> list[Html]:
+    shape = {"x": x, "y": y, "width": side, "height": side}
+    found = [el("rect", el("title", hover), fill=SERIES[0], fill_opacity=share, **shape)]
+    percent = round(100 * share)
+    if side >= READABLE and percent:
+        ink = "var(--paper,#fff)" if share > DARK else INK
+        style = {"font_size": 10, "fill": ink, "pointer_events": "none"}
+        found.append(text_at(x + side / 2, y + side / 2 + 3.5, percent, "middle", **style))
+    return found
+
+
+def _lines(x: float, y: float, side: float, k: int) -> list[Html]:
+    """Thin lines around all squares, and a frame around those on the diagonal."""
+    end = side * k
+    marks = [rule(x, y + i * side, x + end, y + i * side, GRID) for i in range(k + 1)]
+    marks += [rule(x + i * side, y, x + i * side, y + end, GRID) for i in range(k + 1)]
+    for i in range(k):
+        shape = {"x": x + i * side, "y": y + i * side, "width": side, "height": side}
+        marks.append(el("rect", fill="none", stroke=QUIET, pointer_events="none", **shape))
+    return marks

@@ -1,4 +1,6 @@
-"""From data to places on the paper: scales, round ticks, the frame of a chart."""
+"""Drawing: HTML and SVG elements as strings, scales, ticks and the frame of a chart.
+
+Text is escaped unless it is ``Html``."""
 
 from __future__ import annotations
 
@@ -6,8 +8,50 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 
-from softlabel.report.markup import Html, el, join, text
+VOID = {
+    "br",
+    "hr",
+    "img",
+    "meta",
+}  # HTML elements without an end tag; written <img/>, also good XML
+
+
+class Html(str):
+    """A string that is markup already and is not escaped again."""
+
+    __slots__ = ()
+
+
+def el(tag: str, *children: object, **attributes: object) -> Html:
+    """Return one element.  ``class_`` and ``data_x`` become ``class`` and ``data-x``; an attribute
+    that is None is left out; a float has at most two decimals.
+
+    >>> el("p", "a < b", class_="note")
+    '<p class="note">a &lt; b</p>'
+    """
+    named = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(text(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    inside = join(*children)
+    return Html(f"<{tag}{named}/>" if tag in VOID else f"<{tag}{named}>{inside}</{tag}>")
+
+
+def join(*children: object) -> Html:
+    """Join several things, each escaped unless it is ``Html``."""
+    return Html("".join(c if isinstance(c, Html) else escape(text(c)) for c in children))
+
+
+def text(value: object) -> str:
+    """Format a value; floats are short and never in exponent form, so that files stay small."""
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if short == "-0" else short
+
 
 FONT = 12  # px; charts are drawn at the size at which they are shown, so that text stays readable
 LETTER = 0.55 * FONT  # mean width of a letter, for margins: nothing here can measure text
@@ -19,8 +63,8 @@ SERIES = ("var(--s0,#0067a5)", "var(--s1,#b94a00)", "var(--s2,#1b7f5c)", "var(--
 
 @dataclass(frozen=True)
 class Frame:
-    """A chart's words and its size in px.  ``title`` and ``desc`` are read out in its place; ``x``
-    and ``y`` name the axes.  Charts made of rows find their own height."""
+    """A chart's words and its size in px.  Screen readers read ``title`` and ``desc``; ``x`` and
+    ``y`` name the axes.  Charts made of rows find their own height."""
 
     title: str
     desc: str = ""
@@ -46,7 +90,7 @@ class Scale:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers inside low..high, about so many of them; one alone would not say the scale.
+    """Return about that many round numbers inside low..high, never only one.
 
     >>> ticks(0, 0.31), ticks(0.51, 1.2, 3)
     ([0.0, 0.1, 0.2, 0.3], [0.6, 0.8, 1.0, 1.2])
@@ -63,24 +107,24 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def span(values: Iterable[float], include: Sequence[float] = ()) -> tuple[float, float]:
-    """Smallest and largest finite value, 0 and 1 if there is none."""
+    """Return the smallest and the largest finite value; 0 and 1 if there is none."""
     finite = [float(v) for v in (*values, *include) if math.isfinite(v)]
     return (min(finite), max(finite)) if finite else (0.0, 1.0)
 
 
-def label(value: float) -> str:
-    """A tick's number: as short as it can be said."""
+def format_tick(value: float) -> str:
+    """Format the number at a tick."""
     return f"{value:g}".replace("-", "−")
 
 
-def words(x: float, y: float, what: object, anchor: str = "start", **style: object) -> Html:
-    """Text at a place; ``anchor`` is start, middle or end."""
+def text_at(x: float, y: float, what: object, anchor: str = "start", **style: object) -> Html:
+    """Draw text at a place; ``anchor`` is start, middle or end."""
     style = {"fill": QUIET, "font_size": FONT} | style
     return el("text", what, x=x, y=y, text_anchor=anchor, **style)
 
 
-def drawing(frame: Frame, height: float, *marks: object) -> Html:
-    """The whole picture, with what a screen reader says in its place."""
+def svg_document(frame: Frame, height: float, *marks: object) -> Html:
+    """Return the whole chart as SVG, with its title and description for screen readers."""
     return el(
         "svg",
         el("title", frame.title),
@@ -95,8 +139,8 @@ def drawing(frame: Frame, height: float, *marks: object) -> Html:
     )
 
 
-def height(chart: Html) -> float:
-    """Of a drawing, in px."""
+def chart_height(chart: Html) -> float:
+    """Return the height of a chart in px."""
     found = re.search(r'viewBox="0 0 \S+ (\S+)"', chart)
     assert found is not None, "a drawing begins with its size"
     return float(found[1])
@@ -110,29 +154,36 @@ def axes(
     y_ticks: Sequence[float],
     named: Mapping[float, str] | None = None,
 ) -> Html:
-    """Grid lines, numbers and names; the y name stands above the axis, where it can be read.
+    """Draw grid lines, numbers and names; the y name stands above the axis.
 
-    ``named`` says what stands at a tick of x in place of its number.
+    ``named`` replaces the numbers at ticks of x.
     """
     parts = []
     for value in y_ticks:
         parts.append(rule(x.start, y(value), x.end, y(value)))
-        parts.append(words(x.start - 7, y(value) + 4, label(value), "end"))
+        parts.append(text_at(x.start - 7, y(value) + 4, format_tick(value), "end"))
     for value in x_ticks:
         parts.append(rule(x(value), y.start, x(value), y.start + 4, QUIET))
-        shown = label(value) if named is None else named[value]
-        parts.append(words(x(value), y.start + 17, shown, "middle"))
+        shown = format_tick(value) if named is None else named[value]
+        parts.append(text_at(x(value), y.start + 17, shown, "middle"))
     parts.append(rule(x.start, y.start, x.end, y.start, QUIET))
-    parts.append(words(x.end, y.start + 36, frame.x, "end", fill=INK))
-    parts.append(words(0.0, y.end - 14, frame.y, fill=INK))
+    parts.append(text_at(x.end, y.start + 36, frame.x, "end", fill=INK))
+    parts.append(text_at(0.0, y.end - 14, frame.y, fill=INK))
     return join(*parts)
 
 
 def rule(x1: float, y1: float, x2: float, y2: float, stroke: str = GRID, **style: object) -> Html:
-    """A thin straight line."""
+    """Draw a thin straight line."""
     return el("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, **style)
 
 
-def nothing(frame: Frame, height: float = 60) -> Html:
-    """The chart of no data: it says so."""
-    return drawing(frame, height, words(frame.width / 2, height / 2 + 4, "no data", "middle"))
+def empty_chart(frame: Frame, height: float = 60) -> Html:
+    """Draw a chart that reads "no data"."""
+    return svg_document(
+        frame, height, text_at(frame.width / 2, height / 2 + 4, "no data", "middle")
+    )
+
+
+height = chart_height  # OLD NAME
+drawing = svg_document  # OLD NAME
+words = text_at  # OLD NAME
