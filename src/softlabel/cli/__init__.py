@@ -1,6 +1,6 @@
-"""The command line: every command is a skin over one function.
+"""The command line: every command is a thin layer over one function.
 
-Exit codes: 0 done, 1 something in the user's input, 2 wrong usage, 70 a mistake of ours.
+Exit codes: 0 success, 1 a problem with the input, 2 wrong usage, 70 a bug in softlabel.
 """
 
 from __future__ import annotations
@@ -15,14 +15,10 @@ import typer
 from softlabel.cli import (
     annotators,
     catalogue,
-    data,
-    databases,
     demo,
     evaluate,
-    grid,
     label,
     look,
-    report,
     reproduce,
     serve,
     simulate,
@@ -33,29 +29,15 @@ from softlabel.cli import (
 from softlabel.cli.shared import app
 from softlabel.errors import SoftlabelError
 
-COMMANDS = (
-    study,
-    label,
-    look,
-    report,
-    annotators,
-    train,
-    grid,
-    evaluate,
-    catalogue,
-    data,
-    demo,
-    reproduce,
-    serve,
-    simulate,
-    status,
-    databases,
-)  # importing them has added their commands
+COMMANDS = (  # importing them adds their commands
+    *(study, serve, simulate, status, label, look, annotators),
+    *(train, evaluate, reproduce, catalogue, demo),
+)
 
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: Annotated[bool, typer.Option("--version", help="Say the version and stop.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         from softlabel import __version__
@@ -65,7 +47,7 @@ def _root(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code.  No traceback leaves this function."""
+    """Run a command and return its exit code; print no traceback unless asked to."""
     try:
         app(args=argv, prog_name="softlabel")
     except SystemExit as end:
@@ -75,26 +57,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(f"{error.filename or 'a file'}: {error.strerror or error}", error)
     except MemoryError as error:
-        return _fail("there is not enough memory for this; fewer classes or items would do", error)
+        return _fail("not enough memory; use fewer classes or items", error)
     except Exception as error:  # noqa: BLE001  the one place where everything ends
         from softlabel.io import their_mistake
 
         if theirs := their_mistake(error):
             return _fail(theirs, error)
         name = f"{type(error).__name__}: {error}"
-        _fail(f"softlabel made a mistake ({name}); please report it, with SOFTLABEL_DEBUG=1", error)
+        _fail(
+            f"this is a bug in softlabel ({name}); please report it, with SOFTLABEL_DEBUG=1",
+            error,
+        )
         return 70
     raise AssertionError("the application always exits")
 
 
 def _fail(message: str, error: BaseException) -> int:
-    """One line on stderr, with all that is known; the traceback only if asked for."""
+    """Print one line on stderr, and the traceback only with SOFTLABEL_DEBUG=1."""
     if os.environ.get("SOFTLABEL_DEBUG") == "1":
         traceback.print_exception(error)
     notes: Iterable[str] = getattr(error, "__notes__", ())
     doing = [note for note in notes if note.removeprefix("in ") not in message]
     text = message + (f" ({'; '.join(doing)})" if doing else "")
-    if "\n" not in message:  # else they are instructions, to be copied as they are
+    if "\n" not in message:  # otherwise these are instructions to copy
         text = " ".join(text.split())
     typer.echo(f"error: {text}", err=True)
     return 1

@@ -1,4 +1,4 @@
-"""``evaluate``: what came of runs, over their seeds and in pairs."""
+"""``evaluate`` and ``report``: scores of runs, as tables and as a page."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from softlabel.cli.shared import Load, app, json_text, load_strategies, show_tab
 from softlabel.errors import SoftlabelError, UnknownName
 
 if TYPE_CHECKING:
+    from softlabel.report import Section
     from softlabel.tables import Score, SoftLabels
     from softlabel.train import Run
 
-TITLES = {"scratch": "learned from scratch", "features": "learned on another network's features"}
+
+TITLES = {"scratch": "trained from scratch", "features": "trained on another network's features"}
 Groups = dict[str, list["Run"]]
 
 
@@ -27,39 +29,39 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="FILE.npz|NAME",
-            help="What people believe of the items: soft labels, or cifar10h or cifar10s for those "
-            "held out there. Without it: what each run was tested against.",
+            help="People's soft labels of the items: a file, or cifar10h or cifar10s for their "
+            "test items. Default: what each run was tested against.",
         ),
     ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME[:key=value,...]",
-            help="As often as needed; see 'softlabel list metric'.",
+            help="A metric; may be repeated; see 'softlabel list metric'.",
         ),
     ] = None,
     by: Annotated[
         str | None,
         typer.Option(
             metavar="KEY[,KEY]",
-            help="The settings that make a group (default: all in which the runs differ).",
+            help="Settings to group runs by (default: all in which the runs differ).",
         ),
     ] = None,
     than: Annotated[
         str | None,
         typer.Option(
             metavar="GROUP",
-            help="The group the others are compared with, such as deliver=hard, or just hard.",
+            help="The group to compare the others with, such as deliver=hard, or just hard.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     load: Load = None,
 ) -> None:
     """Score the predictions of finished runs against people.
 
-    Two tables: each metric's mean over the seeds of a group with Student's 95 % interval, as far
-    as it lies in the range of the metric; and the difference between groups, run by run of the
-    same seed, with an interval over items and seeds.
+    Prints two tables: the mean of each metric over the seeds of a group, with a 95 % confidence
+    interval (Student's t, clipped to the range of the metric); and the differences between groups,
+    paired by seed, with intervals over items and seeds.
     """
     from softlabel.metrics import evaluate as evaluating
     from softlabel.train import runs
@@ -94,7 +96,7 @@ def evaluate(
 
 
 def show_runs(found: Sequence[Run]) -> None:
-    """The scores that runs wrote down when they finished, over seeds."""
+    """Show the stored scores of finished runs, averaged over seeds."""
     import numpy as np
 
     from softlabel.metrics import evaluate, intervals
@@ -192,3 +194,69 @@ def _plain(rows: Mapping[str, Mapping[str, Score]]) -> dict[str, Any]:
         }
         for name, scores in rows.items()
     }
+
+
+@app.command()
+def report(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[RUNS] FILE.html",
+            help="A folder of runs and the page to write. Without a folder: the results that come "
+            "with the package.",
+        ),
+    ],
+) -> None:
+    """Write a self-contained page about the four papers, or about your own runs.
+
+    Runs of papers ('softlabel reproduce PAPER --out RUNS') are shown claim by claim, each with a
+    verdict; other runs with their scores, differences and calibration.
+    """
+    from softlabel._util.files import aside
+
+    *folder, target = paths
+    if len(folder) > 1 or target.suffix != ".html":
+        raise SoftlabelError(
+            "use 'softlabel report RUNS FILE.html' or 'softlabel report FILE.html'"
+        )
+    text = _of_runs(folder[0]) if folder else _shipped()
+    with aside(target) as part:
+        part.write_text(text, "utf-8")
+    typer.echo(f"wrote {target}")
+
+
+def _shipped() -> str:
+    from softlabel.papers import PAPERS, document, findings, papers
+
+    every = [findings.shipped(papers.find(name)) for name in PAPERS]
+    return document([one for one in every if one.results])
+
+
+def _of_runs(folder: Path) -> str:
+    from softlabel.papers import PAPERS, begun, document, findings, papers
+
+    names = dict.fromkeys(name for name, _ in begun(folder) if name in PAPERS)
+    if names:
+        return document([findings.in_folder(papers.find(name), folder) for name in names])
+    from softlabel import __version__
+    from softlabel.report import page
+
+    lead = ["Predictions of finished runs, compared with people's labels of the same items."]
+    return page(
+        f"The runs in {folder}", lead, _sections(folder), f"Made by softlabel {__version__}."
+    )
+
+
+def _sections(folder: Path) -> list[Section]:
+    from softlabel.report import section
+    from softlabel.train import runs
+
+    found = runs.find(folder)
+    if not found:
+        raise SoftlabelError(f"{folder}: has no finished run")
+    made = []
+    for kind, (keys, groups) in by_kind(found, None).items():
+        people = next(iter(groups.values()))[0].people
+        title = TITLES.get(kind, kind).capitalize()
+        made.append(section(title, groups, people, base_group(None, keys, groups)))
+    return made

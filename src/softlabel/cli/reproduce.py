@@ -1,4 +1,4 @@
-"""``reproduce``: published and promised numbers, worked out again from the data."""
+"""``reproduce``: recompute published numbers from the data and from training runs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from softlabel.cli.contents import Contents
-from softlabel.cli.grid import live
 from softlabel.cli.progress import progress
 from softlabel.cli.shared import app, show_table
+from softlabel.cli.train import live
 from softlabel.errors import SoftlabelError
 from softlabel.papers import PAPERS
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 reproduce = typer.Typer(
     cls=Contents,
-    help="Work out published or promised numbers again, from the data.",
+    help="Recompute published numbers from the data and from training runs.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -35,33 +35,33 @@ Recipe = Annotated[
     Literal["cpu", "features", "paper"] | None,
     typer.Option(
         help="cpu: a small network from scratch; features: a head on frozen features; paper: the "
-        "paper's own networks and schedule. Without it: all that are stored or, to train, cpu.",
+        "paper's own networks and schedule. Default: all stored results; for training, cpu.",
     ),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Train: make the runs that this folder does not hold yet. Without it nothing is "
-        "trained, and the results that come with the package are shown.",
+        help="Train: make the runs missing from this folder. Without it, nothing is trained and "
+        "the results that come with the package are shown.",
     ),
 ]
 Seeds = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Runs of each cell (default: 5, and 10 on features)."),
+    typer.Option(min=1, metavar="N", help="Runs per cell (default: 5; 10 on features)."),
 ]
 Quick = Annotated[
     bool,
     typer.Option(
         "--quick",
-        help="A minute, end to end, without data: simulated people on generated pictures.",
+        help="Run everything in about a minute without data: simulated people, generated pictures.",
     ),
 ]
 Dry = Annotated[
-    bool, typer.Option("--dry", help="Only say how many runs are left and how long they take.")
+    bool, typer.Option("--dry", help="Only print how many runs are left and how long they take.")
 ]
 Page = Annotated[
-    Path | None, typer.Option("--output", metavar="FILE.html", help="Also write it as a page.")
+    Path | None, typer.Option("--output", metavar="FILE.html", help="Also write a page.")
 ]
 
 
@@ -79,9 +79,9 @@ def _command(name: str, title: str) -> None:
         paper(name, recipe, seeds, quick, out, dry, output)
 
     text = (
-        f"{title}.\n\nShows each claim beside our number, its interval and a verdict: holds, "
-        "weaker, fails or untested. Training can be stopped at any time: what is finished is "
-        "kept, and started again it goes on."
+        f"{title}.\n\nShows each claim with our number, its interval and a verdict: holds, "
+        "weaker, fails or untested. Training can be stopped at any time: finished runs are "
+        "kept, and the rest resumes when started again."
     )
     reproduce.command(name, help=text)(command)
 
@@ -103,9 +103,9 @@ def paper(
     from softlabel.papers import papers
 
     if out is None and not quick and (seeds is not None or dry):
-        raise SoftlabelError("--seeds and --dry are about training; say where with --out DIR")
+        raise SoftlabelError("--seeds and --dry need --out DIR, where the runs are trained")
     if output is not None and output.suffix != ".html":
-        raise SoftlabelError(f"--output {output}: a page is called FILE.html")
+        raise SoftlabelError(f"--output {output}: the name must end in .html")
     one = papers.find(name)
     typer.echo(one.TITLE)
     if quick:
@@ -198,7 +198,7 @@ def _show_findings(found: Findings) -> None:
             typer.echo(f"  {told}")
         _show(summary(found))
     if not found.claims:
-        typer.echo("\nno results are stored; --out DIR trains, --quick shows how it goes")
+        typer.echo("\nno results are stored; use --out DIR to train, or --quick for a rehearsal")
 
 
 def _show_claims(recipe: str, judgements: Sequence[Judged]) -> None:
@@ -232,18 +232,18 @@ def pooling(
             metavar="DIR",
             exists=True,
             file_okay=False,
-            help="The folder of data sets; without it $SOFTLABEL_DATA and the cache.",
+            help="The folder of data sets. Default: $SOFTLABEL_DATA and the cache.",
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="One split and a fifth of the images.")
+        bool, typer.Option("--quick", help="Use one split and a fifth of the images.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE.md", help="Also write everything as a page.")
+        Path | None, typer.Option(metavar="FILE.md", help="Also write a page.")
     ] = None,
 ) -> None:
-    """Replay votes of CIFAR-10H, rich answers of CIFAR-10S and ChaosNLI, and print how well each
-    pool foretells the votes held out, beside the targets."""
+    """Replay CIFAR-10H, CIFAR-10S and ChaosNLI, and compare how well each pool predicts held-out
+    votes with its target."""
     from softlabel._util.files import aside
     from softlabel.papers import page
     from softlabel.papers import pooling as replay

@@ -22,7 +22,7 @@ Database = Annotated[
     typer.Option(
         "--db",
         metavar="URL",
-        help="Where answers are kept: a file, sqlite:///FILE or postgresql://USER@HOST/NAME. "
+        help="The database: a file, sqlite:///FILE or postgresql://USER@HOST/NAME. "
         "Default: DIR/.softlabel/answers.db.",
     ),
 ]
@@ -32,18 +32,20 @@ Database = Annotated[
 def serve(  # noqa: PLR0913  options, each with its own help
     folder: Folder,
     host: Annotated[
-        str, typer.Option(help="The address to listen at; others can reach any but the default.")
+        str,
+        typer.Option(
+            help="The address to listen on. Other machines can reach any but the default."
+        ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port to listen at; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")
     ] = 8000,
     db: Database = None,
     url: Annotated[
         str | None,
         typer.Option(
             metavar="URL",
-            help="The public address, without a path, if a proxy stands in front: "
-            "https://birds.example.org",
+            help="The public address, without a path, behind a proxy: https://birds.example.org",
         ),
     ] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the study in a browser.")] = False,
@@ -51,44 +53,44 @@ def serve(  # noqa: PLR0913  options, each with its own help
         bool | None,
         typer.Option(
             "--new-token/--no-token",
-            help="Make the researcher another token; the old one ends. --no-token makes none, not "
-            "even at the first start.",
+            help="Create a new token for the researcher and revoke the old one. --no-token creates "
+            "none, not even at the first start.",
         ),
     ] = None,
     rehearsal: Annotated[
         bool,
         typer.Option(
             "--rehearsal",
-            help="Mark everybody who takes part as simulated, for ever. The default of --db is "
-            "then DIR/.softlabel/rehearsal.db.",
+            help="Mark everybody who takes part as simulated, permanently. --db then defaults to "
+            "DIR/.softlabel/rehearsal.db.",
         ),
     ] = False,
     new_database: Annotated[
         bool,
         typer.Option(
             "--new-database",
-            help="Begin an empty database, or take another one, where the study's own is gone.",
+            help="Start with an empty or another database if the study's own is gone.",
         ),
     ] = False,
     new_secret: Annotated[
         bool,
         typer.Option(
             "--new-secret",
-            help="Go on with another secret.json than the one that made the pseudonyms in the "
-            "database. People who come back count as new.",
+            help="Continue with another secret.json than the one behind the pseudonyms in the "
+            "database. Returning people count as new.",
         ),
     ] = False,
     token_file: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a newly made token to this file, readable by you alone, instead of "
-            "printing it where a service's log would keep it.",
+            help="Write a new token to this file, readable only by you, instead of printing it "
+            "where a service log would keep it.",
         ),
     ] = None,
     load: Load = None,
 ) -> None:
-    """Serve a study to people's browsers until stopped; nothing acknowledged is lost."""
+    """Serve a study until stopped; no acknowledged answer is ever lost."""
     from softlabel import serve as room
     from softlabel.serve import Choice, Handover
 
@@ -118,19 +120,19 @@ def _open_browser(address: str) -> None:
 def invite(
     folder: Folder,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Who is invited.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Names of the people to invite.")
     ] = None,
     revoke: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="End this person's link.")
+        list[str] | None, typer.Option(metavar="NAME", help="Revoke this person's link.")
     ] = None,
-    show: Annotated[bool, typer.Option("--list", help="List who is invited.")] = False,
+    show: Annotated[bool, typer.Option("--list", help="List the invited people.")] = False,
     url: Annotated[
-        str, typer.Option(metavar="URL", help="The address of the study, as people see it.")
+        str, typer.Option(metavar="URL", help="The public address of the study.")
     ] = "http://127.0.0.1:8000",
     db: Database = None,
     load: Load = None,
 ) -> None:
-    """Make personal links to a study; each is shown once and can be revoked."""
+    """Create personal links to a study; each is shown once and can be revoked."""
     from softlabel.serve import check_url, people
 
     load_strategies(load)
@@ -139,14 +141,14 @@ def invite(
     with people.opened(folder, db) as (study, store, key):
         for name in revoke or ():
             people.revoke(study, store, name, now)
-            typer.echo(f"{name}  the link no longer opens; a new one needs another name")
+            typer.echo(f"{name}  the link is revoked; a new link needs another name")
         for name in names or ():
             path = people.invite(study, store, key, name, now)
             typer.echo(f"{name}  {url.rstrip('/')}{path}")
         if show:
             _show_invitations(study, store)
         elif not names and not revoke:
-            raise SoftlabelError("whom? Give names, or --revoke NAME, or --list")
+            raise SoftlabelError("nobody is named; give names, --revoke NAME or --list")
 
 
 def _show_invitations(study: Study, store: Store) -> None:
@@ -162,22 +164,22 @@ def forget(
         str,
         typer.Argument(
             metavar="PERSON",
-            help="The pseudonym, the recruiter's id, the invited name, or the code for deletion "
-            "that an open study shows.",
+            help="The pseudonym, the recruiter's id, the invited name, or the deletion code that "
+            "an open study shows.",
         ),
     ],
     db: Database = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     load: Load = None,
 ) -> None:
-    """Delete everything about a person from the study's database, for ever."""
+    """Delete everything about a person from the study's database, permanently."""
     from softlabel.serve import people
 
     load_strategies(load)
     with people.opened(folder, db) as (study, store, key):
         annotator = people.find(study, store, key, person)
         if not yes:
-            question = f"Delete everything about {annotator} from {study.name}, for ever?"
+            question = f"Delete everything about {annotator} from {study.name}, permanently?"
             typer.confirm(question, abort=True, err=True)
         deleted = store.forget(study.name, annotator).result()
         show_facts({table: f"{rows} deleted" for table, rows in deleted.items()})

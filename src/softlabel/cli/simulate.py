@@ -1,4 +1,4 @@
-"""``simulate``: people we made up take part in a study."""
+"""``simulate``: simulated people take part in a study."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def simulate(  # noqa: PLR0913  options, each with its own help
             "--db",
             metavar="URL",
             help="The database of the rehearsal: a file, sqlite:///FILE or "
-            "postgresql://USER@HOST/NAME. One that holds people's answers is refused. Default: "
+            "postgresql://USER@HOST/NAME. A database with real answers is refused. Default: "
             "DIR/.softlabel/rehearsal.db.",
         ),
     ] = None,
@@ -36,23 +36,23 @@ def simulate(  # noqa: PLR0913  options, each with its own help
         str | None,
         typer.Option(
             metavar="URL",
-            help="A server that was started with 'softlabel serve DIR --rehearsal'. Without it, "
-            "one is started, and stopped in the end.",
+            help="A server started with 'softlabel serve DIR --rehearsal'. Default: start one and "
+            "stop it at the end.",
         ),
     ] = None,
     annotators: Annotated[
         int | None,
         typer.Option(
-            min=1, help="How many people; by default as many as the study needs (2 in browsers)."
+            min=1, help="Number of people. Default: as many as the study needs (2 with --browser)."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed is other people.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the people.")] = 0,
     think: Annotated[
         float,
         typer.Option(
             min=0,
             metavar="SECONDS",
-            help="Mean time that people really take over each page and item, all at once.",
+            help="Mean real time that people spend on each page and item.",
         ),
     ] = 0.0,
     faults: Annotated[
@@ -61,14 +61,14 @@ def simulate(  # noqa: PLR0913  options, each with its own help
             min=0,
             max=1,
             metavar="SHARE",
-            help="Share of answers that are sent twice, and of those broken off in the middle.",
+            help="Share of answers sent twice, and of answers cut off in the middle.",
         ),
     ] = 0.01,
     browser: Annotated[
-        bool, typer.Option("--browser", help="Let them use a real browser, one after the other.")
+        bool, typer.Option("--browser", help="Use a real browser, one person after another.")
     ] = False,
 ) -> None:
-    """Let simulated people with known beliefs and faults take part in a study."""
+    """Run a study with simulated people whose beliefs and errors are known."""
     from softlabel import study as studies
     from softlabel.simulate import crowd
 

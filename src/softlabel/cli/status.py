@@ -1,4 +1,4 @@
-"""``status``, and what ``export`` does with a study folder: looking at a study from outside."""
+"""``status``, and the export of a study folder."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def status(
         Path | None,
         typer.Option(
             metavar="FILE.csv",
-            help="Write one row per person to this file, with what they said at the end.",
+            help="Write one row per person to this file, with their debriefing answers.",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Everything as one JSON object, for programs.")
+        bool, typer.Option("--json", help="Print everything as one JSON object.")
     ] = False,
     load: Load = None,
 ) -> None:
-    """Say how far a study is: progress, seconds, agreement, repeats, flags and cost.
+    """Report the progress of a study: answers, seconds, agreement, repeats, flags and cost.
 
-    Works while the study is being served, and without a server.
+    Works with and without a running server.
     """
     from softlabel import io as files
     from softlabel._util.files import aside
@@ -67,7 +67,7 @@ def status(
 
 
 def export_study(folder: Path, output: Path, db: str | None) -> None:
-    """Write every stored answer, telling how far it is."""
+    """Write every stored answer and show progress."""
     from softlabel.serve import monitor
 
     with _opened(folder, db) as (study, store), _counting() as tell:
@@ -77,7 +77,7 @@ def export_study(folder: Path, output: Path, db: str | None) -> None:
 
 @contextmanager
 def _opened(folder: Path, db: str | None) -> Iterator[tuple[Study, Store]]:
-    """A study and its answers, which must be there already."""
+    """Open a study and its existing database."""
     from softlabel import study as studies
     from softlabel.serve import people
 
@@ -86,15 +86,15 @@ def _opened(folder: Path, db: str | None) -> Iterator[tuple[Study, Store]]:
         stored = store.study(study.name)
         if stored is not None and stored.labels != study.labels:
             raise SoftlabelError(
-                f"{folder}: study.toml names the labels {', '.join(study.labels)}, but people were "
-                f"asked about {', '.join(stored.labels)}; put these back"
+                f"{folder}: study.toml has the labels {', '.join(study.labels)}, but people were "
+                f"asked about {', '.join(stored.labels)}; restore these"
             )
         yield study, store
 
 
 @contextmanager
 def _counting() -> Iterator[Any]:
-    """A count on stderr that is written over itself, where somebody can see it."""
+    """Show a running count on a terminal."""
     shown = 0.0
 
     def tell(done: int) -> None:
@@ -156,8 +156,8 @@ def _progress(found: Overview) -> dict[str, str]:
         facts["simulated"] = f"{here.simulated:,} of {here.people:,}: this is a rehearsal"
     if here.late:
         facts["late"] = (
-            f"{here.late:,} answers came when their items had enough; kept, exported, and used by "
-            "softlabel label"
+            f"{here.late:,} answers arrived after their items were complete; they are kept, "
+            "exported and used by softlabel label"
         )
     return facts
 
@@ -191,7 +191,7 @@ def _money(found: Overview) -> dict[str, str]:
     if bill is None:
         return {}
     spent, whole = (words.money(one, bill.currency) for one in (bill.earned, bill.projected))
-    return {"cost": f"{spent} so far, about {whole} when all answers are there"}
+    return {"cost": f"{spent} so far, about {whole} in all"}
 
 
 def _seconds(found: Insight) -> list[dict[str, str]]:

@@ -1,19 +1,20 @@
-"""``new`` and ``check``: a study folder that runs as it is, and what is wrong with one."""
+"""``new``, ``check``, ``backup``, ``restore``, ``migrate``: a study folder and its database."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from softlabel.cli.serve import Database, Folder
 from softlabel.cli.shared import app, show_facts
 from softlabel.errors import StudyError
 
 if TYPE_CHECKING:
+    from softlabel.store import Contents
     from softlabel.study import Study
-
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the study.")]
 
 
 @app.command()
@@ -26,9 +27,9 @@ def new(
             help="How people answer; see 'softlabel list mode'.",
         ),
     ] = "quick",
-    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other pictures.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the pictures.")] = 0,
 ) -> None:
-    """Write a study that runs as it is, with pictures, for you to change."""
+    """Create a study that runs as it is, with sample pictures, for you to edit."""
     from softlabel import study
 
     for path in study.write_new(folder, mode=mode, seed=seed):
@@ -40,7 +41,7 @@ def new(
 
 @app.command()
 def check(folder: Folder) -> None:
-    """List every mistake in a study folder, or say what the study will take."""
+    """Check a study folder: list every mistake, or estimate people, time and pay."""
     from softlabel import study
 
     try:
@@ -84,3 +85,72 @@ def _facts(study: Study) -> dict[str, str]:
             f"about {guess.per_hour:.2f} {currency} per hour"
         )
     return facts
+
+
+@app.command()
+def backup(
+    folder: Folder,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="The file to write. Default: named after the folder and the time, in this folder.",
+        ),
+    ] = None,
+    db: Database = None,
+) -> None:
+    """Copy a study's database to a file, even while it is being served.
+
+    The copy is verified and readable only by its owner. It does not contain the study's
+    secret.json; back that up separately, because pseudonyms depend on it.
+    """
+    from softlabel import store
+    from softlabel.serve import databases
+
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    target = file or Path(f"{folder.resolve().name}-{stamp}.db")
+    found = store.backup(databases.place_of(folder, db), target)
+    show_facts(_rows(found) | {"wrote": str(target)})
+
+
+@app.command()
+def restore(
+    folder: Folder,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A file written by softlabel backup.")
+    ],
+    db: Database = None,
+    new_database: Annotated[
+        bool,
+        typer.Option(
+            "--new-database", help="Accept a backup of another database than the study's own."
+        ),
+    ] = False,
+) -> None:
+    """Replace a study's database with a backup.
+
+    Refused while a server or another command has the database open. The previous file is kept
+    under another name.
+    """
+    from softlabel.serve import databases
+
+    found, kept = databases.restore(folder, db, file, new_database=new_database)
+    show_facts(_rows(found) | ({"kept": str(kept)} if kept else {}) | {"restored": str(file)})
+
+
+@app.command()
+def migrate(folder: Folder, db: Database = None) -> None:
+    """Upgrade a study's database to the schema of this version of softlabel.
+
+    Commands that only read refuse an older schema. Back up first: an older softlabel cannot read
+    the database afterwards.
+    """
+    from softlabel import store
+    from softlabel.serve import databases
+
+    with store.open(databases.place_of(folder, db), create=False) as opened:
+        typer.echo(f"{opened.name} is up to date")
+
+
+def _rows(found: Contents) -> dict[str, str]:
+    return {name: f"{rows:,}" for name, rows in found.rows.items()}
