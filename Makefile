@@ -5,12 +5,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types docs bench smoke clean
+.PHONY: help demo check test lint types docs bench smoke clean
 
-help:  ## say what there is
+help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-# One stamp per kind of set-up: done again only when what it is made of changes.
+# One stamp per kind of set-up; repeated only when its inputs change.
 $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "softlabel needs Python 3.11 or newer")'
 	@echo "setting up $(VENV) (once, about half a minute)"
@@ -18,7 +18,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PIP) install -c constraints.txt -e '.[serve]'
 	@touch $@
 
-# The release of torch is the one in constraints.txt, whatever else is installed with it.
+# constraints.txt fixes the release of torch.
 $(VENV)/.train: $(VENV)/.core
 	@echo "adding torch (once; it is large)"
 	@$(PIP) install -c constraints.txt -e '.[serve,train]'
@@ -30,30 +30,33 @@ $(VENV)/.dev: $(VENV)/.train tools/chromium
 	@tools/chromium
 	@touch $@
 
-demo: $(VENV)/.train  ## make pictures, simulated people, soft labels, train on them, and a report
+demo: $(VENV)/.train  ## run a simulated study end to end and write a report
 	@$(BIN)/softlabel demo demo-report
 
-test: $(VENV)/.dev lint types  ## everything that must hold; real-data tests need SOFTLABEL_DATA
-	$(BIN)/python -m pytest -n auto --dist loadfile
+check: $(VENV)/.dev lint types  ## lint, types and all tests that take less than a second
+	$(BIN)/python -m pytest -n auto --dist worksteal --quick -q $(PYTEST)
+
+test: $(VENV)/.dev lint types  ## everything; tests on published data need SOFTLABEL_DATA
+	$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST)
 
 lint: $(VENV)/.dev  ## ruff and codespell
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell src tests docs bench *.md
 
-types: $(VENV)/.dev  ## mypy, strict on floors 0 to 2
+types: $(VENV)/.dev  ## mypy
 	$(BIN)/mypy
 
-docs: $(VENV)/.dev  ## write the pages that are made of the program itself
+docs: $(VENV)/.dev  ## regenerate the pages made from the program
 	$(BIN)/python tools/commands.py
 	$(BIN)/python tools/results.py
 
-bench: $(VENV)/.dev  ## speed, as ratios in one run
+bench: $(VENV)/.dev  ## measure speed as ratios in one run
 	$(BIN)/python bench/label.py
 
-smoke:  ## the bare package in a fresh environment: installs, says hello, makes its demo
+smoke:  ## install the bare package in a fresh environment and run its demo
 	rm -rf .smoke && $(PYTHON) -m venv .smoke && .smoke/bin/pip -q install '.[serve]'
 	.smoke/bin/softlabel --help > /dev/null && .smoke/bin/softlabel demo .smoke/report && rm -rf .smoke
 
-clean:  ## remove what the commands above made
+clean:  ## remove everything the commands above made
 	rm -rf $(VENV) .smoke demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -31,6 +31,29 @@ settings.register_profile(
 )
 settings.load_profile("steady")
 
+SLOW = Path(__file__).with_name("slow.txt")  # written by tools/slow.py from a measured run
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--quick", action="store_true", help="leave out the tests that tests/slow.txt lists"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--quick``, deselect slow tests: a line names a file, or a test in it."""
+    if not config.getoption("--quick"):
+        return
+    slow = set(SLOW.read_text(encoding="utf-8").split("\n"))
+    kept, left_out = [], []
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        is_slow = name in slow or name.partition("::")[0] in slow
+        (left_out if is_slow else kept).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
+
+
 CIFAR = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 
 
