@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from softlabel import Index, registry
 from softlabel.deliver import SLS, Draws, Hard, Multipass
 from softlabel.papers import gheibi2026
-from softlabel.papers.claims import findings
+from softlabel.papers.claims import Result, Results, findings
 from softlabel.papers.claims.claims import judged
-from softlabel.papers.claims.results import Result, Results
 from softlabel.papers.gheibi2026 import claims as gheibi2026_claims
 from softlabel.papers.gheibi2026 import data as gheibi2026_data
 from softlabel.papers.gheibi2026 import identity as gheibi2026_identity

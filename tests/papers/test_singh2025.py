@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import entropy, pearsonr, spearmanr
 
 from softlabel.papers import singh2025
+from softlabel.papers.claims import Result, Results
 from softlabel.papers.claims.claims import judged
-from softlabel.papers.claims.results import Result, Results
 from softlabel.papers.singh2025 import claims as singh2025_claims
 from softlabel.papers.singh2025 import data as singh2025_data
 from softlabel.papers.singh2025 import scores as singh2025_scores
