@@ -19,12 +19,8 @@ from softlabel.papers.uma2020 import tasks
 from softlabel.papers.uma2020.claims import (
     MOST,
     accuracies,
-    agreement,
-    mean_accuracy,
-    per_class,
-    per_item,
     released_votes,
-    share_of_good,
+    statistics,
     votes_by_people,
 )
 from softlabel.train.recipes import folds, tagging
@@ -86,12 +82,16 @@ def test_statistics_by_hand():
     index = Index(["x", "y", "z"], ["p", "q"], ["a", "b"])
     said = Annotations(index, [0, 0, 1, 1, 2], [0, 1, 0, 1, 1], label=[0, 0, 0, 1, 1])
     gold = np.array([0, 1, 1])
-    assert per_item(said, gold) == pytest.approx(5 / 3)
-    assert per_class(said, gold) == pytest.approx(5 / 6)
-    assert agreement(said, gold) == pytest.approx((1 + 0 + 1) / 3)
     assert accuracies(said, gold).tolist() == [0.5, 1.0]
-    assert mean_accuracy(said, gold) == 0.75
-    assert share_of_good(said, gold) == 0.5
+    assert statistics(said, gold) == pytest.approx(
+        {
+            "annotations per item": 5 / 3,
+            "annotations per item and class": 5 / 6,
+            "observed agreement": (1 + 0 + 1) / 3,
+            "mean accuracy of annotators": 0.75,
+            "share of annotators at .75 or above": 0.5,
+        }
+    )
 
 
 def test_pos_sets_are_apart():

@@ -59,40 +59,35 @@ STATISTICS: dict[str, tuple[float, float, float]] = {
 }
 
 # Table 2: soft labels made two ways, accuracy and its standard deviation
-TABLE_2: dict[Way, dict[str, tuple[float, float]]] = {
-    "shares": {"pos": (78.99, 0.36), "labelme": (83.46, 0.82), "cifar10h": (66.64, 0.81)},
-    "softmax": {"pos": (80.03, 0.28), "labelme": (84.85, 0.50), "cifar10h": (65.50, 1.10)},
+SOFT_WAYS: tuple[Way, Way] = ("shares", "softmax")
+TABLE_2: dict[tuple[Row, str], tuple[float, float]] = {
+    ("shares", "pos"): (78.99, 0.36),
+    ("shares", "labelme"): (83.46, 0.82),
+    ("shares", "cifar10h"): (66.64, 0.81),
+    ("softmax", "pos"): (80.03, 0.28),
+    ("softmax", "labelme"): (84.85, 0.50),
+    ("softmax", "cifar10h"): (65.50, 1.10),
 }
 
 # Table 3: (mean, sd) of accuracy, cross-entropy and entropy correlation
+ROWS: tuple[Row, ...] = ("gold", "majority", "dawid-skene", "crowd-layer", "soft")
 SCORES = ("accuracy", "cross-entropy", "entropy-pearson")
-Three = tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
-TABLE_3: dict[Row, dict[str, Three]] = {
-    "gold": {
-        "pos": ((89.22, 0.70), (3.34, 0.40), (0.41, 0.02)),
-        "labelme": ((97.21, 0.49), (4.86, 0.14), (-0.01, 0.01)),
-        "cifar10h": ((65.22, 0.76), (2.61, 0.07), (0.13, 0.09)),
-    },
-    "majority": {
-        "pos": ((77.90, 0.84), (2.58, 0.13), (0.52, 0.02)),
-        "labelme": ((80.36, 0.57), (3.07, 0.09), (0.15, 0.01)),
-        "cifar10h": ((65.68, 1.01), (2.63, 0.10), (0.13, 0.03)),
-    },
-    "dawid-skene": {
-        "pos": ((77.46, 1.75), (2.52, 0.09), (0.50, 0.02)),
-        "labelme": ((83.43, 0.79), (2.90, 0.23), (0.11, 0.05)),
-        "cifar10h": ((65.65, 1.15), (2.55, 0.14), (0.13, 0.02)),
-    },
-    "crowd-layer": {
-        "pos": ((76.50, 2.57), (2.16, 0.04), (0.60, 0.04)),
-        "labelme": ((83.54, 0.57), (2.80, 0.15), (0.28, 0.06)),
-        "cifar10h": ((68.25, 1.06), (3.51, 0.14), (0.12, 0.01)),
-    },
-    "soft": {
-        "pos": ((80.03, 0.28), (1.67, 0.52), (0.67, 0.01)),
-        "labelme": ((84.85, 0.50), (1.64, 0.02), (0.39, 0.08)),
-        "cifar10h": ((66.64, 0.81), (1.11, 0.04), (0.22, 0.01)),
-    },
+TABLE_3: dict[tuple[Row, str], tuple[tuple[float, float], ...]] = {
+    ("gold", "pos"): ((89.22, 0.70), (3.34, 0.40), (0.41, 0.02)),
+    ("gold", "labelme"): ((97.21, 0.49), (4.86, 0.14), (-0.01, 0.01)),
+    ("gold", "cifar10h"): ((65.22, 0.76), (2.61, 0.07), (0.13, 0.09)),
+    ("majority", "pos"): ((77.90, 0.84), (2.58, 0.13), (0.52, 0.02)),
+    ("majority", "labelme"): ((80.36, 0.57), (3.07, 0.09), (0.15, 0.01)),
+    ("majority", "cifar10h"): ((65.68, 1.01), (2.63, 0.10), (0.13, 0.03)),
+    ("dawid-skene", "pos"): ((77.46, 1.75), (2.52, 0.09), (0.50, 0.02)),
+    ("dawid-skene", "labelme"): ((83.43, 0.79), (2.90, 0.23), (0.11, 0.05)),
+    ("dawid-skene", "cifar10h"): ((65.65, 1.15), (2.55, 0.14), (0.13, 0.02)),
+    ("crowd-layer", "pos"): ((76.50, 2.57), (2.16, 0.04), (0.60, 0.04)),
+    ("crowd-layer", "labelme"): ((83.54, 0.57), (2.80, 0.15), (0.28, 0.06)),
+    ("crowd-layer", "cifar10h"): ((68.25, 1.06), (3.51, 0.14), (0.12, 0.01)),
+    ("soft", "pos"): ((80.03, 0.28), (1.67, 0.52), (0.67, 0.01)),
+    ("soft", "labelme"): ((84.85, 0.50), (1.64, 0.02), (0.39, 0.08)),
+    ("soft", "cifar10h"): ((66.64, 0.81), (1.11, 0.04), (0.22, 0.01)),
 }
 ROW_NAMES: dict[str, str] = {
     "gold": "true classes",
@@ -110,10 +105,8 @@ SOFT: dict[str, Way] = {"pos": "softmax", "labelme": "softmax", "cifar10h": "sha
 
 def printed(row: Row, task: str, score: str) -> Published:
     """Return a cell of Table 3 or, for ``shares`` and ``softmax``, of Table 2."""
-    if row == "shares" or row == "softmax":
-        mean, sd = TABLE_2[row][task]
-    else:
-        mean, sd = TABLE_3[row][task][SCORES.index(score)]
+    in_table_2 = TABLE_2.get((row, task))
+    mean, sd = in_table_2 or TABLE_3[row, task][SCORES.index(score)]
     scale = 100 if score == "accuracy" else 1
     return Published(mean / scale, sd / scale, "sd")
 
@@ -135,60 +128,54 @@ SCORE_NAMES = {
 def claims(recipe: Recipe) -> list[Claim]:
     """Return every cell of Tables 2 and 3, and what the paper concludes from them."""
     tasks = TASKS if recipe == "paper" else ("cifar10h",)
-    return [
-        *(claim for task in tasks for claim in _orderings(task)),
-        *(
-            _value(f"table2/{task}/{way}", "Table 2", way, task, "accuracy")
-            for task in tasks
-            for way in TABLE_2
-        ),
-        *(
-            _value(f"table3/{task}/{row}/{score}", "Table 3", row, task, score)
-            for task in tasks
-            for row in TABLE_3
-            for score in SCORES
-        ),
+    orderings = [claim for task in tasks for claim in _orderings(task)]
+    table_2 = [
+        _value(f"table2/{task}/{way}", "Table 2", way, task, "accuracy")
+        for task in tasks
+        for way in SOFT_WAYS
     ]
+    table_3 = [
+        _value(f"table3/{task}/{row}/{score}", "Table 3", row, task, score)
+        for task in tasks
+        for row in ROWS
+        for score in SCORES
+    ]
+    return [*orderings, *table_2, *table_3]
 
 
 def _value(id: str, table: str, row: Row, task: str, score: str) -> Claim:
-    name = condition_of(row, task).name
-    return Claim(
-        id,
-        f"{table}, {TASK_NAMES[task]}",
-        f"{ROW_NAMES[row]}: {score}{_note(row, task)}",
-        "value",
-        lambda results: results.mean(name, score),
-        printed(row, task, score),
-    )
+    where, says = f"{table}, {TASK_NAMES[task]}", f"{ROW_NAMES[row]}: {score}{_note(row, task)}"
+    cell = condition_of(row, task).name
+    published = printed(row, task, score)
+    return Claim(id, where, says, "value", lambda results: results.mean(cell, score), published)
 
 
 def _orderings(task: str) -> Iterator[Claim]:
-    others: tuple[Row, ...] = ("gold", "majority", "dawid-skene", "crowd-layer")
+    """Compare the soft loss with the other rows of Table 3, and the two rows of Table 2."""
     for score in ("cross-entropy", "entropy-pearson"):
-        for other in others:
+        for other in ROWS[:-1]:
             yield _ordering("Table 3", "soft", other, task, score)
-    for other in others[1:]:
+    for other in ROWS[1:-1]:
         yield _ordering("Table 3", "soft", other, task, "accuracy")
-    better: Way = SOFT[task]
-    worse: Way = "shares" if better == "softmax" else "softmax"
+    better = SOFT[task]
+    (worse,) = (way for way in SOFT_WAYS if way != better)
     votes = "many reliable votes" if task == "cifar10h" else "few noisy votes"
     yield _ordering("Table 2", better, worse, task, "accuracy", f", given {votes}")
 
 
 def _ordering(table: str, first: Row, second: Row, task: str, score: str, given: str = "") -> Claim:
     """Compare two rows; the spread is that of runs which have nothing in common."""
-    ahead, behind = printed(first, task, score), printed(second, task, score)
-    apart = ahead.value - behind.value
-    sd = ((ahead.half or 0) ** 2 + (behind.half or 0) ** 2) ** 0.5
-    names = condition_of(first, task).name, condition_of(second, task).name
+    one, two = printed(first, task, score), printed(second, task, score)
+    apart = one.value - two.value
+    sd = ((one.half or 0) ** 2 + (two.half or 0) ** 2) ** 0.5
+    cells = condition_of(first, task).name, condition_of(second, task).name
     return Claim(
         f"{table.lower().replace(' ', '')}/{task}/{first}-{second}/{score}",
         f"{table}, {TASK_NAMES[task]}",
         f"{SCORE_NAMES[score]} is {'higher' if apart > 0 else 'lower'} with {ROW_NAMES[first]} "
         f"than with {ROW_NAMES[second]}{given}{_note(second, task)}",
         "ordering",
-        lambda results: results.difference(*names, score),
+        lambda results: results.difference(*cells, score),
         Published(apart, sd, "sd"),
     )
 
@@ -210,48 +197,39 @@ Votes = tuple[Annotations, Ints]
 
 def facts() -> list[Claim]:
     """Return the printed numbers that need no training."""
-    rows = []
-    for task in TASKS:
-        for name in STATISTICS:
-            note = ", words with at most ten labels" if task == "pos" else ""
-            if task == "cifar10h" and name == "mean accuracy of annotators":
-                note = " (ours: of votes)"
-            rows.append((f"table1/{task}/{name}", task, name, note, votes_by_people, ANONYMOUS))
-    for name in STATISTICS:
-        note = ", all labels of the released file"
-        rows.append((f"table1/pos/all/{name}", "pos", name, note, released_votes, ""))
-    return [
-        *(
-            Claim(
-                id,
+    text = Claim(
+        "text/labelme/annotations per item",
+        "section on LabelMe",
+        "annotations per photograph: 2.54 in the text, 2.50 in Table 1",
+        "exact",
+        partial(_count, released_votes, "labelme", "annotations per item"),
+        Published(2.54),
+        0.01,  # printed without rounding up
+    )
+    says = "number of deer images with 33 votes for dog, 13 for deer and 4 for horse"
+    example = Claim("figure1/votes", "figure 1", says, "exact", _count_examples, Published(1.0))
+    return [*_table_1(), text, example]
+
+
+def _table_1() -> Iterator[Claim]:
+    for task, read, prefix, note, reason in (
+        ("pos", votes_by_people, "", ", words with at most ten labels", ANONYMOUS),
+        ("labelme", released_votes, "", "", ANONYMOUS),
+        ("cifar10h", released_votes, "", "", ANONYMOUS),
+        ("pos", released_votes, "all/", ", all labels of the released file", ""),
+    ):
+        for name, row in STATISTICS.items():
+            of_votes = task == "cifar10h" and name == "mean accuracy of annotators"
+            yield Claim(
+                f"table1/{task}/{prefix}{name}",
                 f"Table 1, {TASK_NAMES[task]}",
-                f"{name}{note}",
+                f"{name}{' (ours: of votes)' if of_votes else note}",
                 "exact",
-                partial(_count, votes, task, name),
-                Published(STATISTICS[name][TASKS.index(task)]),
+                partial(_count, read, task, name),
+                Published(row[TASKS.index(task)]),
                 HALF,
                 reason,
             )
-            for id, task, name, note, votes, reason in rows
-        ),
-        Claim(
-            "text/labelme/annotations per item",
-            "section on LabelMe",
-            "annotations per photograph: 2.54 in the text, 2.50 in Table 1",
-            "exact",
-            partial(_count, released_votes, "labelme", "annotations per item"),
-            Published(2.54),
-            0.01,  # printed without rounding up
-        ),
-        Claim(
-            "figure1/votes",
-            "figure 1",
-            "number of deer images with 33 votes for dog, 13 for deer and 4 for horse",
-            "exact",
-            _count_examples,
-            Published(1.0),
-        ),
-    ]
 
 
 @cache
@@ -265,29 +243,31 @@ def released_votes(task: str) -> Votes:
 
 @cache
 def votes_by_people(task: str) -> Votes:
-    """Return the votes without the words of POS that (nearly) every annotator has a label for: a
-    program wrote some of these labels, and the other words were tests of annotators."""
+    """Return the votes on items with few of them.  On some words of POS (nearly) every annotator
+    has a label: a program wrote these, or the words were tests of annotators."""
     votes, gold = released_votes(task)
-    if task != "pos":
-        return votes, gold
     few = votes.votes_per_item() <= MOST
     return votes.take(few[votes.item]), gold
 
 
-def per_item(votes: Annotations, gold: Ints) -> float:
-    """Return the votes per item that has any."""
+def statistics(votes: Annotations, gold: Ints) -> dict[str, float | None]:
+    """Return the rows of Table 1; None where the annotators would have to be known.  Observed
+    agreement is the probability that two votes on an item agree, averaged over items."""
     count = votes.votes_per_item()
-    return float(count[count > 0].mean())
-
-
-def per_class(votes: Annotations, gold: Ints) -> float:
-    """Return the votes per item and class."""
-    return per_item(votes, gold) / len(votes.index.labels)
-
-
-def agreement(votes: Annotations, gold: Ints) -> float:
-    """Return the probability that two votes on an item agree, averaged over items."""
-    return float(np.nanmean(agree.observed_agreement(votes)))
+    per_item = float(count[count > 0].mean())
+    known = None if votes.anonymous else accuracies(votes, gold)
+    return {
+        "annotations per item": per_item,
+        "annotations per item and class": per_item / len(votes.index.labels),
+        "observed agreement": float(np.nanmean(agree.observed_agreement(votes))),
+        "mean accuracy of annotators": float(
+            np.mean(votes.label == gold[votes.item] if known is None else known)  # else of votes
+        ),
+        # "above" in the paper, but only with those at exactly .75 does it come out as printed
+        "share of annotators at .75 or above": (
+            None if known is None else float((known >= 0.75).mean())
+        ),
+    }
 
 
 def accuracies(votes: Annotations, gold: Ints) -> Floats:
@@ -297,31 +277,9 @@ def accuracies(votes: Annotations, gold: Ints) -> Floats:
     return np.asarray(np.bincount(votes.annotator, right, len(count))[count > 0] / count[count > 0])
 
 
-def mean_accuracy(votes: Annotations, gold: Ints) -> float:
-    """Return the mean over annotators, or over votes where the annotators are not known."""
-    if votes.anonymous:
-        return float(np.mean(votes.label == gold[votes.item]))
-    return float(accuracies(votes, gold).mean())
-
-
-def share_of_good(votes: Annotations, gold: Ints) -> float | None:
-    """Return the share of annotators who are right at least three times in four.  The paper says
-    "above"; only with those at exactly .75 does the share come out as printed."""
-    return None if votes.anonymous else float((accuracies(votes, gold) >= 0.75).mean())
-
-
-COUNTING: dict[str, Callable[[Annotations, Ints], float | None]] = {
-    "annotations per item": per_item,
-    "annotations per item and class": per_class,
-    "observed agreement": agreement,
-    "mean accuracy of annotators": mean_accuracy,
-    "share of annotators at .75 or above": share_of_good,
-}
-
-
 def _count(read: Callable[[str], Votes], task: str, name: str, results: Results) -> Score | None:
     votes, gold = read(task)
-    value = COUNTING[name](votes, gold)
+    value = statistics(votes, gold)[name]
     if value is None:
         return None
     return Score(value, value, value, int((votes.votes_per_item() > 0).sum()))

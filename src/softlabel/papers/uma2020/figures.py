@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from softlabel.papers.claims import Figure, Published, Results, Table, Words, beside, panels
 from softlabel.papers.uma2020.claims import (
     ROW_NAMES,
+    ROWS,
     SCORES,
-    TABLE_2,
-    TABLE_3,
+    SOFT,
+    SOFT_WAYS,
     TASK_NAMES,
     TASKS,
     Condition,
@@ -43,61 +44,49 @@ def tables(results: Results) -> list[Table]:
 
 def figures(results: Results) -> list[Figure]:
     """Draw the part of Table 3 of each task that was run."""
-    return [
-        panels(
-            f"{task}-ways",
-            f"{TASK_NAMES[task]}: accuracy and agreement with people",
+    made = []
+    for task in _tasks_run(results):
+        charts = {}
+        for score in SCORES:
+            numbers = {}
+            for row in ROWS:
+                ours = results.mean(condition_of(row, task).name, score)
+                numbers[ROW_NAMES[row]] = ours, printed(row, task, score)
+            words = Words(score, f"{TASK_NAMES[task]}: {score}", "", score, "")
+            charts[score] = beside(words, numbers)
+        title = f"{TASK_NAMES[task]}: accuracy and agreement with people"
+        caption = (
             "Table 3, a panel for each column: mean over runs with a 95 % interval, and the "
-            f"printed mean with its standard deviation.  {NOTES[task]}",
-            {
-                score: beside(
-                    Words(score, f"{TASK_NAMES[task]}: {score}", "", score, ""),
-                    {
-                        ROW_NAMES[row]: (
-                            results.mean(condition_of(row, task).name, score),
-                            printed(row, task, score),
-                        )
-                        for row in TABLE_3
-                    },
-                )
-                for score in SCORES
-            },
+            f"printed mean with its standard deviation.  {NOTES[task]}"
         )
-        for task in _tasks_run(results)
-    ]
+        made.append(panels(f"{task}-ways", title, caption, charts))
+    return made
 
 
 def _tasks_run(results: Results) -> list[str]:
     """Return the tasks that have a run of some row of Table 3."""
-    return [
-        task
-        for task in TASKS
-        if any(len(results.values(condition_of(row, task).name, SCORES[0])) for row in TABLE_3)
-    ]
+    cells = {task: [condition_of(row, task).name for row in ROWS] for task in TASKS}
+    return [task for task in TASKS if any(len(results.values(c, SCORES[0])) for c in cells[task])]
 
 
 def _table_2(results: Results, tasks: Sequence[str]) -> Table:
-    columns = ["labels"]
-    for task in tasks:
-        columns += [f"{TASK_NAMES[task]}, accuracy", f"{TASK_NAMES[task]}, printed"]
     rows: list[tuple[str, ...]] = []
-    for way in TABLE_2:
+    for way in SOFT_WAYS:
         row: list[str] = [way]
         for task in tasks:
             row.append(_ours(results, Condition(task, way), "accuracy"))
             row.append(_text(printed(way, task, "accuracy"), "accuracy"))
         rows.append(tuple(row))
-    return Table("Table 2: soft labels made two ways", tuple(columns), rows)
+    heads = (f"{TASK_NAMES[task]}, {what}" for task in tasks for what in ("accuracy", "printed"))
+    return Table("Table 2: soft labels made two ways", ("labels", *heads), rows)
 
 
 def _table_3(results: Results, task: str) -> Table:
     """The paper's five rows, then the other soft label and a condition of our own."""
-    rows: list[tuple[Row | None, Condition]] = [(row, condition_of(row, task)) for row in TABLE_3]
-    in_paper = {condition for _, condition in rows}
-    ours = [Condition(task, way) for way in TABLE_2]
+    rows: list[tuple[Row | None, Condition]] = [(row, condition_of(row, task)) for row in ROWS]
+    rows += [(None, Condition(task, way)) for way in SOFT_WAYS if way != SOFT[task]]
     if task == "labelme":
-        ours.append(Condition(task, "crowd-layer", batches=True))
-    rows += [(None, condition) for condition in ours if condition not in in_paper]
+        rows.append((None, Condition(task, "crowd-layer", batches=True)))
     more = [
         score
         for score in MORE_SCORES

@@ -55,13 +55,26 @@ def true_labels(items: Names, gold: Ints, classes: Names) -> SoftLabels:
     return SoftLabels(index, one_hot(gold, len(classes)), np.ones(len(items), dtype=np.int64))
 
 
-def _people(votes: Annotations, items: Names) -> dict[str, SoftLabels]:
-    """Return softmax of counts, as in the paper, and the shares under the prefix ``share/``."""
-    index = Index(items, names([]), votes.index.labels)
-    return {
+def _voted_truth(task: str, item: str, accuracy: str, other: str, other_accuracy: str) -> Truth:
+    """Return the truth of a task with votes: distributions are softmax of counts, as in the paper,
+    and shares under the prefix ``share/``; true classes are also known of ``other`` items."""
+    data = datasets.load(task)
+    votes, gold = released_votes(task)
+    index = Index(_numbered(item, data.index.items), names([]), data.index.labels)
+    people = {
         prefix: SoftLabels(index, pool(votes).probs, votes.votes_per_item())
         for prefix, pool in (("", Softmax()), ("share/", Share()))
     }
+    classes = {accuracy: true_labels(index.items, gold, index.labels)}
+    tested = data.arrays.get("y_test", data.arrays.get("test_gold"))
+    if tested is not None:
+        items = _numbered(other, np.arange(len(tested)))
+        classes[other_accuracy] = true_labels(items, tested, index.labels)
+    return Truth(classes, people)
+
+
+def _numbered(what: str, numbers: Names | Ints) -> Names:
+    return names([f"{what} {number}" for number in numbers.tolist()])
 
 
 # ── LabelMe ──────────────────────────────────────────────────────────────────────────────────
@@ -88,19 +101,8 @@ def labelme(way: Way) -> Folded:
 
 @cache
 def labelme_truth() -> Truth:
-    """Return the true classes of all photographs, and people's distributions where there are
-    votes."""
-    data = datasets.labelme.load()
-    votes, gold = released_votes("labelme")
-    voted = names([f"photograph {item}" for item in data.index.items.tolist()])
-    tested = names([f"test {row}" for row in range(len(data.arrays["y_test"]))])
-    return Truth(
-        {
-            "accuracy": true_labels(tested, data.arrays["y_test"], data.index.labels),
-            "held/accuracy": true_labels(voted, gold, data.index.labels),
-        },
-        _people(votes, voted),
-    )
+    """Return the truth of photographs with votes and of those with true classes alone."""
+    return _voted_truth("labelme", "photograph", "held/accuracy", "test", "accuracy")
 
 
 def assign_folds(items: Names) -> Ints:
@@ -153,16 +155,8 @@ def pos(way: Way) -> Sentences:
 
 @cache
 def pos_truth() -> Truth:
-    """Return the true tags of all tweets, and people's distributions where there are votes."""
-    data = datasets.pos.load()
-    votes, gold = released_votes("pos")
-    voted = names([f"gimpel {item}" for item in data.index.items.tolist()])
-    tags = {"accuracy": true_labels(voted, gold, data.index.labels)}
-    if "test_gold" in data.arrays:
-        other = data.arrays["test_gold"]
-        tested = names([f"lowlands {row}" for row in range(len(other))])
-        tags["lowlands/accuracy"] = true_labels(tested, other, data.index.labels)
-    return Truth(tags, _people(votes, voted))
+    """Return the truth of tweets with votes and of the Lowlands tweets."""
+    return _voted_truth("pos", "gimpel", "accuracy", "lowlands", "lowlands/accuracy")
 
 
 # ── CIFAR-10H ────────────────────────────────────────────────────────────────────────────────
