@@ -18,7 +18,6 @@ from softlabel.papers.singh2025.claims import NO_DATA
 from softlabel.papers.singh2025.data import Condition
 from softlabel.papers.singh2025.figures import (
     score_entropies,
-    score_groups,
     score_items,
     score_uncertain_items,
 )
@@ -152,7 +151,7 @@ def test_the_distribution_of_entropies(pair):
 
 def test_groups_go_from_agreement_to_doubt(pair):
     people, ours = pair
-    found = score_groups(people, ours)
+    found = score_entropies(people, ours)
     order = sorted(range(50), key=lambda i: entropy(people[i]))
     for number in range(10):
         some = order[5 * number : 5 * number + 5]

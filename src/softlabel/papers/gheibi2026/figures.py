@@ -121,8 +121,8 @@ def _loss_by_votes(results: Results) -> Table:
 def _significance(results: Results) -> Table:
     rows: list[tuple[str, ...]] = []
     for one in compare_with_soft(results):
-        pair = (Condition(policy, one.votes).name for policy in (one.policy, "soft"))
-        gain = _number(results.difference(*pair, LOSS))
+        single, soft = Condition(one.policy, one.votes), Condition("soft", one.votes)
+        gain = _number(results.difference(single.name, soft.name, LOSS))
         printed = P_VALUES[one.policy][one.votes]
         tests = (f"{one.p:.4f}", f"{one.adjusted:.3f}", f"{printed:.3f}")
         rows.append((one.policy, str(one.votes), str(one.seeds), gain, *tests))

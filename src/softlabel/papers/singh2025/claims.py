@@ -66,38 +66,28 @@ def _abstract() -> Iterator[Claim]:
 
 def _one_set(name: str) -> Iterator[Claim]:
     where = "abstract, for one set"
-    soft, hard = Condition(name, "soft").name, Condition(name, "hard").name
-    yield Claim(
-        f"{name} kl",
-        where,
-        f"{name}: soft labels lower KL to people (hard minus soft)",
-        "ordering",
-        lambda results: results.difference(hard, soft, "kl"),
-        direction="above",
-    )
+    soft, hard = Condition(name, "soft"), Condition(name, "hard")
+    says = f"{name}: soft labels lower KL to people (hard minus soft)"
+    lower = partial(_difference, hard, soft, "kl")
+    yield Claim(f"{name} kl", where, says, "ordering", lower, direction="above")
     for score, called in CORRELATIONS.items():
-        yield Claim(
-            f"{name} {score}",
-            where,
-            f"{name}: soft labels raise the entropy correlation, {called} (soft minus hard)",
-            "ordering",
-            lambda results, score=score: results.difference(soft, hard, score),
-            direction="above",
-        )
+        says = f"{name}: soft labels raise the entropy correlation, {called} (soft minus hard)"
+        higher = partial(_difference, soft, hard, score)
+        yield Claim(f"{name} {score}", where, says, "ordering", higher, direction="above")
     says = f"{name}: soft labels lose at most a point of accuracy"
     lost = partial(_lost_accuracy, (name,))
     yield Claim(f"{name} accuracy", where, says, "value", lost, Published(0.0), POINT)
 
 
 def _figures() -> Iterator[Claim]:
-    soft, hard = Condition(PICTURES, "soft").name, Condition(PICTURES, "hard").name
+    soft, hard = Condition(PICTURES, "soft"), Condition(PICTURES, "hard")
     yield Claim(
         "figure 2",
         "figure 2",
         "for a picture that both models classify correctly, KL is 0.01 (soft) and 0.08 (hard) "
         "(ours: mean over all CIFAR-10H pictures that the model classifies correctly)",
         "ordering",
-        lambda results: results.difference(hard, soft, "right/kl"),
+        partial(_difference, hard, soft, "right/kl"),
         FIGURE_2,
     )
     yield Claim(
@@ -172,6 +162,10 @@ def entropy_gain(score: str, together: bool, results: Results) -> Score | None:
     if not (hard > 0).all() or not all(intervals.over_seeds(one).low > 0 for one in hard):
         return None
     return intervals.over_seeds(((soft - hard) / hard).mean(axis=0))
+
+
+def _difference(first: Condition, second: Condition, score: str, results: Results) -> Score | None:
+    return results.difference(first.name, second.name, score)
 
 
 def _lost_accuracy(sets: Sequence[str], results: Results) -> Score | None:

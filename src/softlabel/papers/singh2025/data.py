@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from softlabel import datasets
 from softlabel.aggregate import Mean
+from softlabel.papers.claims import quick as generated
 from softlabel.randomness import name_keys
 from softlabel.tables import Floats, Index, Ints, SoftLabels, names
 
@@ -30,6 +31,7 @@ PICTURES = "cifar10h"
 SETS = (*CHAOSNLI, *POPQUORN, PICTURES)
 FAMILIES = (CHAOSNLI, POPQUORN, (PICTURES,))
 Labels = Literal["soft", "hard"]
+Base = Literal["words", "features", "hub"]  # recipes that read texts
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,9 @@ def texts(name: str) -> Texts:
     columns = {key: list(map(str, column.tolist())) for key, column in data.texts.items()}
     sides: tuple[list[str], ...]
     if "hyp1" in columns:
-        ends = columns["obs1"], columns["obs2"]
-        middles = columns["hyp1"], columns["hyp2"]
-        sides = tuple(
-            [" ".join(story) for story in zip(ends[0], middle, ends[1], strict=True)]
-            for middle in middles
-        )
+        first, last = columns["obs1"], columns["obs2"]
+        stories = (zip(first, columns[hyp], last, strict=True) for hyp in ("hyp1", "hyp2"))
+        sides = tuple([" ".join(parts) for parts in story] for story in stories)
     elif "premise" in columns:
         sides = columns["premise"], columns["hypothesis"]
     else:
@@ -93,14 +92,29 @@ def pictures() -> Lesson:
     return replace(lesson, teaching=replace(lesson.teaching, hard=hard), watched=True)
 
 
-def lesson(texts: Texts, read: Reader, reader: str) -> Lesson:
-    """Return the lesson of a set of texts, read by ``read``, whose name is ``reader``."""
-    from softlabel.train import text
+@cache
+def read_lesson(name: str, base: Base, quick: bool, encoder: str) -> Lesson:
+    """Return a set of texts as a base recipe reads them: by words, by frozen features, or by an
+    encoder of a hub.  With ``quick`` texts are simulated."""
+    from softlabel.train import text, text_encoders, text_hub, text_words
 
-    return replace(text.lesson(texts, read, reader), watched=True)
+    read: Reader
+    if base == "words":
+        read = partial(text_words.rows, words=10) if quick else text_words.rows
+        reader = "words" if quick else f"words-{text_words.WORDS}"
+    elif base == "hub":
+        text_hub.known(encoder)
+        read, reader = partial(text_hub.rows, place=encoder), encoder
+    elif quick:
+        read, reader = bags, "bag"
+    else:
+        frozen = text_encoders.MiniLM()
+        read, reader = partial(text_encoders.paired, encoder=frozen), frozen.name
+    lesson = text.lesson(simulated(name) if quick else texts(name), read, reader)
+    return replace(lesson, watched=True)
 
 
-# ── simulated texts, for a quick look without data ───────────────────────────────────────────
+# ── generated pictures and texts, for a quick look without data ──────────────────────────────
 
 ABOUT = {
     "good": ("lovely", "kind", "thanks", "great"),
@@ -137,3 +151,8 @@ def bags(sides: Sequence[Sequence[str]]) -> npt.NDArray[np.float32]:
         for row, text in zip(made, texts, strict=True):
             np.add.at(row, (name_keys(names(text.split())) % np.uint64(64)).astype(np.int64), 1)
     return made
+
+
+def shapes(features: bool) -> Lesson:
+    """Return drawn shapes and the votes of simulated people."""
+    return replace(generated.lesson(features=features), watched=True)

@@ -31,6 +31,7 @@ from softlabel.tables import Floats
 from softlabel.train import Run
 
 LABELS: tuple[Labels, Labels] = ("hard", "soft")
+SIDES = ("people", "model")
 HIGH = 0.1  # the share of items, those with the highest entropy, that figure 5 is about
 BINS = 10  # of normalised entropy, for figure 3
 GROUPS = 10  # of items, by people's entropy
@@ -45,7 +46,7 @@ def score_run(run: Run) -> dict[str, float]:
     """Return all scores of a run by name."""
     people, model, _ = evaluate.matched(run.predictions, run.people)
     scores = score_items(people, model) | score_uncertain_items(people, model)
-    scores |= score_entropies(people, model) | score_groups(people, model)
+    scores |= score_entropies(people, model)
     for line in run.log:  # every epoch, if the run was watched
         epoch = int(line["epoch"]) + 1
         scores |= {f"{key}@{epoch}": float(x) for key, x in line.items() if key.startswith(HELD)}
@@ -83,27 +84,18 @@ def score_uncertain_items(people: Floats, model: Floats) -> dict[str, float]:
 
 
 def score_entropies(people: Floats, model: Floats) -> dict[str, float]:
-    """Return the mean of normalised entropies, and the share of items in each of ten bins."""
+    """Return means of normalised entropies, the share of items in each of ten bins, and the means
+    in ten groups of items, from those that people agree on most to those they agree on least."""
+    entropies = {"people": normalised_entropy(people), "model": normalised_entropy(model)}
+    groups = np.array_split(np.argsort(entropies["people"], kind="stable"), GROUPS)
     scores = {}
-    for whose, probs in (("people", people), ("model", model)):
-        values = normalised_entropy(probs)
+    for whose, values in entropies.items():
         share = np.histogram(np.clip(values, 0, 1), bins=BINS, range=(0, 1))[0] / len(values)
+        means = {number: values[rows].mean() for number, rows in enumerate(groups) if len(rows)}
         scores[f"entropy/{whose}"] = float(values.mean())
         scores |= {f"entropy/{whose}@{number}": float(x) for number, x in enumerate(share)}
+        scores |= {f"group/{whose}@{number}": float(x) for number, x in means.items()}
     return scores
-
-
-def score_groups(people: Floats, model: Floats) -> dict[str, float]:
-    """Return the mean normalised entropies of people and model in ten groups of items, from those
-    that people agree on most to those that they agree on least."""
-    entropies = {"people": normalised_entropy(people), "model": normalised_entropy(model)}
-    order = np.argsort(entropies["people"], kind="stable")
-    return {
-        f"group/{whose}@{number}": float(values[rows].mean())
-        for number, rows in enumerate(np.array_split(order, GROUPS))
-        if len(rows)
-        for whose, values in entropies.items()
-    }
 
 
 def score_constant(taught: Floats, people: Floats) -> dict[str, float]:

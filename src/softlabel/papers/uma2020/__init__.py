@@ -104,16 +104,18 @@ class TaskLesson:
     way: Way
 
     def __call__(self) -> Lesson:
-        from softlabel.papers.uma2020.tasks import LESSONS
+        from softlabel.papers.uma2020.tasks import TASKS
 
-        return LESSONS[self.task](self.way)
+        lesson, _ = TASKS[self.task]
+        return lesson(self.way)
 
     @property
     def truth(self) -> Truth:
         """The true classes and people's distributions."""
-        from softlabel.papers.uma2020.tasks import TRUTHS
+        from softlabel.papers.uma2020.tasks import TASKS
 
-        return TRUTHS[self.task]()
+        _, truth = TASKS[self.task]
+        return truth()
 
 
 @dataclass(eq=False)

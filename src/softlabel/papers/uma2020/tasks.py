@@ -268,15 +268,9 @@ def quick_truth() -> Truth:
     return Truth({"accuracy": classes}, {"": people})
 
 
-LESSONS: dict[str, Callable[[Way], Lesson]] = {
-    "labelme": labelme,
-    "pos": pos,
-    "cifar10h": cifar10h,
-    "quick": quick,
-}
-TRUTHS: dict[str, Callable[[], Truth]] = {
-    "labelme": labelme_truth,
-    "pos": pos_truth,
-    "cifar10h": cifar10h_truth,
-    "quick": quick_truth,
+TASKS: dict[str, tuple[Callable[[Way], Lesson], Callable[[], Truth]]] = {
+    "labelme": (labelme, labelme_truth),
+    "pos": (pos, pos_truth),
+    "cifar10h": (cifar10h, cifar10h_truth),
+    "quick": (quick, quick_truth),
 }
