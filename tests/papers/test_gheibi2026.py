@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from softlabel import Index, registry
 from softlabel.deliver import SLS, Draws, Hard, Multipass
+from softlabel.metrics import cross_entropy
 from softlabel.papers import gheibi2026
 from softlabel.papers.claims import Result, Results, findings
 from softlabel.papers.claims.claims import judged
@@ -159,7 +160,7 @@ def test_items_are_sorted_by_the_distance_of_their_kept_votes():
     full = np.array([[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]])
     kept = np.array([[1.0, 0.0], [0.55, 0.45], [1.0, 0.0]])
     predicted = np.array([[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]])
-    found = learned_by_distance(full, kept, predicted)
+    found = learned_by_distance(full, kept, cross_entropy(full, predicted))
     assert set(found) == {"learned/0.4-1", "learned/0.02-0.1", "learned/0-0.02"}
     np.testing.assert_allclose(found["learned/0.4-1"], np.log(2))
     np.testing.assert_allclose(found["learned/0.02-0.1"], -np.log(0.25 * 0.75) / 2)

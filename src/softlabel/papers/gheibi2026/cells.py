@@ -4,8 +4,8 @@ A condition is a policy of delivery and a number of votes per image.  Its cell i
 (five votes per image, drawn by the seed of the run: the same ones for every policy, so that seeds
 are pairs), ``all/sls`` (all votes) or ``all-64/sls`` (64 epochs).
 
-With one vote per image all policies deliver that vote in every epoch: ``k1/soft`` is the only cell
-there.  In 20 epochs ``multipass`` completes two rounds of 10 votes, but not one round of 25 or 51;
+With one vote per image all policies deliver that vote in every epoch, so ``k1/soft`` is its only
+cell.  In 20 epochs ``multipass`` completes two rounds of 10 votes, but not one round of 25 or 51;
 after 64 epochs it has completed a round for every image (47 to 63 votes).
 """
 
@@ -91,7 +91,7 @@ def conditions(recipe: Recipe, quick: bool = False) -> list[Condition]:
     if quick:
         few = [Condition("soft", 5), Condition("sls", 5), Condition("soft", 1)]
         return [*(Condition(policy) for policy in (*MAIN, "shuffled")), *few]
-    made = [
+    listed = [
         *(Condition(policy, votes) for votes in (None, 5, 10, 25, 2) for policy in MAIN),
         Condition("soft", 1),
         *(Condition("control", votes) for votes in (None, 5, 10, 25, 2)),
@@ -100,8 +100,8 @@ def conditions(recipe: Recipe, quick: bool = False) -> list[Condition]:
     ]
     if recipe != "paper":  # whose 200 epochs are enough for every vote
         wanted = ("soft", "multipass", "sls", "control-sorted", "control")
-        made += [Condition(policy, epochs=LONG) for policy in wanted]
-    return made
+        listed += [Condition(policy, epochs=LONG) for policy in wanted]
+    return listed
 
 
 CONDITIONS = {one.name: one for one in conditions("cpu")}  # of all recipes
@@ -113,14 +113,14 @@ PROBED = {  # where flatness and detection are measured: they cost more than the
 
 def cells(recipe: Recipe, quick: bool = False) -> list[Cell]:
     """Return the cells of a recipe, the most valuable first."""
-    made = []
-    for one in conditions(recipe, quick):
-        epochs = 3 if quick else one.epochs
-        settings = {} if epochs is None else {"epochs": epochs}
-        base = BASES["cpu" if quick else recipe]
-        lesson = quick_lesson if quick else cifar10h
-        made.append(Cell(one.name, lesson, one.deliver, settings, base))
-    return made
+    base, lesson = BASES[recipe], cifar10h
+    if quick:
+        base, lesson = BASES["cpu"], quick_lesson
+    epochs_of = {one: 3 if quick else one.epochs for one in conditions(recipe, quick)}
+    return [
+        Cell(one.name, lesson, one.deliver, {"epochs": epochs} if epochs else {}, base)
+        for one, epochs in epochs_of.items()
+    ]
 
 
 # ── data ─────────────────────────────────────────────────────────────────────────────────────
@@ -156,11 +156,11 @@ def _cifar10h_votes() -> tuple[Annotations, Bools]:
 @cache
 def quick_lesson() -> Lesson:
     """Return drawn shapes with the votes of simulated people."""
-    made = generated.made()
-    votes = made.votes.take(made.votes.item < FEW)
+    shapes = generated.made()
+    votes = shapes.votes.take(shapes.votes.item < FEW)
     votes = replace(votes, index=replace(votes.index, items=votes.index.items[:FEW]))
-    held = held_out(votes.index.items, made.gold[:FEW])
-    return make_lesson(made.images[:FEW], votes, held, "drawn shapes")
+    held = held_out(votes.index.items, shapes.gold[:FEW])
+    return make_lesson(shapes.images[:FEW], votes, held, "drawn shapes")
 
 
 def held_out(items: Names, classes: Ints) -> Bools:
@@ -221,13 +221,12 @@ def label_distances(deliver: str, known: Teaching, seed: int, epochs: int) -> di
     return {name: mean for name, mean in means.items() if np.isfinite(mean)}
 
 
-def learned_by_distance(full: Floats, kept: Floats, predicted: Floats) -> dict[str, float]:
-    """Return the mean cross-entropy to all people's shares of the training items in each bin of
-    the distance of their kept votes: ``learned/0.1-0.2``.  Empty bins are left out."""
+def learned_by_distance(full: Floats, kept: Floats, losses: Floats) -> dict[str, float]:
+    """Return the mean loss of the training items in each bin of the distance of their kept from all
+    votes: ``learned/0.1-0.2``.  Empty bins are left out."""
     distance = metrics.total_variation(full, kept)
-    loss = metrics.cross_entropy(full, predicted)
     place = np.clip(np.searchsorted(EDGES, distance, side="right") - 1, 0, len(BINS) - 1)
-    return {f"learned/{BINS[one]}": float(loss[place == one].mean()) for one in np.unique(place)}
+    return {f"learned/{BINS[one]}": float(losses[place == one].mean()) for one in np.unique(place)}
 
 
 def _start(deliver: str, known: Teaching, seed: int) -> Foretold:

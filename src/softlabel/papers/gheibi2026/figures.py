@@ -62,21 +62,21 @@ MEASURES = ("auroc", "fpr95", "aupr")
 
 def tables(results: Results) -> list[Table]:
     """Return the tables that have a number of ours."""
-    every = (*POLICIES, *ABLATIONS)
+    policies = (*POLICIES, *ABLATIONS)
     full = {(policy, f"10h/{m}"): x for policy, row in FULL.items() for m, x in row.items()}
-    all_votes = {policy: Condition(policy) for policy in every}
-    long = {policy: Condition(policy, epochs=LONG) for policy in every}
+    all_votes = {policy: Condition(policy) for policy in policies}
+    long = {policy: Condition(policy, epochs=LONG) for policy in policies}
     long_note = "After 64 epochs every one of an image's 47 to 63 votes has had its turn."
-    made = (
+    candidates = (
         _score_table("All votes", results, all_votes, METRICS, full, SECONDHAND),
         _loss_by_votes(results),
         _significance(results),
-        _distances(results, every),
+        _distances(results, policies),
         _score_table("All votes, 64 epochs", results, long, METRICS, {}, long_note),
         _flatness(results),
         _detection(results),
     )
-    return [table for table in made if table.rows]
+    return [table for table in candidates if table.rows]
 
 
 def _table(title: str, heads: Iterable[str], rows: Iterable[tuple[str, ...]], note: str) -> Table:
@@ -200,7 +200,7 @@ Places = dict[float, tuple[int | None, str]]  # votes kept and score, by the pla
 
 def figures(results: Results) -> list[Figure]:
     """Return the figures that have a point."""
-    made = [
+    candidates = [
         _panels(
             "by-votes",
             "By votes per image",
@@ -221,7 +221,7 @@ def figures(results: Results) -> list[Figure]:
         _around(results),
         _between(results),
     ]
-    return [figure for figure in made if figure is not None]
+    return [figure for figure in candidates if figure is not None]
 
 
 def _curve(
@@ -233,8 +233,8 @@ def _curve(
     return draw.curve(words, lines, zero=zero, named=named)
 
 
-def _panels(name: str, title: str, caption: str, made: dict[str, Figure | None]) -> Figure | None:
-    panels = {heading: figure for heading, figure in made.items() if figure is not None}
+def _panels(name: str, title: str, caption: str, charts: dict[str, Figure | None]) -> Figure | None:
+    panels = {heading: figure for heading, figure in charts.items() if figure is not None}
     return draw.panels(name, title, caption, panels) if panels else None
 
 
@@ -305,8 +305,8 @@ def _around(results: Results) -> Figure | None:
     lines = []
     for policy in ("soft", "majority", "sls", "shuffled"):
         line = draw.along(results, Condition(policy).name, "slice/", policy)
-        here = dict(zip(line.x, line.y, strict=True)).get(0.0, 0.0)
-        y, low, high = (np.asarray(part) - here for part in (line.y, line.low, line.high))
+        at_network = dict(zip(line.x, line.y, strict=True)).get(0.0, 0.0)
+        y, low, high = (np.asarray(part) - at_network for part in (line.y, line.low, line.high))
         lines.append(Line(line.name, line.x, y, low, high))
     words = Words(
         "slices",

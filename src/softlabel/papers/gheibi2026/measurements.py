@@ -76,6 +76,7 @@ class FinishedRun:
         """(m, k) the shares of all votes for the training items."""
         return self.lesson.teaching.pooled
 
+    @cached_property
     def losses(self) -> Floats:
         """(2000,) cross-entropy of the first training items to the shares of all votes."""
         predicted = predicting.probs(self.net, self.lesson.inputs[:SEEN])
@@ -106,12 +107,12 @@ def _encoder() -> Encoder:
     return ENCODERS["lite0"]()
 
 
-def measure(run: FinishedRun) -> dict[str, float]:
+def measure(finished: FinishedRun) -> dict[str, float]:
     """Return scores against people and distances for every run; flatness and detection with all
     votes and with five; and comparisons with the other runs of a pair that are finished."""
-    scores = score_against_people(run) | measure_learning(run) | compare_pairs(run)
-    if run.condition in PROBED:
-        scores |= measure_flatness(run) | measure_detection(run)
+    scores = score_against_people(finished) | measure_learning(finished) | compare_pairs(finished)
+    if finished.condition in PROBED:
+        scores |= measure_flatness(finished) | measure_detection(finished)
     return scores
 
 
@@ -121,9 +122,9 @@ METRICS = ("accuracy", "cross-entropy", "kl", "entropy-pearson", "entropy-spearm
 SEEN = 2000  # training pictures whose learned distributions are compared with all people's
 
 
-def score_against_people(run: FinishedRun) -> dict[str, float]:
+def score_against_people(finished: FinishedRun) -> dict[str, float]:
     """Return ``10h/cross-entropy`` and the others, on the items held out."""
-    pair = evaluate.matched(run.run.predictions, run.run.people)[:2]
+    pair = evaluate.matched(finished.run.predictions, finished.run.people)[:2]
     named = {name: name for name in METRICS} | {"ece-mass": "ece:binning=mass"}
     return {
         f"10h/{name}": float(np.mean(registry.parse("metric", metric)(*pair)))
@@ -131,13 +132,13 @@ def score_against_people(run: FinishedRun) -> dict[str, float]:
     }
 
 
-def measure_learning(run: FinishedRun) -> dict[str, float]:
+def measure_learning(finished: FinishedRun) -> dict[str, float]:
     """Return how far the labels were from all people's, and how well those were learned."""
-    known, seed = run.lesson.teaching, run.run.seed
-    distances = label_distances(run.condition.deliver, known, seed, int(run.run.config["epochs"]))
-    kept = kept_shares(run.condition.votes, known, seed)[:SEEN]
-    predicted = predicting.probs(run.net, run.lesson.inputs[:SEEN])
-    return distances | learned_by_distance(run.full[:SEEN], kept, predicted)
+    run, known = finished.run, finished.lesson.teaching
+    epochs = int(run.config["epochs"])
+    distances = label_distances(finished.condition.deliver, known, run.seed, epochs)
+    kept = kept_shares(finished.condition.votes, known, run.seed)[:SEEN]
+    return distances | learned_by_distance(finished.full[:SEEN], kept, finished.losses)
 
 
 # ── flatness ─────────────────────────────────────────────────────────────────────────────────
@@ -148,14 +149,14 @@ SLICE = 11  # points along a random direction
 RE_ESTIMATED = 500  # training pictures from which batch statistics are re-estimated
 
 
-def measure_flatness(run: FinishedRun) -> dict[str, float]:
+def measure_flatness(finished: FinishedRun) -> dict[str, float]:
     """Return the curvature at the network, and the accuracy it must be read with."""
-    inputs, full = run.lesson.inputs[:FLAT], run.full[:FLAT]
-    surface = sharpness.surface(run.net, inputs, full)
+    inputs, full = finished.lesson.inputs[:FLAT], finished.full[:FLAT]
+    surface = sharpness.surface(finished.net, inputs, full)
     top = sharpness.lambda_max(surface, ITERATIONS)
     trace = sharpness.trace(surface, VECTORS)
     line = sharpness.slice_1d(surface, SLICE)
-    right = metrics.accuracy(full, predicting.probs(run.net, inputs))
+    right = metrics.accuracy(full, predicting.probs(finished.net, inputs))
     return {
         "flat/lambda-max": top.value,
         "flat/lambda-max-change": top.change,
@@ -175,32 +176,32 @@ KNOWN, NEIGHBOURS = 2000, 50  # training features for the k-th nearest neighbour
 MEASURES = {"auroc": metrics.auroc, "fpr95": metrics.fpr95, "aupr": metrics.aupr}
 
 
-def measure_detection(run: FinishedRun) -> dict[str, float]:
+def measure_detection(finished: FinishedRun) -> dict[str, float]:
     """Return how well each score separates held-out items from each set of pictures from outside:
     ``ood/patches/energy/auroc``."""
-    bank = _features(run, run.lesson.inputs[:KNOWN])
-    inside = _detection_scores(run, run.lesson.held[:OUTSIDE], bank)
-    found = {}
-    for name, pictures in outside_pictures(run.pictures).items():
-        outside = _detection_scores(run, run.as_inputs(pictures), bank)
+    bank = _features(finished, finished.lesson.inputs[:KNOWN])
+    inside = _detection_scores(finished, finished.lesson.held[:OUTSIDE], bank)
+    separation = {}
+    for name, pictures in outside_pictures(finished.pictures).items():
+        outside = _detection_scores(finished, finished.as_inputs(pictures), bank)
         for score in inside:
             for measure, of in MEASURES.items():
-                found[f"ood/{name}/{score}/{measure}"] = of(inside[score], outside[score])
-    return found
+                separation[f"ood/{name}/{score}/{measure}"] = of(inside[score], outside[score])
+    return separation
 
 
-def _detection_scores(run: FinishedRun, inputs: Inputs, bank: Floats) -> dict[str, Floats]:
+def _detection_scores(finished: FinishedRun, inputs: Inputs, bank: Floats) -> dict[str, Floats]:
     """Return the scores by name; ODIN is left out for a head on features, which has no pixels."""
-    logits = predicting.logits(run.net, inputs).astype(np.float64)
+    logits = predicting.logits(finished.net, inputs).astype(np.float64)
     scores = {name: score(logits) for name, score in metrics.LOGIT_SCORES.items()}
-    scores["knn"] = metrics.knn(_features(run, inputs), bank, min(NEIGHBOURS, len(bank)))
-    if not run.on_features:
-        scores["odin"] = odin.odin(run.net, inputs)
+    scores["knn"] = metrics.knn(_features(finished, inputs), bank, min(NEIGHBOURS, len(bank)))
+    if not finished.on_features:
+        scores["odin"] = odin.odin(finished.net, inputs)
     return scores
 
 
-def _features(run: FinishedRun, inputs: Inputs) -> Floats:
-    return predicting.features(run.net, inputs).astype(np.float64)
+def _features(finished: FinishedRun, inputs: Inputs) -> Floats:
+    return predicting.features(finished.net, inputs).astype(np.float64)
 
 
 @cache
@@ -229,23 +230,23 @@ PAIRED = ("sls", "multipass")  # policies that are paired with soft
 COMPARED = 500  # items held out whose features are compared between seeds
 
 
-def compare_pairs(run: FinishedRun) -> dict[str, float]:
+def compare_pairs(finished: FinishedRun) -> dict[str, float]:
     """Return the comparisons of this run with the finished runs it is paired with."""
     scores: dict[str, float] = {}
-    policy, seed = run.condition.policy, run.run.seed
+    policy, seed = finished.condition.policy, finished.run.seed
     for other in PAIRED if policy == "soft" else ("soft",) if policy in PAIRED else ():
-        twin = run.twin(other, seed)
+        twin = finished.twin(other, seed)
         if twin is not None:
-            soft, single = (run, twin) if policy == "soft" else (twin, run)
+            soft, single = (finished, twin) if policy == "soft" else (twin, finished)
             scores |= gain_by_distance(soft, single)
-            if run.condition in PROBED:
+            if finished.condition in PROBED:
                 scores |= measure_barrier(soft, single)
-    if run.condition in PROBED:
+    if finished.condition in PROBED:
         for name, neighbour in (("next", seed + 1), ("previous", seed - 1)):
-            twin = run.twin(policy, neighbour)
+            twin = finished.twin(policy, neighbour)
             if twin is not None:
-                held = run.lesson.held[:COMPARED]
-                scores[f"cka/{name}"] = cka(_features(run, held), _features(twin, held))
+                held = finished.lesson.held[:COMPARED]
+                scores[f"cka/{name}"] = cka(_features(finished, held), _features(twin, held))
     return scores
 
 
@@ -259,7 +260,7 @@ def gain_by_distance(soft: FinishedRun, single: FinishedRun) -> dict[str, float]
     distance = metrics.js_distance(soft.full[:SEEN], kept)
     if np.ptp(distance) < 1e-12:
         return {}
-    gain = soft.losses() - single.losses()
+    gain = soft.losses - single.losses
     name = f"gain-by-distance/{single.condition.policy}"
     return {name: metrics.correlation(rankdata(distance), rankdata(gain))}
 
@@ -270,12 +271,12 @@ def measure_barrier(soft: FinishedRun, single: FinishedRun) -> dict[str, float]:
     nets = soft.net, single.net
     inputs, full = soft.lesson.inputs[:FLAT], soft.full[:FLAT]
     mixed = sharpness.barrier(*nets, inputs, full)
-    again = sharpness.barrier(*nets, inputs, full, reestimate=soft.lesson.inputs[:RE_ESTIMATED])
-    points = list(zip(again.at, again.loss, strict=True))[::2]
+    anew = sharpness.barrier(*nets, inputs, full, reestimate=soft.lesson.inputs[:RE_ESTIMATED])
+    points = list(zip(anew.at, anew.loss, strict=True))[::2]
     name = single.condition.policy
     return {
         f"barrier/{name}": mixed.height,
-        f"barrier/{name}/re-estimated": again.height,
+        f"barrier/{name}/re-estimated": anew.height,
         **{f"between/{name}/{a:.1f}": float(y) for a, y in points},
     }
 

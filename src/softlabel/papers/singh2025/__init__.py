@@ -50,7 +50,7 @@ def cells(recipe: Recipe, quick: bool = False, encoder: str = ENCODER) -> list[C
     folder.  A quick look learns generated pictures and texts, without a large network."""
     if quick and recipe == "paper":
         recipe = "cpu"
-    made = []
+    all_cells = []
     for name in SETS:
         settings: dict[str, Any] = {"epochs": 2} if quick else {}
         lesson: Callable[[], Lesson]
@@ -65,8 +65,8 @@ def cells(recipe: Recipe, quick: bool = False, encoder: str = ENCODER) -> list[C
             elif base == "hub":
                 settings["net"] = f"hub/{encoder}"
         for labels, deliver in DELIVERIES.items():
-            made.append(Cell(Condition(name, labels).name, lesson, deliver, settings, base))
-    return made
+            all_cells.append(Cell(Condition(name, labels).name, lesson, deliver, settings, base))
+    return all_cells
 
 
 def probes(run: Run, cell: Cell) -> Mapping[str, float]:

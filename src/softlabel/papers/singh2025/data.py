@@ -146,11 +146,11 @@ def _sentence(blend: Floats, rng: np.random.Generator) -> str:
 
 def bags(sides: Sequence[Sequence[str]]) -> npt.NDArray[np.float32]:
     """Return (m, 64) how often words fall into each of 64 buckets: features for a quick look."""
-    made = np.zeros((len(sides[0]), 64), dtype=np.float32)
+    counts = np.zeros((len(sides[0]), 64), dtype=np.float32)
     for texts in sides:
-        for row, text in zip(made, texts, strict=True):
+        for row, text in zip(counts, texts, strict=True):
             np.add.at(row, (name_keys(names(text.split())) % np.uint64(64)).astype(np.int64), 1)
-    return made
+    return counts
 
 
 def shapes(features: bool) -> Lesson:

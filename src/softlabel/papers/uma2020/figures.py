@@ -44,7 +44,7 @@ def tables(results: Results) -> list[Table]:
 
 def figures(results: Results) -> list[Figure]:
     """Draw the part of Table 3 of each task that was run."""
-    made = []
+    drawn = []
     for task in _tasks_run(results):
         charts = {}
         for score in SCORES:
@@ -59,8 +59,8 @@ def figures(results: Results) -> list[Figure]:
             "Table 3, a panel for each column: mean over runs with a 95 % interval, and the "
             f"printed mean with its standard deviation.  {NOTES[task]}"
         )
-        made.append(panels(f"{task}-ways", title, caption, charts))
-    return made
+        drawn.append(panels(f"{task}-ways", title, caption, charts))
+    return drawn
 
 
 def _tasks_run(results: Results) -> list[str]:
