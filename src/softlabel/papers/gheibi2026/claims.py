@@ -8,7 +8,7 @@ other recipes train other networks, so only differences are compared, and curvat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -162,8 +162,10 @@ def claims(recipe: Recipe) -> list[Claim]:
     return [*_policies(), *_shuffling(), *_geometry(), *_distance(), *_similarity(recipe), *values]
 
 
-def _ordering(id: str, where: str, says: str, ours: Ours, published: float) -> Claim:
-    return Claim(id, where, says, "ordering", ours, secondhand(published))
+def _ordering(
+    id: str, where: str, says: str, ours: Ours, published: float, reason: str = ""
+) -> Claim:
+    return Claim(id, where, says, "ordering", ours, secondhand(published), reason=reason)
 
 
 def _policies() -> Iterator[Claim]:
@@ -249,34 +251,36 @@ def _similarity(recipe: Recipe) -> Iterator[Claim]:
             )
     alike = "of two seeds are more alike after sls than after soft training"
     where, apart = "representations", round(CKA["sls"] - CKA["soft"], 3)
-    ours: Ours = partial(cka_difference, SLS, SOFT)
-    yield _ordering("cka", where, f"features {alike} (CKA)", ours, apart)
-    ours, apart = (lambda results: None), round(GRADCAM["sls"] - GRADCAM["soft"], 3)
-    claim = _ordering("gradcam", where, f"Grad-CAM maps {alike}", ours, apart)
-    yield replace(claim, reason="Grad-CAM is not part of softlabel")
-    apart = round(FULL["soft"]["cross-entropy"] - MIXUP, 4)
+    cka = partial(cka_difference, SLS, SOFT)
+    yield _ordering("cka", where, f"features {alike} (CKA)", cka, apart)
+    apart, reason = round(GRADCAM["sls"] - GRADCAM["soft"], 3), "Grad-CAM is not part of softlabel"
+    yield _ordering("gradcam", where, f"Grad-CAM maps {alike}", _not_run, apart, reason)
+    apart, reason = FULL["soft"]["cross-entropy"] - MIXUP, "mixup is not part of softlabel"
     says = "all votes: soft NLL is lower with soft than with mixup"
-    claim = _ordering("mixup", TABLE, says, ours, apart)
-    yield replace(claim, reason="mixup is not part of softlabel")
+    yield _ordering("mixup", TABLE, says, _not_run, round(apart, 4), reason)
+
+
+def _not_run(results: Results) -> None:
+    return None
 
 
 def _values() -> Iterator[Claim]:
     """Compare the printed numbers themselves, for their own network."""
-    rows: list[tuple[str, str, str, float, Ours]] = []
     for policy, scores in FULL.items():
         for metric, value in scores.items():
             one, says = Condition(policy), f"all votes, {policy}: {METRICS[metric]}"
-            ours = mean(one, f"10h/{metric}")
-            rows.append((f"{one.name}-{metric}", TABLE, says, value, ours))
+            yield _value(f"{one.name}-{metric}", TABLE, says, mean(one, f"10h/{metric}"), value)
     for policy, by_votes in SPARSE.items():
         for votes, value in by_votes.items():
             one, says = Condition(policy, votes), f"{votes} votes, {policy}: soft NLL"
-            rows.append((one.name, SWEEP, says, value, mean(one, LOSS)))
+            yield _value(one.name, SWEEP, says, mean(one, LOSS), value)
     for policy, both in CURVATURE.items():
         for score, value in zip(CURVATURES, both, strict=True):
             one, says = Condition(policy), f"Hessian of {policy}: {score}"
-            rows.append((f"{one.name}-{score}", GEOMETRY, says, value, mean(one, f"flat/{score}")))
-    ours = partial(pair_score, SLS, "barrier/sls")
-    rows.append(("barrier-height", "loss barrier", "height", BARRIER, ours))
-    for id, where, says, value, ours in rows:
-        yield Claim(id, where, says, "value", ours, secondhand(value))
+            yield _value(f"{one.name}-{score}", GEOMETRY, says, mean(one, f"flat/{score}"), value)
+    barrier = partial(pair_score, SLS, "barrier/sls")
+    yield _value("barrier-height", "loss barrier", "height", barrier, BARRIER)
+
+
+def _value(id: str, where: str, says: str, ours: Ours, published: float) -> Claim:
+    return Claim(id, where, says, "value", ours, secondhand(published))

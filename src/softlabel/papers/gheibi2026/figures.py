@@ -96,9 +96,8 @@ def _score_table(
     """Show a row for each condition and a column for each score; ``published`` is by both."""
     lines = []
     for row, condition in rows.items():
-        ours = {score: results.mean(condition.name, score) for score in scores}
-        cells = (_number(ours[score], published.get((row, score))) for score in scores)
-        lines.append((row, *cells))
+        pairs = ((results.mean(condition.name, one), published.get((row, one))) for one in scores)
+        lines.append((row, *(_number(*pair) for pair in pairs)))
     return _table(title, ("", *scores.values()), lines, note)
 
 
