@@ -9,17 +9,35 @@ from hypothesis import strategies as st
 
 from softlabel import Index, registry
 from softlabel.deliver import SLS, Draws, Hard, Multipass
+from softlabel.metrics import cross_entropy
 from softlabel.papers import gheibi2026
-from softlabel.papers.claims import findings
+from softlabel.papers.claims import Result, Results, findings
 from softlabel.papers.claims.claims import judged
-from softlabel.papers.claims.results import Result, Results
-from softlabel.papers.gheibi2026 import claims as gheibi2026_claims
-from softlabel.papers.gheibi2026 import data as gheibi2026_data
-from softlabel.papers.gheibi2026 import identity as gheibi2026_identity
-from softlabel.papers.gheibi2026 import published as gheibi2026_published
-from softlabel.papers.gheibi2026 import targets as gheibi2026_targets
-from softlabel.papers.gheibi2026.cells import KS, LONG, POLICIES, delivery, group_of
-from softlabel.papers.gheibi2026.comparing import LOSS, compared, surviving
+from softlabel.papers.gheibi2026.cells import (
+    CONDITIONS,
+    LONG,
+    POLICIES,
+    SINGLE,
+    VOTES,
+    Condition,
+    _cifar10h_votes,
+    cifar10h,
+    cifar10h_teaching,
+    conditions,
+    held_out,
+    label_distances,
+    learned_by_distance,
+    teach,
+)
+from softlabel.papers.gheibi2026.claims import LOSS, compare_with_soft, count_significant
+from softlabel.papers.gheibi2026.facts import (
+    PRINTED,
+    drawn_loss,
+    drawn_variance,
+    extra_variance,
+    round_gradient,
+    round_loss,
+)
 from softlabel.sampling import votes_from_counts
 
 RECIPES = ("paper", "cpu", "features")
@@ -31,7 +49,7 @@ def teaching(counts):
     index = Index(
         [f"i{i}" for i in range(len(counts))], [], [f"c{j}" for j in range(counts.shape[1])]
     )
-    return gheibi2026_data.taught(votes_from_counts(index, counts), np.zeros(len(counts), bool))
+    return teach(votes_from_counts(index, counts), np.zeros(len(counts), bool))
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +71,15 @@ def labels(deliver, known, epochs, seed=0):
 def test_one_in_five_of_each_class_is_held_out_whatever_their_order():
     items = np.array([f"item {i}" for i in range(100)], dtype=object)
     classes = np.arange(100) % 4
-    held = gheibi2026_data.held_out(items, classes)
+    held = held_out(items, classes)
     assert np.bincount(classes[held]).tolist() == [5, 5, 5, 5]
     order = np.random.default_rng(0).permutation(100)
-    again = gheibi2026_data.held_out(items[order], classes[order])
+    again = held_out(items[order], classes[order])
     assert set(items[order][again]) == set(items[held])
 
 
 def test_the_split_of_cifar10h(data_folder):
-    lesson = gheibi2026_data.cifar10h()
+    lesson = cifar10h()
     assert lesson.inputs.shape == (8000, 32, 32, 3)
     gold = [int(item) for item in lesson.index.items.tolist()]
     from softlabel import datasets
@@ -74,31 +92,31 @@ def test_the_split_of_cifar10h(data_folder):
     first = int(learned[0])
     np.testing.assert_allclose(lesson.teaching.pooled[0], counts[first] / counts[first].sum())
     np.testing.assert_allclose(lesson.people.probs[0], counts[gold[0]] / counts[gold[0]].sum())
-    np.testing.assert_array_equal(lesson.teaching.pooled, gheibi2026_data.known().pooled)
+    np.testing.assert_array_equal(lesson.teaching.pooled, cifar10h_teaching().pooled)
 
 
 @pytest.mark.parametrize("k", [2, 5])
 def test_the_hard_label_is_the_majority_of_the_kept_votes(known, k):
     """Counted vote by vote, from what multipass delivers of the same run."""
-    votes = labels(delivery(f"k{k}", "multipass"), known, k, seed=4).sum(axis=0)
-    hard = labels(delivery(f"k{k}", "majority"), known, 1, seed=4)[0]
+    votes = labels(Condition("multipass", k).deliver, known, k, seed=4).sum(axis=0)
+    hard = labels(Condition("majority", k).deliver, known, 1, seed=4)[0]
     np.testing.assert_array_equal(hard.argmax(axis=1), votes.argmax(axis=1))
     everybody = known.pooled.argmax(axis=1)
     assert (hard.argmax(axis=1) != everybody).any(), "few votes must sometimes be wrong"
 
 
 def test_all_policies_keep_the_same_votes_and_fewer_are_among_more(known):
-    five = labels(delivery("k5", "soft"), known, 1, seed=1)[0] * 5
+    five = labels(Condition("soft", 5).deliver, known, 1, seed=1)[0] * 5
     for policy in ("multipass", "control"):
-        seen = labels(delivery("k5", policy), known, 5, seed=1).sum(axis=0)
+        seen = labels(Condition(policy, 5).deliver, known, 5, seed=1).sum(axis=0)
         np.testing.assert_allclose(seen, five, atol=1e-12)
-    two = labels(delivery("k2", "soft"), known, 1, seed=1)[0] * 2
+    two = labels(Condition("soft", 2).deliver, known, 1, seed=1)[0] * 2
     assert (five - two > -1e-9).all()
-    assert (labels(delivery("k5", "soft"), known, 1, seed=2)[0] * 5 != five).any()
+    assert (labels(Condition("soft", 5).deliver, known, 1, seed=2)[0] * 5 != five).any()
 
 
 def test_with_one_vote_all_policies_are_one(known):
-    soft, *others = (labels(delivery("k1", policy), known, 7) for policy in POLICIES)
+    soft, *others = (labels(Condition(policy, 1).deliver, known, 7) for policy in POLICIES)
     for other in others:
         np.testing.assert_array_equal(other, soft)
 
@@ -109,12 +127,14 @@ def test_cells_are_all_there_with_what_is_worth_most_first(recipe):
     names = [cell.name for cell in cells]
     assert len(set(names)) == len(names)
     assert names[:2] == ["all/soft", "all/sls"]
-    wanted = {f"k{k}/{policy}" for k in KS[1:] for policy in POLICIES} | {"k1/soft"}
+    wanted = {f"k{k}/{policy}" for k in VOTES[1:] for policy in POLICIES} | {"k1/soft"}
     assert wanted <= set(names)
     assert {"all/shuffled", "all/stale-50", "all/control-sorted"} <= set(names)
-    long = [cell for cell in cells if group_of(cell.name) == LONG]
+    assert [CONDITIONS[name] for name in names] == conditions(recipe)
+    long = [cell for cell in cells if CONDITIONS[cell.name].epochs == LONG]
     assert bool(long) == (recipe != "paper"), "200 epochs need no longer runs"
     assert all(cell.settings == {"epochs": 64} for cell in long)
+    assert all(cell.name.startswith("all-64/") for cell in long)
     for cell in cells:
         assert registry.parse("deliver", cell.deliver)
 
@@ -124,23 +144,23 @@ def test_cells_are_all_there_with_what_is_worth_most_first(recipe):
 
 def test_distances_of_what_is_taught(known):
     size = int(known.each.votes_per_item().max())
-    found = gheibi2026_targets.distances("multipass", known, 0, size * 30)
+    found = label_distances("multipass", known, 0, size * 30)
     assert found["target/total-variation"] < 1e-12
     assert found["taught/total-variation"] < 0.02, "after many rounds nearly the shares"
-    once = gheibi2026_targets.distances("stale-sls:every=50", known, 0, 20)
+    once = label_distances("stale-sls:every=50", known, 0, 20)
     p = known.pooled
     one = labels("sls", known, 1)[0]
     by_hand = np.abs(one - p).sum(axis=1).mean() / 2
     np.testing.assert_allclose(once["taught/total-variation"], by_hand)
     np.testing.assert_allclose(once["taught/kl"], -np.log((one * p).sum(axis=1)).mean())
-    assert "target/kl" not in gheibi2026_targets.distances("smoothing", known, 0, 1)
+    assert "target/kl" not in label_distances("smoothing", known, 0, 1)
 
 
 def test_items_are_sorted_by_the_distance_of_their_kept_votes():
     full = np.array([[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]])
     kept = np.array([[1.0, 0.0], [0.55, 0.45], [1.0, 0.0]])
     predicted = np.array([[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]])
-    found = gheibi2026_targets.by_distance(full, kept, predicted)
+    found = learned_by_distance(full, kept, cross_entropy(full, predicted))
     assert set(found) == {"learned/0.4-1", "learned/0.02-0.1", "learned/0-0.02"}
     np.testing.assert_allclose(found["learned/0.4-1"], np.log(2))
     np.testing.assert_allclose(found["learned/0.02-0.1"], -np.log(0.25 * 0.75) / 2)
@@ -153,31 +173,29 @@ def test_items_are_sorted_by_the_distance_of_their_kept_votes():
 @given(st.lists(st.tuples(*[st.integers(0, 6)] * 3).filter(any), min_size=1, max_size=8))
 def test_a_round_of_votes_is_the_soft_label(counts):
     known = teaching(counts)
-    assert gheibi2026_identity.round_loss(known).value < 1e-12
-    assert gheibi2026_identity.round_gradient(known).value < 1e-14
+    assert round_loss(known).value < 1e-12
+    assert round_gradient(known).value < 1e-14
 
 
 def test_the_identity_would_see_what_breaks_it():
     known = teaching([[2, 1], [1, 3]])
-    wrong = gheibi2026_identity.round_loss(known, Hard()).value
+    wrong = round_loss(known, Hard()).value
     assert wrong > 0.05
-    assert gheibi2026_identity.round_loss(known, Multipass(seed=9)).value < 1e-12
+    assert round_loss(known, Multipass(seed=9)).value < 1e-12
 
 
 def test_drawn_votes_agree_on_average(known):
-    loss = gheibi2026_identity.drawn_loss(known)
+    loss = drawn_loss(known)
     assert loss.low < 0 < loss.high
     assert loss.high - loss.low < 0.1
-    noise = gheibi2026_identity.drawn_variance(known)
+    noise = drawn_variance(known)
     assert noise.low < 0 < noise.high
     p = np.array([[0.7, 0.2, 0.1]])
     covariance = np.diag(p[0]) - p.T @ p
-    np.testing.assert_allclose(gheibi2026_identity.extra_variance(p), np.trace(covariance))
+    np.testing.assert_allclose(extra_variance(p), np.trace(covariance))
     draws = labels(SLS.name, known, 400)
     per_item = ((draws - known.pooled) ** 2).sum(axis=2).mean(axis=0)
-    np.testing.assert_allclose(
-        per_item, gheibi2026_identity.extra_variance(known.pooled), atol=0.12
-    )
+    np.testing.assert_allclose(per_item, extra_variance(known.pooled), atol=0.12)
 
 
 def test_the_facts_hold_on_the_votes_themselves(data_folder):
@@ -193,7 +211,7 @@ def test_the_facts_hold_on_the_votes_themselves(data_folder):
 def test_facts_without_data_are_untested_and_say_why(monkeypatch, tmp_path):
     monkeypatch.setenv("SOFTLABEL_DATA", str(tmp_path))
     monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path))
-    for function in (gheibi2026_data._votes, gheibi2026_data.known):
+    for function in (_cifar10h_votes, cifar10h_teaching):
         function.cache_clear()
     found = {one.claim.id: one for one in findings.facts(gheibi2026)}
     assert found["round-loss"].verdict == "untested"
@@ -238,7 +256,7 @@ def invented(seeds, gain):
     found = []
     for cell in gheibi2026.cells("cpu"):
         for seed in range(seeds):
-            won = gain if cell.name.endswith(("sls", "multipass", "control")) else 0.0
+            won = gain if CONDITIONS[cell.name].policy in SINGLE else 0.0
             noise = rng.normal(0, 0.002)
             scores = {f"10h/{metric}": 0.5 for metric in ("kl", "accuracy", "entropy-spearman")}
             scores |= {LOSS: 0.6 - won + noise, "flat/lambda-max": 200.0 if not won else 100 + seed}
@@ -264,16 +282,15 @@ def test_verdicts_follow_the_runs():
 
 
 def test_five_pairs_cannot_survive_twelve_comparisons():
-    five, ten = compared(invented(5, 0.05)), compared(invented(10, 0.05))
+    five, ten = compare_with_soft(invented(5, 0.05)), compare_with_soft(invented(10, 0.05))
     assert len(five) == len(ten) == 12
     assert {one.p for one in five} == {1 / 32}
     assert {one.adjusted for one in five} == {12 / 32}
     assert all(one.adjusted == 12 / 1024 for one in ten)
-    assert surviving(np.full(12, 1 / 32)) == 0
-    assert surviving(np.full(12, 1 / 1024)) == 12
-    printed = gheibi2026_published.p_values()
-    assert (printed < 0.05).sum() == 9
-    assert surviving(printed) == 0
+    assert count_significant(np.full(12, 1 / 32)) == 0
+    assert count_significant(np.full(12, 1 / 1024)) == 12
+    assert (PRINTED < 0.05).sum() == 9
+    assert count_significant(PRINTED) == 0
 
 
 def test_tables_and_figures_show_what_there_is():
@@ -295,7 +312,7 @@ def test_tables_and_figures_show_what_there_is():
 
 
 def test_published_differences_are_those_of_the_notes():
-    claims = {claim.id: claim for claim in gheibi2026_claims.claims("cpu")}
+    claims = {claim.id: claim for claim in gheibi2026.claims("cpu")}
     assert claims["k5-sls"].published.value == -0.0261
     assert claims["all-soft-majority-cross-entropy"].published.value == -0.2188
     assert claims["stale"].published.value == 0.1662

@@ -12,9 +12,8 @@ from softlabel.papers.claims.collecting import collect
 from softlabel.papers.claims.probing import known
 from softlabel.papers.claims.running import stand
 from softlabel.papers.claims.tasks import Task
-from softlabel.papers.gheibi2026 import flat as gheibi2026_flat
-from softlabel.papers.gheibi2026 import pairs as gheibi2026_pairs
-from softlabel.papers.gheibi2026.look import Look
+from softlabel.papers.gheibi2026 import measurements
+from softlabel.papers.gheibi2026.cells import CONDITIONS
 
 MADE = (("all/soft", 0), ("all/soft", 1), ("all/sls", 0), ("k5/soft", 0), ("k5/sls", 0))
 
@@ -24,16 +23,10 @@ def out(tmp_path_factory):
     """Soft and SLS from two seeds, in the order in which they end."""
     out = tmp_path_factory.mktemp("runs")
     small = pytest.MonkeyPatch()
-    for name, number in (("FLAT", 60), ("ITERATIONS", 5), ("VECTORS", 5), ("ANEW", 60)):
-        small.setattr(gheibi2026_flat, name, number)
+    for name, number in (("FLAT", 60), ("ITERATIONS", 5), ("VECTORS", 5), ("RE_ESTIMATED", 60)):
+        small.setattr(measurements, name, number)
     stand("gheibi2026", "cpu", 2, out, quick=True)
-    for cell, seed in (
-        ("all/soft", 0),
-        ("all/soft", 1),
-        ("all/sls", 0),
-        ("k5/soft", 0),
-        ("k5/sls", 0),
-    ):
+    for cell, seed in MADE:
         Task("gheibi2026", "cpu", cell, seed, str(out), quick=True).completed()
     yield out
     small.undo()
@@ -67,7 +60,9 @@ def test_the_later_of_two_runs_keeps_what_both_say(out):
     assert -1 <= scores(out, "k5/sls")[2]["gain-by-distance/sls"] <= 1
     assert 0 < scores(out, "all/soft", 1)[2]["cka/previous"] <= 1
     run, cell, _ = scores(out, "all/soft")
-    again = gheibi2026_pairs.pairs(Look(run, cell))
+    again = measurements.compare_pairs(
+        measurements.FinishedRun(run, CONDITIONS[cell.name], cell.lesson())
+    )
     assert again["barrier/sls"] == pytest.approx(second["barrier/sls"])
 
 
@@ -87,6 +82,6 @@ def test_cka_by_kernels():
     centre = np.eye(40) - 1 / 40
     k, m = (centre @ rows @ rows.T @ centre for rows in (one, two))
     by_hand = (k * m).sum() / np.sqrt((k * k).sum() * (m * m).sum())
-    assert gheibi2026_pairs.cka(one, two) == pytest.approx(by_hand)
+    assert measurements.cka(one, two) == pytest.approx(by_hand)
     turned = 3 * one @ np.linalg.qr(rng.normal(size=(5, 5)))[0] + 1
-    assert gheibi2026_pairs.cka(one, turned) == pytest.approx(1)
+    assert measurements.cka(one, turned) == pytest.approx(1)

@@ -11,11 +11,16 @@ import pytest
 from scipy.stats import entropy, pearsonr, spearmanr
 
 from softlabel.papers import singh2025
+from softlabel.papers.claims import Result, Results
 from softlabel.papers.claims.claims import judged
-from softlabel.papers.claims.results import Result, Results
-from softlabel.papers.singh2025 import claims as singh2025_claims
 from softlabel.papers.singh2025 import data as singh2025_data
-from softlabel.papers.singh2025 import scores as singh2025_scores
+from softlabel.papers.singh2025.claims import NO_DATA
+from softlabel.papers.singh2025.data import Condition
+from softlabel.papers.singh2025.figures import (
+    score_entropies,
+    score_items,
+    score_uncertain_items,
+)
 
 SEEDS = 4
 
@@ -27,7 +32,7 @@ def results(soft: dict[str, float], hard: dict[str, float], **of_set: dict[str, 
         for label, scores in (("soft", soft | of_set.get(name, {})), ("hard", hard)):
             for seed in range(SEEDS):
                 noisy = {key: value * (1 + 0.001 * seed) for key, value in scores.items()}
-                made.append(Result(f"{name} {label}", seed, noisy))
+                made.append(Result(Condition(name, label).name, seed, noisy))
     return Results(made)
 
 
@@ -90,7 +95,7 @@ def test_a_gain_over_nothing_is_not_tested():
 def test_seeds_are_compared_with_themselves():
     """Soft and hard runs rise together with the seed: the difference has no spread."""
     made = [
-        Result(f"cifar10h {label}", seed, {"kl": base + seed})
+        Result(Condition("cifar10h", label).name, seed, {"kl": base + seed})
         for label, base in (("soft", 1.0), ("hard", 1.5))
         for seed in range(3)
     ]
@@ -112,7 +117,7 @@ def pair() -> tuple[np.ndarray, np.ndarray]:
 
 def test_scores_beside_scipys(pair):
     people, ours = pair
-    found = singh2025_scores.plain(people, ours)
+    found = score_items(people, ours)
     theirs = entropy(people.T, ours.T)
     h = [entropy(side.T) for side in pair]
     right = people.argmax(axis=1) == ours.argmax(axis=1)
@@ -125,7 +130,7 @@ def test_scores_beside_scipys(pair):
 
 def test_the_items_of_highest_entropy(pair):
     people, ours = pair
-    found = singh2025_scores.high(people, ours)
+    found = score_uncertain_items(people, ours)
     top = sorted(range(50), key=lambda i: -entropy(people[i]))[:5]
     assert found["high/items"] == 5
     assert found["high/kl"] == pytest.approx(np.mean([entropy(people[i], ours[i]) for i in top]))
@@ -138,7 +143,7 @@ def test_the_items_of_highest_entropy(pair):
 
 def test_the_distribution_of_entropies(pair):
     people = np.array([[1, 0, 0, 0], [0.25] * 4, [0.5, 0.5, 0, 0]])
-    found = singh2025_scores.spread(people, pair[1][:3])
+    found = score_entropies(people, pair[1][:3])
     shares = [found[f"entropy/people@{b}"] for b in range(10)]
     assert shares == pytest.approx([1 / 3, 0, 0, 0, 0, 1 / 3, 0, 0, 0, 1 / 3])
     assert found["entropy/people"] == pytest.approx(0.5)
@@ -146,7 +151,7 @@ def test_the_distribution_of_entropies(pair):
 
 def test_groups_go_from_agreement_to_doubt(pair):
     people, ours = pair
-    found = singh2025_scores.groups(people, ours)
+    found = score_entropies(people, ours)
     order = sorted(range(50), key=lambda i: entropy(people[i]))
     for number in range(10):
         some = order[5 * number : 5 * number + 5]
@@ -234,7 +239,7 @@ def test_without_data_facts_are_untested(monkeypatch, tmp_path):
     singh2025_data.votes.cache_clear()
     said = [judged(claim, Results([])) for claim in singh2025.facts()]
     assert {one.verdict for one in said} == {"untested"}
-    assert {one.reason for one in said} == {singh2025_claims.NO_DATA}
+    assert {one.reason for one in said} == {NO_DATA}
 
 
 SIZES = {  # items, classes, texts of an item, items held out, share of ties for the majority

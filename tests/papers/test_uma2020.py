@@ -9,27 +9,36 @@ import pytest
 
 from softlabel import Index
 from softlabel.papers import uma2020
+from softlabel.papers.claims import Result, Results
 from softlabel.papers.claims.claims import judged
-from softlabel.papers.claims.results import Result, Results
 from softlabel.papers.claims.tasks import Task
-from softlabel.papers.uma2020 import people as uma2020_people
-from softlabel.papers.uma2020.tables import NORMALISERS, SCORES, SOFT, TASKS, WAYS, printed
+from softlabel.papers.uma2020 import tasks
+from softlabel.papers.uma2020.claims import (
+    ROWS,
+    SCORES,
+    SOFT,
+    SOFT_WAYS,
+    TABLE_2,
+    TABLE_3,
+    TASKS,
+    Condition,
+    condition_of,
+    printed,
+)
 
 RECIPES = ("paper", "cpu", "features")
 
 
 def as_printed(recipe: str) -> Results:
     """Two runs of every cell that scored what the paper prints."""
-    runs = []
-    for cell in uma2020.cells(recipe):
-        task, _, way = cell.name.partition("/")
-        row = "soft" if way == SOFT[task] else way
-        found = {}
-        if row in WAYS:
+    scores = {cell.name: {} for cell in uma2020.cells(recipe)}
+    for task in TASKS if recipe == "paper" else ("cifar10h",):
+        for way in SOFT_WAYS:
+            scores[Condition(task, way).name] = {"accuracy": printed(way, task, "accuracy").value}
+        for row in ROWS:
             found = {score: printed(row, task, score).value for score in SCORES}
-        elif row in NORMALISERS:
-            found = {"accuracy": printed(row, task, "accuracy").value}
-        runs += [Result(cell.name, seed, found) for seed in (0, 1)]
+            scores[condition_of(row, task).name] = found
+    runs = [Result(name, seed, found) for name, found in scores.items() for seed in (0, 1)]
     return Results(runs, "uma2020", recipe)
 
 
@@ -51,7 +60,7 @@ def test_without_runs_nothing_is_said(recipe):
 
 def test_every_printed_number_is_claimed():
     kinds = Counter((claim.id.partition("/")[0], claim.kind) for claim in uma2020.claims("paper"))
-    assert kinds[("table3", "value")] == len(WAYS) * len(TASKS) * len(SCORES) == 45
+    assert kinds[("table3", "value")] == len(ROWS) * len(TASKS) * len(SCORES) == 45
     assert kinds[("table2", "value")] == 6
     assert kinds[("table2", "ordering")] == 3
     assert kinds[("table3", "ordering")] == 3 * (4 + 4 + 3)
@@ -73,9 +82,10 @@ def test_orderings_have_the_papers_direction():
 
 def test_soft_loss_is_the_better_row_of_table_2():
     for task in TASKS:
-        best = max(NORMALISERS, key=lambda way: NORMALISERS[way][task])
+        accuracies = {way: TABLE_2[way, task] for way in SOFT_WAYS}
+        best = max(accuracies, key=accuracies.get)
         assert SOFT[task] == best
-        assert WAYS["soft"][task][0] == NORMALISERS[best][task]
+        assert TABLE_3["soft", task][0] == TABLE_2[best, task]
 
 
 def test_cells_and_what_trains_them():
@@ -87,6 +97,7 @@ def test_cells_and_what_trains_them():
         assert (cell.deliver is None) == crowd
         assert (cell.settings.get("objective") == "mw") == crowd
     assert paper["labelme/crowd-layer"].settings["batch"] == 1000
+    assert "batch" not in paper["labelme/crowd-layer-batches"].settings
     for recipe in ("cpu", "features"):
         assert all(cell.name.startswith("cifar10h/") for cell in uma2020.cells(recipe))
 
@@ -125,7 +136,7 @@ def dealt():
     truth /= truth.sum(axis=1, keepdims=True)
     counts = np.stack([rng.multinomial(rng.integers(20, 26), row) for row in truth])
     index = Index([f"i{i}" for i in range(400)], [], list("abcd"))
-    return counts, gold, uma2020_people.dealt(index, counts, gold, people=120)
+    return counts, gold, tasks.deal_votes(index, counts, gold, people=120)
 
 
 def test_planted_people_cast_exactly_the_votes_that_were_counted(dealt):
@@ -144,8 +155,8 @@ def test_nobody_is_asked_twice_and_all_are_asked_equally_often(dealt):
 
 def test_planted_people_err_as_they_were_planted_to(dealt):
     counts, gold, said = dealt
-    rng = np.random.default_rng(uma2020_people.SEED)
-    table = uma2020_people.planted(120, counts, gold, rng)
+    rng = np.random.default_rng(tasks.SEED)
+    table = tasks.plant_people(120, counts, gold, rng)
     np.testing.assert_allclose(table.sum(axis=2), 1)
     planted = table[:, 0, 0]
     assert planted.min() > 0.75
@@ -156,7 +167,7 @@ def test_planted_people_err_as_they_were_planted_to(dealt):
 
 def test_they_are_always_the_same(dealt):
     counts, gold, said = dealt
-    again = uma2020_people.dealt(said.index, counts, gold, people=120)
+    again = tasks.deal_votes(said.index, counts, gold, people=120)
     assert np.array_equal(again.annotator, said.annotator)
     assert np.array_equal(again.label, said.label)
 

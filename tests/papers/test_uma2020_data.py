@@ -13,10 +13,16 @@ from softlabel.deliver import Aggregate
 from softlabel.metrics import cross_entropy, entropy
 from softlabel.metrics.entropy import correlation
 from softlabel.papers import uma2020
+from softlabel.papers.claims import Results
 from softlabel.papers.claims.claims import judged
-from softlabel.papers.claims.results import Results
-from softlabel.papers.uma2020 import facts as uma2020_facts
-from softlabel.papers.uma2020 import tasks as uma2020_tasks
+from softlabel.papers.uma2020 import tasks
+from softlabel.papers.uma2020.claims import (
+    MOST,
+    accuracies,
+    released_votes,
+    statistics,
+    votes_by_people,
+)
 from softlabel.train.recipes import folds, tagging
 
 pytestmark = pytest.mark.usefixtures("data_folder")
@@ -50,7 +56,7 @@ def test_table_1_is_what_the_released_votes_say():
     for name, (value, verdict) in FACTS.items():
         assert found[name].ours.value == pytest.approx(value, abs=5e-5), name
         assert found[name].verdict == verdict, name
-    if uma2020_facts.votes("cifar10h")[0].anonymous:
+    if released_votes("cifar10h")[0].anonymous:
         unknown = found["table1/cifar10h/share of annotators at .75 or above"]
         assert unknown.verdict == "untested"
         assert "do not say who voted" in unknown.reason
@@ -58,16 +64,13 @@ def test_table_1_is_what_the_released_votes_say():
 
 def test_what_we_learned_of_these_votes():
     """The numbers of the page, where Table 1 does not have them."""
-    said, _ = uma2020_facts.votes("pos")
+    said, _ = released_votes("pos")
     count = said.votes_per_item()
     assert ((count == 177).sum(), ((count >= 130) & (count < 177)).sum()) == (939, 20)
-    assert (count > uma2020_facts.PEOPLE).sum() == 959
-    strictly = [
-        (uma2020_facts.accuracies(*uma2020_facts.by_people(task)) > 0.75).mean()
-        for task in ("labelme", "pos")
-    ]
+    assert (count > MOST).sum() == 959
+    strictly = [(accuracies(*votes_by_people(task)) > 0.75).mean() for task in ("labelme", "pos")]
     assert strictly == pytest.approx([0.390, 0.277], abs=5e-4)
-    said, _ = uma2020_facts.votes("labelme")
+    said, _ = released_votes("labelme")
     soft, share = (entropy(pool(said).probs) for pool in (Softmax(), Share()))
     assert [soft.mean(), share.mean()] == pytest.approx([1.507, 0.233], abs=5e-4)
     assert correlation(soft, said.votes_per_item()) == pytest.approx(-0.627, abs=5e-4)
@@ -79,16 +82,20 @@ def test_statistics_by_hand():
     index = Index(["x", "y", "z"], ["p", "q"], ["a", "b"])
     said = Annotations(index, [0, 0, 1, 1, 2], [0, 1, 0, 1, 1], label=[0, 0, 0, 1, 1])
     gold = np.array([0, 1, 1])
-    assert uma2020_facts.per_item(said, gold) == pytest.approx(5 / 3)
-    assert uma2020_facts.per_class(said, gold) == pytest.approx(5 / 6)
-    assert uma2020_facts.agreement(said, gold) == pytest.approx((1 + 0 + 1) / 3)
-    assert uma2020_facts.accuracies(said, gold).tolist() == [0.5, 1.0]
-    assert uma2020_facts.mean_accuracy(said, gold) == 0.75
-    assert uma2020_facts.above(said, gold) == 0.5
+    assert accuracies(said, gold).tolist() == [0.5, 1.0]
+    assert statistics(said, gold) == pytest.approx(
+        {
+            "annotations per item": 5 / 3,
+            "annotations per item and class": 5 / 6,
+            "observed agreement": (1 + 0 + 1) / 3,
+            "mean accuracy of annotators": 0.75,
+            "share of annotators at .75 or above": 0.5,
+        }
+    )
 
 
 def test_pos_sets_are_apart():
-    lesson = uma2020_tasks.pos("softmax")
+    lesson = tasks.pos("softmax")
     sizes = len(lesson.inputs), len(lesson.choosing), len(lesson.held)
     assert sum(sizes[:2]) == 13_000
     assert sizes[2] == 1_439 + 3_064
@@ -102,32 +109,32 @@ def test_pos_sets_are_apart():
 
 
 def test_labelme_is_predicted_by_networks_that_have_not_seen_it():
-    lesson = uma2020_tasks.labelme("softmax")
+    lesson = tasks.labelme("softmax")
     assert np.bincount(lesson.fold).tolist() == [112] + [111] * 8
     assert len(lesson.index.items) == 1_000 + 1_188
     row = np.flatnonzero((np.sort(lesson.teaching.each.counts(), axis=1)[:, -2:] == [1, 2]).all(1))
     whole = np.exp(2) + np.exp(1) + 6  # of (2, 1, 0, 0, 0, 0, 0, 0)
     expected = [np.exp(1) / whole, np.exp(2) / whole]
     assert np.sort(lesson.teaching.pooled[row[0]])[-2:] == pytest.approx(expected)
-    gold = uma2020_tasks.labelme("gold").teaching
-    assert np.array_equal(gold.hard, uma2020_facts.votes("labelme")[1])
+    gold = tasks.labelme("gold").teaching
+    assert np.array_equal(gold.hard, released_votes("labelme")[1])
 
 
 def test_silver_labels_are_better_than_the_majority():
-    gold = uma2020_facts.votes("labelme")[1]
+    gold = released_votes("labelme")[1]
     right = {
-        way: float((uma2020_tasks.labelme(way).teaching.hard == gold).mean())
+        way: float((tasks.labelme(way).teaching.hard == gold).mean())
         for way in ("majority", "dawid-skene")
     }
     assert right["dawid-skene"] > right["majority"] > 0.74
-    each = uma2020_tasks.labelme("majority").teaching.each
+    each = tasks.labelme("majority").teaching.each
     assert np.array_equal(
-        uma2020_tasks.labelme("majority").teaching.hard, Majority()(each).probs.argmax(axis=1)
+        tasks.labelme("majority").teaching.hard, Majority()(each).probs.argmax(axis=1)
     )
 
 
 def test_cifar10h_is_dealt_to_planted_people():
-    lesson = uma2020_tasks.cifar10h("shares")
+    lesson = tasks.cifar10h("shares")
     assert (len(lesson.inputs), len(lesson.held)) == (7_000, 3_000)
     each = lesson.teaching.each
     np.testing.assert_allclose(
@@ -135,18 +142,18 @@ def test_cifar10h_is_dealt_to_planted_people():
     )
     if lesson.named["people"] == "planted":
         assert len(each.index.annotators) == 2_571
-        found = uma2020_facts.accuracies(each, lesson.teaching.hard)
+        found = accuracies(each, lesson.teaching.hard)
         assert found.mean() == pytest.approx(0.95, abs=0.01)
 
 
 def test_scores_are_those_of_the_paper(tmp_path):
     """A short run on LabelMe, scored again by hand."""
-    lesson = uma2020_tasks.labelme("shares")
+    lesson = tasks.labelme("shares")
     config = replace(folds.CONFIG, epochs=2)
     run = folds.LABELME.completed(config, lesson, Aggregate(), seed=0, out=tmp_path)
     cell = next(cell for cell in uma2020.cells("paper") if cell.name == "labelme/shares")
     found = uma2020.probes(run, cell)
-    said, gold = uma2020_facts.votes("labelme")
+    said, gold = released_votes("labelme")
     probs = run.predictions.probs
     assert found["held/accuracy"] == pytest.approx((probs[:1000].argmax(1) == gold).mean())
     counts = np.exp(said.counts())

@@ -2,8 +2,8 @@
 Distributions", arXiv 2605.20642.
 
 Single votes, drawn (SLS) or taken in turn (multipass), have the same expected loss as the shares of
-all votes; what differs is the noise.  The paper holds them against soft labels and majority votes
-on CIFAR-10H, with all votes and with few.  Its numbers are known to us from reading notes alone.
+all votes; only the noise differs.  The paper compares them with soft labels and majority votes on
+CIFAR-10H, with all votes and with few.  We know its numbers from reading notes alone.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from softlabel.papers.claims import Cell, Recipe
-from softlabel.papers.gheibi2026.cells import PROBED, cells
+from softlabel.papers.gheibi2026.cells import CONDITIONS, cells
 from softlabel.papers.gheibi2026.claims import claims
 from softlabel.papers.gheibi2026.facts import facts
-from softlabel.papers.gheibi2026.figures import figures
-from softlabel.papers.gheibi2026.tables import tables
+from softlabel.papers.gheibi2026.figures import figures, tables
 
 if TYPE_CHECKING:
     from softlabel.train import Run
@@ -41,15 +40,7 @@ __all__ = [
 
 
 def probes(run: Run, cell: Cell) -> Mapping[str, float]:
-    """Scores against people and distances for every run; flatness and detection where votes are all
-    or five; and whatever its pairs say whose other half is finished."""
-    from softlabel.papers.gheibi2026.flat import flatness
-    from softlabel.papers.gheibi2026.look import Look, against_people, taught_and_learned
-    from softlabel.papers.gheibi2026.outside import outside
-    from softlabel.papers.gheibi2026.pairs import pairs
+    """Return all that is measured on a finished run."""
+    from softlabel.papers.gheibi2026.measurements import FinishedRun, measure
 
-    look = Look(run, cell)
-    found = against_people(run) | taught_and_learned(look) | pairs(look)
-    if cell.name in PROBED:
-        found |= flatness(look) | outside(look)
-    return found
+    return measure(FinishedRun(run, CONDITIONS[cell.name], cell.lesson()))

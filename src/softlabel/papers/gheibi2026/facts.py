@@ -1,95 +1,173 @@
-"""What Gheibi & Ghazizadeh 2026 says that needs no training.
+"""What Gheibi & Ghazizadeh 2026 say that needs no training: the identity behind the paper, shown on
+the votes themselves, and what its p-values can show.
 
-The identity behind the paper on the votes themselves, and what its p-values can say.
+Single votes and shares have the same expected loss and gradient.  For any prediction q and shares
+p, with y drawn from p: E[-log q_y] = H(p, q), E[q - e_y] = q - p, and the gradient's extra variance
+is 1 - |p|^2.  Over a round of ``multipass`` the first two hold exactly, for ``sls`` on average;
+both are shown at predictions that are fixed and arbitrary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
+from scipy.special import log_softmax
+from scipy.stats import rankdata
 
+from softlabel import metrics
+from softlabel.deliver import SLS, Deliver, Draws, Multipass, Teaching
 from softlabel.metrics import intervals
-from softlabel.papers.claims import Claim, Kind
-from softlabel.papers.gheibi2026 import comparing as ours
-from softlabel.papers.gheibi2026 import data, identity, published
-from softlabel.papers.gheibi2026.claims import SPARSE
-from softlabel.papers.gheibi2026.published import heard
-from softlabel.tables import Score
+from softlabel.papers.claims import Claim, Kind, Results
+from softlabel.papers.gheibi2026.cells import cifar10h_teaching
+from softlabel.papers.gheibi2026.claims import (
+    P_VALUES,
+    SWEEP,
+    VARIANCE_ENTROPY,
+    count_significant,
+    secondhand,
+)
+from softlabel.tables import Floats, Score
+
+EPOCHS = 300  # of the Monte Carlo
+PRINTED = np.array([p for row in P_VALUES.values() for p in row.values()])  # p-values
 
 
-def facts() -> Sequence[Claim]:
-    """The identity behind the paper, on the votes themselves, and what its p-values can say."""
+def facts() -> list[Claim]:
+    """Return the identity, its variance, and the limits of twelve tests over five seeds."""
+    a_round, draws = "over a round of multipass the mean", "over 300 epochs of draws"
+    loss = f"{a_round} loss is the soft loss, item by item (largest gap)"
+    gradient = f"{a_round} gradient is the soft one (largest gap)"
+    noise = f"mean square of SLS's gradient noise minus 1 - |p|^2, {draws}"
+    zeros: list[tuple[str, str, Callable[[Teaching], Score], Kind, float]] = [
+        ("round-loss", loss, round_loss, "exact", 1e-9),
+        ("round-gradient", gradient, round_gradient, "exact", 1e-12),
+        ("drawn-loss", f"mean loss of SLS minus the soft loss, {draws}", drawn_loss, "value", 0.0),
+        ("drawn-variance", noise, drawn_variance, "value", 0.0),
+    ]
     where = "proposition 1"
     return [
-        _fact(
-            "round-loss",
-            where,
-            "over a round of multipass the mean loss is the soft loss, item by item (largest gap)",
-            lambda: identity.round_loss(data.known()),
-            exact=1e-9,
-        ),
-        _fact(
-            "round-gradient",
-            where,
-            "over a round of multipass the mean gradient is the soft one (largest gap)",
-            lambda: identity.round_gradient(data.known()),
-            exact=1e-12,
-        ),
-        _fact(
-            "drawn-loss",
-            where,
-            "the mean loss of SLS minus the soft loss, 300 epochs drawn",
-            lambda: identity.drawn_loss(data.known()),
-        ),
-        _fact(
-            "drawn-variance",
-            where,
-            "the mean square of SLS's gradient noise minus 1 - |p|^2, 300 epochs drawn",
-            lambda: identity.drawn_variance(data.known()),
+        *(
+            Claim(id, where, says, kind, partial(_on_votes, of), secondhand(0), tolerance)
+            for id, says, of, kind, tolerance in zeros
         ),
         Claim(
             "variance-entropy",
             "gradient variance",
-            "the gradient's variance goes with people's entropy (Spearman over items); ours is "
-            "that at the logits, 1 - |p|^2, theirs was measured on a network, and how is not known",
+            "the gradient's variance correlates with people's entropy (Spearman over items); ours "
+            "is at the logits, 1 - |p|^2; how theirs was measured on a network is not known",
             "value",
-            lambda results: identity.variance_and_entropy(data.known().pooled),
-            heard(published.VARIANCE_ENTROPY),
+            partial(_on_votes, variance_and_entropy),
+            secondhand(VARIANCE_ENTROPY),
         ),
         Claim(
             "smallest-p",
-            SPARSE,
-            "the smallest one-sided p of Wilcoxon's test with five pairs; printed in 9 of 12 cells",
+            SWEEP,
+            "smallest one-sided p of Wilcoxon's test with five pairs; printed in 9 of 12 cells",
             "exact",
-            lambda results: _plain(_smallest_p(5), 5),
-            heard(0.031),
+            lambda results: _without_interval(smallest_p(5), 5),
+            secondhand(0.031),
             0.0005,
         ),
         Claim(
             "holm",
-            SPARSE,
-            "of the 12 printed p-values 9 are below .05; after Holm's correction there are none",
+            SWEEP,
+            "of the 12 printed p-values 9 are below .05; after Holm's correction none is",
             "exact",
-            lambda results: _plain(ours.surviving(published.p_values()), 12),
-            heard(0),
+            lambda results: _without_interval(count_significant(PRINTED), len(PRINTED)),
+            secondhand(0),
         ),
     ]
 
 
-def _fact(
-    id: str, where: str, says: str, of: Callable[[], Score], exact: float | None = None
-) -> Claim:
-    """Something that must be 0: exactly, or within its interval."""
-    kind: Kind = "value" if exact is None else "exact"
-    return Claim(id, where, says, kind, lambda results: of(), heard(0), exact or 0.0)
+def _on_votes(measure: Callable[[Teaching], Score], results: Results) -> Score:
+    return measure(cifar10h_teaching())
 
 
-def _smallest_p(pairs: int) -> float:
-    """All differences on one side."""
+def _without_interval(value: float, n: int) -> Score:
+    return Score(float(value), float(value), float(value), n)
+
+
+def smallest_p(pairs: int) -> float:
+    """Return the p-value where all differences have the same sign."""
     gains = np.arange(1.0, pairs + 1)
     return intervals.paired_wilcoxon(-gains, 0 * gains, "less")
 
 
-def _plain(value: float, n: int) -> Score:
-    return Score(float(value), float(value), float(value), n)
+# ── the identity ─────────────────────────────────────────────────────────────────────────────
+
+
+def round_loss(known: Teaching, policy: Deliver | None = None, seed: int = 0) -> Score:
+    """Return the largest difference, over items, between the mean loss of a round of single votes
+    and the loss of the shares.  A round has as many epochs as the item has votes."""
+    log_q = _predictions(known, seed)
+    size = _votes_per_item(known)
+    loss = np.zeros(len(known))
+    for epoch, labels in _epochs(policy or Multipass(), known, int(size.max()), seed):
+        loss += np.where(epoch < size, -(labels * log_q).sum(axis=1), 0)
+    gap = np.abs(loss / size + (known.pooled * log_q).sum(axis=1))
+    return _without_interval(gap.max(), len(known))
+
+
+def round_gradient(known: Teaching, seed: int = 0) -> Score:
+    """Return the largest entry, over items and classes, of the mean of e_y over a round minus p;
+    the gradients q - e_y and q - p differ by as much, whatever q."""
+    size = _votes_per_item(known)
+    total = np.zeros_like(known.pooled)
+    for epoch, labels in _epochs(Multipass(), known, int(size.max()), seed):
+        total += np.where((epoch < size)[:, None], labels, 0)
+    return _without_interval(np.abs(total / size[:, None] - known.pooled).max(), len(known))
+
+
+def drawn_loss(known: Teaching, seed: int = 0, epochs: int = EPOCHS) -> Score:
+    """Return the mean loss of drawn votes minus the loss of the shares, with its interval over
+    epochs."""
+    log_q = _predictions(known, seed)
+    soft = -(known.pooled * log_q).sum(axis=1).mean()
+    draws = _epochs(SLS(), known, epochs, seed)
+    single = [-(labels * log_q).sum(axis=1).mean() for _, labels in draws]
+    return intervals.over_seeds(np.array(single) - soft)
+
+
+def drawn_variance(known: Teaching, seed: int = 0, epochs: int = EPOCHS) -> Score:
+    """Return the mean squared length of the gradient's noise e_y - p minus the mean of 1 - |p|^2,
+    with its interval over epochs."""
+    draws = _epochs(SLS(), known, epochs, seed)
+    noise = [((labels - known.pooled) ** 2).sum(axis=1).mean() for _, labels in draws]
+    return intervals.over_seeds(np.array(noise) - extra_variance(known.pooled).mean())
+
+
+def extra_variance(shares: Floats) -> Floats:
+    """Return (m,) 1 - |p|^2.
+
+    >>> extra_variance(np.array([[0.7, 0.2, 0.1]])).round(6)
+    array([0.46])
+    """
+    return np.asarray(1 - (shares**2).sum(axis=1))
+
+
+def variance_and_entropy(known: Teaching) -> Score:
+    """Return Spearman's correlation over items of the extra variance with the entropy."""
+    ranks = (rankdata(of(known.pooled)) for of in (extra_variance, metrics.entropy))
+    return _without_interval(metrics.correlation(*ranks), len(known))
+
+
+def _predictions(known: Teaching, seed: int) -> Floats:
+    """Return (m, k) logarithms of arbitrary predictions."""
+    logits = np.random.default_rng(seed).normal(0, 2, known.pooled.shape)
+    return np.asarray(log_softmax(logits, axis=1))
+
+
+def _epochs(
+    policy: Deliver, known: Teaching, epochs: int, seed: int
+) -> Iterator[tuple[int, Floats]]:
+    """Yield the labels (m, k) of every epoch."""
+    rng, rows = Draws(seed), np.arange(len(known))
+    delivery = policy(known, rng)
+    return ((epoch, delivery.labels_for(epoch, rows, rng)) for epoch in range(epochs))
+
+
+def _votes_per_item(known: Teaching) -> Floats:
+    assert known.each is not None, "the lesson is made of votes"
+    return known.each.votes_per_item().astype(np.float64)

@@ -1,205 +1,344 @@
-"""Curves over the number of votes, who wins at what distance, and the loss along lines."""
+"""Tables and figures of Gheibi & Ghazizadeh 2026, with published numbers beside ours in the tables:
+all votes, fewer votes, distances, tests, flatness, detection, and the loss along lines."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable, Mapping
+
 import numpy as np
 
-from softlabel.papers.claims import Figure, Result, Results, Words
+from softlabel.papers.claims import Figure, Result, Results, Table, Words, shown
 from softlabel.papers.claims import figures as draw
-from softlabel.papers.gheibi2026.cells import KS
-from softlabel.papers.gheibi2026.comparing import LOSS
-from softlabel.papers.gheibi2026.targets import EDGES, bin_name
+from softlabel.papers.gheibi2026.cells import (
+    ABLATIONS,
+    BINS,
+    LONG,
+    MAIN,
+    POLICIES,
+    SINGLE,
+    VOTES,
+    Condition,
+    condition_of,
+)
+from softlabel.papers.gheibi2026.claims import (
+    CURVATURE,
+    FULL,
+    LOSS,
+    P_VALUES,
+    SPARSE,
+    compare_with_soft,
+)
 from softlabel.report import Line
+from softlabel.tables import Score
 
-DRAWN = ("soft", "majority", "sls", "multipass")
-SINGLE = ("sls", "multipass", "control")
-PLACES = (*(f"k{k}" for k in KS), "all")
-NAMED = draw.evenly([*KS, "all"])
+VOTE_NAMES = draw.evenly([*VOTES, "all"])  # by the place on an x axis
+BY_VOTES = dict(zip(VOTE_NAMES, (*VOTES, None), strict=True))
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────
+
+SECONDHAND = "In brackets: the paper's ResNet-18 according to unchecked reading notes."
 METRICS = {
-    "cross-entropy": "soft NLL",
-    "kl": "KL to people",
-    "accuracy": "accuracy",
-    "entropy-spearman": "entropy correlation (ranks)",
+    "10h/cross-entropy": "soft NLL",
+    "10h/kl": "KL",
+    "10h/accuracy": "accuracy",
+    "10h/entropy-pearson": "entropy r",
+    "10h/entropy-spearman": "entropy rank r",
+    "10h/ece-mass": "ECE",
 }
+FLATNESS = {
+    "flat/lambda-max": "largest eigenvalue",
+    "flat/trace": "trace",
+    "flat/trace-error": "its standard error in a run",
+    "flat/sam": "SAM sharpness",
+    "flat/loss": "loss there",
+    "flat/accuracy": "accuracy there",
+    "10h/accuracy": "accuracy, held out",
+}
+OUTSIDE = ("patches", "noise", "digits", "svhn", "cifar100")
+DETECTORS = ("max-softmax", "max-logit", "energy", "negative-entropy", "knn", "odin")
+MEASURES = ("auroc", "fpr95", "aupr")
+
+
+def tables(results: Results) -> list[Table]:
+    """Return the tables that have a number of ours."""
+    policies = (*POLICIES, *ABLATIONS)
+    full = {(policy, f"10h/{m}"): x for policy, row in FULL.items() for m, x in row.items()}
+    all_votes = {policy: Condition(policy) for policy in policies}
+    long = {policy: Condition(policy, epochs=LONG) for policy in policies}
+    long_note = "After 64 epochs every one of an image's 47 to 63 votes has had its turn."
+    candidates = (
+        _score_table("All votes", results, all_votes, METRICS, full, SECONDHAND),
+        _loss_by_votes(results),
+        _significance(results),
+        _distances(results, policies),
+        _score_table("All votes, 64 epochs", results, long, METRICS, {}, long_note),
+        _flatness(results),
+        _detection(results),
+    )
+    return [table for table in candidates if table.rows]
+
+
+def _table(title: str, heads: Iterable[str], rows: Iterable[tuple[str, ...]], note: str) -> Table:
+    """Keep the rows that have a number of ours."""
+    kept = [row for row in rows if not all(cell.startswith("–") for cell in row[1:])]
+    return Table(title, tuple(heads), kept, note)
+
+
+def _score_table(
+    title: str,
+    results: Results,
+    rows: Mapping[str, Condition],
+    scores: Mapping[str, str],
+    published: Mapping[tuple[str, str], float],
+    note: str,
+) -> Table:
+    """Show a row for each condition and a column for each score; ``published`` is by both."""
+    lines = []
+    for row, condition in rows.items():
+        pairs = ((results.mean(condition.name, one), published.get((row, one))) for one in scores)
+        lines.append((row, *(_number(*pair) for pair in pairs)))
+    return _table(title, ("", *scores.values()), lines, note)
+
+
+def _vote_table(
+    title: str, policies: Iterable[str], cell: Callable[[str, int | None], str], note: str
+) -> Table:
+    """Show a row for each policy and a column for each number of votes."""
+    rows = ((policy, *(cell(policy, votes) for votes in BY_VOTES.values())) for policy in policies)
+    return _table(title, ("", *VOTE_NAMES.values()), rows, note)
+
+
+def _loss_by_votes(results: Results) -> Table:
+    def cell(policy: str, votes: int | None) -> str:
+        published = None if votes is None else SPARSE.get(policy, {}).get(votes)
+        return _number(results.mean(condition_of(policy, votes).name, LOSS), published)
+
+    return _vote_table("Soft NLL by votes kept per image", POLICIES, cell, SECONDHAND)
+
+
+def _significance(results: Results) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for one in compare_with_soft(results):
+        single, soft = Condition(one.policy, one.votes), Condition("soft", one.votes)
+        gain = _number(results.difference(single.name, soft.name, LOSS))
+        printed = P_VALUES[one.policy][one.votes]
+        tests = (f"{one.p:.4f}", f"{one.adjusted:.3f}", f"{printed:.3f}")
+        rows.append((one.policy, str(one.votes), str(one.seeds), gain, *tests))
+    heads = ("", "votes", "seeds", "soft NLL minus soft's", "p", "p, Holm", "p, printed")
+    note = (
+        "One-sided Wilcoxon tests over paired seeds, with Holm's correction for their number. The "
+        "smallest possible p with five seeds is 1/32: whatever the runs show, none of twelve can "
+        "stay below .05. With ten seeds it is 1/1024."
+    )
+    return _table("Single votes against soft labels", heads, rows, note)
+
+
+def _distances(results: Results, policies: Iterable[str]) -> Table:
+    def cell(policy: str, votes: int | None) -> str:
+        name = Condition(policy, votes).name
+        both = (results.mean(name, f"{what}/total-variation") for what in ("target", "taught"))
+        return " / ".join(f"{one.value:.3f}" for one in both if one is not None) or "–"
+
+    note = (
+        "Mean total variation from the shares of all votes: of the target, which the policy "
+        "delivers in the long run, and of the mean label over the epochs that were run."
+    )
+    return _vote_table("Distance of the labels from all votes", policies, cell, note)
+
+
+def _flatness(results: Results) -> Table:
+    conditions = [Condition(policy, k) for k in (None, 5) for policy in (*POLICIES, "shuffled")]
+    published = {
+        (Condition(policy).name, score): value
+        for policy, both in CURVATURE.items()
+        for score, value in zip(FLATNESS, both, strict=False)
+    }
+    note = (
+        "On 250 training pictures, soft cross-entropy to all votes for every network, evaluation "
+        f"mode. Curvature means little without the accuracy beside it. {SECONDHAND}"
+    )
+    rows = {one.name: one for one in conditions}
+    return _score_table("Flatness", results, rows, FLATNESS, published, note)
+
+
+def _detection(results: Results) -> Table:
+    """Show every detector on every set, soft beside single votes."""
+    pair = Condition("sls").name, Condition("soft").name
+    rows = []
+    for place in OUTSIDE:
+        for detector in DETECTORS:
+            score = f"ood/{place}/{detector}"
+            cells = [results.mean(Condition(policy).name, f"{score}/auroc") for policy in MAIN]
+            cells += [results.difference(*pair, f"{score}/{measure}") for measure in MEASURES]
+            rows.append((f"{place}, {detector}", *map(_number, cells)))
+    heads = ("AUROC", *MAIN, *(f"sls minus soft, {measure}" for measure in MEASURES))
+    note = "500 held-out pictures against 500 from outside; AUROC and AUPR high, FPR95 low."
+    return _table("Out-of-distribution detection", heads, rows, note)
+
+
+def _number(score: Score | None, published: float | None = None) -> str:
+    """Return ``0.512 ±0.010 (0.5096)``.  Curvatures are in the hundreds and gains in the
+    thousandths, so the number of digits follows from the interval: two of its own."""
+    width = math.nan if score is None else score.half
+    digits = 4 if not width > 0 else max(0, min(5, 1 - math.floor(math.log10(width))))
+    ours = shown(score, f".{digits}f", f".{digits}f")
+    return ours if published is None else f"{ours} ({published:g})".replace("-", "−")
+
+
+# ── figures ──────────────────────────────────────────────────────────────────────────────────
+
+CURVES = {
+    "10h/cross-entropy": "soft NLL",
+    "10h/kl": "KL to people",
+    "10h/accuracy": "accuracy",
+    "10h/entropy-spearman": "entropy correlation (ranks)",
+}
+Places = dict[float, tuple[int | None, str]]  # votes kept and score, by the place on the x axis
 
 
 def figures(results: Results) -> list[Figure]:
-    """All that have a point."""
-    made = [
+    """Return the figures that have a point."""
+    candidates = [
         _panels(
             "by-votes",
             "By votes per image",
             "Mean over seeds and 95 % interval, on the 2,000 images held out and the shares of all "
-            "their votes. With one vote all policies are one.",
-            {called: _by_votes(results, metric) for metric, called in METRICS.items()},
+            "their votes. With one vote all policies are the same.",
+            {called: _by_votes(results, score, called) for score, called in CURVES.items()},
         ),
         _gain_by_votes(results),
-        _gain_by_target(results),
+        _gain_by_distance(results),
         _panels(
             "items",
-            "Which images gain",
+            "Gain by distance of an image's votes",
             "Training images by the total variation between their kept and all votes: "
-            "cross-entropy to all people's shares after soft training minus that after single "
-            "votes.",
-            {f"{k} votes kept": _gain_by_item(results, f"k{k}") for k in (2, 5, 10)},
+            "cross-entropy to all people's shares after soft training minus that after training on "
+            "single votes.",
+            {f"{votes} votes kept": _gain_by_item(results, votes) for votes in (2, 5, 10)},
         ),
-        _slices(results),
+        _around(results),
         _between(results),
     ]
-    return [figure for figure, lines in made if _drawn(lines)]
+    return [figure for figure in candidates if figure is not None]
 
 
-Made = tuple[Figure, list[Line]]
+def _curve(
+    words: Words, lines: list[Line], zero: bool = False, named: Mapping[float, str] | None = None
+) -> Figure | None:
+    """Draw the lines, if they have a point."""
+    if not any(np.isfinite(line.y).any() for line in lines):
+        return None
+    return draw.curve(words, lines, zero=zero, named=named)
 
 
-def _drawn(lines: list[Line]) -> bool:
-    return any(np.isfinite(line.y).any() for line in lines)
+def _panels(name: str, title: str, caption: str, charts: dict[str, Figure | None]) -> Figure | None:
+    panels = {heading: figure for heading, figure in charts.items() if figure is not None}
+    return draw.panels(name, title, caption, panels) if panels else None
 
 
-def _panels(name: str, title: str, caption: str, made: dict[str, Made]) -> Made:
-    there = {heading: figure for heading, (figure, lines) in made.items() if _drawn(lines)}
-    every = [line for _, lines in made.values() for line in lines]
-    return draw.panels(name, title, caption, there), every
-
-
-def _by_votes(results: Results, metric: str) -> Made:
-    lines = [
-        draw.over(
-            results,
-            {float(x): _cell(group, policy) for x, group in enumerate(PLACES)},
-            f"10h/{metric}",
-            policy,
-        )
-        for policy in DRAWN
-    ]
-    called = METRICS[metric]
+def _by_votes(results: Results, score: str, called: str) -> Figure | None:
+    lines = []
+    for policy in ("soft", "majority", "sls", "multipass"):
+        cells = {x: condition_of(policy, votes).name for x, votes in BY_VOTES.items()}
+        lines.append(draw.over(results, cells, score, policy))
     words = Words("by-votes", f"{called} by votes per image", "", "votes kept per image", called)
-    return draw.curve(words, lines, named=NAMED), lines
+    return _curve(words, lines, named=VOTE_NAMES)
 
 
-def _gain_by_votes(results: Results) -> Made:
-    lines = [
-        _gains(results, policy, {float(x): group for x, group in enumerate(PLACES) if x})
-        for policy in SINGLE
-    ]
+def _gains(results: Results, places: Places, policies: Iterable[str] = SINGLE) -> list[Line]:
+    """Return, for each policy of single votes, soft minus single votes, seed by seed."""
+    lines = []
+    for policy in policies:
+        gains = []
+        for x, (votes, score) in places.items():
+            pair = (Condition(one, votes).name for one in ("soft", policy))
+            soft, single = (results.by_seed(name, score) for name in pair)
+            for seed in sorted(soft.keys() & single.keys()):
+                gains.append(Result(str(x), seed, {"gain": soft[seed] - single[seed]}))
+        lines.append(draw.over(Results(gains), {x: str(x) for x in places}, "gain", policy))
+    return lines
+
+
+def _gain_by_votes(results: Results) -> Figure | None:
+    places = {x: (votes, LOSS) for x, votes in BY_VOTES.items() if votes != 1}
     words = Words(
         "gain-by-votes",
-        "What single votes gain over soft labels",
+        "Gain of single votes over soft labels",
         "Soft NLL of soft training minus that of single votes, seed by seed; above 0 single votes "
-        "win. Both keep the same votes.",
+        "are better. Both keep the same votes.",
         "votes kept per image",
         "gain in soft NLL",
     )
-    return draw.curve(words, lines, zero=True, named=NAMED), lines
+    return _curve(words, _gains(results, places), zero=True, named=VOTE_NAMES)
 
 
-def _gain_by_target(results: Results) -> Made:
-    """The same along the distance between the kept and all votes."""
-    places: dict[float, str] = {}
-    for group in reversed(PLACES[1:]):
-        far = results.values(f"{group}/soft", "target/total-variation")
-        if len(far):
-            places[round(float(far.mean()), 4)] = group
-    lines = [_gains(results, policy, places) for policy in SINGLE]
+def _gain_by_distance(results: Results) -> Figure | None:
+    places: Places = {}
+    for votes in (None, *reversed(VOTES[1:])):
+        distance = results.values(Condition("soft", votes).name, "target/total-variation")
+        if len(distance):
+            places[round(float(distance.mean()), 4)] = votes, LOSS
     words = Words(
         "gain-by-distance",
-        "Who wins at what distance",
-        "Gain of single votes over soft labels where the kept votes lie so far from all of them: "
+        "Gain by distance of the kept votes",
+        "Gain of single votes over soft labels by the distance of the kept votes from all votes: "
         "mean total variation over images, a point for every number of votes.",
         "total variation between the kept and all votes",
         "gain in soft NLL",
     )
-    return draw.curve(words, lines, zero=True), lines
+    return _curve(words, _gains(results, places), zero=True)
 
 
-def _gain_by_item(results: Results, group: str) -> Made:
-    """Training items by the distance of their own kept votes."""
+def _gain_by_item(results: Results, votes: int) -> Figure | None:
+    """Draw training items by the distance of their own kept votes."""
+    places: Places = {float(x): (votes, f"learned/{name}") for x, name in enumerate(BINS)}
+    title, x = f"Gain by distance, {votes} votes kept", "total variation of the image's kept votes"
+    words = Words("items", title, "", x, "gain in nats")
+    lines = _gains(results, places, ("sls", "multipass"))
+    return _curve(words, lines, zero=True, named=draw.evenly(BINS))
+
+
+def _around(results: Results) -> Figure | None:
+    """Draw the loss along a random direction, minus that at 0, where the network is."""
     lines = []
-    for policy in ("sls", "multipass"):
-        pairs = {
-            float(number): results_of_gain(results, group, policy, f"learned/{bin_name(number)}")
-            for number in range(len(EDGES) - 1)
-        }
-        lines.append(draw.over(*_as_results(pairs), policy))
-    named = draw.evenly([bin_name(number) for number in range(len(EDGES) - 1)])
-    title = f"Which images gain, {group[1:]} votes kept"
-    words = Words("items", title, "", "total variation of the image's kept votes", "gain in nats")
-    return draw.curve(words, lines, zero=True, named=named), lines
-
-
-def _slices(results: Results) -> Made:
-    lines = [
-        _above_itself(draw.along(results, f"all/{one}", "slice/", one))
-        for one in (*DRAWN[:3], "shuffled")
-    ]
+    for policy in ("soft", "majority", "sls", "shuffled"):
+        line = draw.along(results, Condition(policy).name, "slice/", policy)
+        at_network = dict(zip(line.x, line.y, strict=True)).get(0.0, 0.0)
+        y, low, high = (np.asarray(part) - at_network for part in (line.y, line.low, line.high))
+        lines.append(Line(line.name, line.x, y, low, high))
     words = Words(
         "slices",
         "Loss around the networks",
-        "Soft cross-entropy on 250 training images along one random direction, every filter as "
-        "long as the network's own, less that of the network itself.",
-        "distance, in lengths of the filters",
+        "Soft cross-entropy on 250 training images along one random direction, scaled filter by "
+        "filter to the network's own norms, minus that of the network itself.",
+        "distance, in norms of the filters",
         "rise in loss",
     )
-    return draw.slices(words, lines), lines
+    return _curve(words, lines)
 
 
-def _above_itself(line: Line) -> Line:
-    """Minus the mean loss at 0, where the network is."""
-    here = dict(zip(line.x, line.y, strict=True)).get(0.0, 0.0)
-    y, low, high = (np.asarray(part) - here for part in (line.y, line.low, line.high))
-    return Line(line.name, line.x, y, low, high)
-
-
-def _between(results: Results) -> Made:
-    lines = [
-        draw.along(merged(results, f"{group}/soft", f"{group}/{one}"), "both", prefix, label)
-        for group, one, label in (
-            ("all", "sls", "soft to sls"),
-            ("all", "multipass", "soft to multipass"),
-            ("k5", "sls", "soft to sls, 5 votes"),
-        )
-        for prefix in (f"between/{one}/",)
-    ]
+def _between(results: Results) -> Figure | None:
+    """Draw the loss between the runs of a pair, of which either may store it."""
+    lines = []
+    for single, label in (
+        (Condition("sls"), "soft to sls"),
+        (Condition("multipass"), "soft to multipass"),
+        (Condition("sls", 5), "soft to sls, 5 votes"),
+    ):
+        pair = Condition("soft", single.votes).name, single.name
+        by_seed: dict[int, dict[str, float]] = {}
+        for one in results.all:
+            if one.cell in pair:
+                by_seed.setdefault(one.seed, {}).update(one.scores)
+        both = Results([Result("both", seed, scores) for seed, scores in by_seed.items()])
+        lines.append(draw.along(both, "both", f"between/{single.policy}/", label))
     words = Words(
         "between",
         "Loss between two networks of one seed",
-        "On the straight line from the network taught softly (0) to that taught by single votes "
-        "(1); batch statistics are taken anew at every point.",
+        "On the straight line from the network trained on soft labels (0) to that trained on "
+        "single votes (1); batch statistics are re-estimated at every point.",
         "share of the second network",
         "loss",
     )
-    return draw.slices(words, lines), lines
-
-
-def _cell(group: str, policy: str) -> str:
-    return "k1/soft" if group == "k1" else f"{group}/{policy}"
-
-
-def _gains(results: Results, policy: str, places: dict[float, str]) -> Line:
-    pairs = {x: results_of_gain(results, group, policy, LOSS) for x, group in places.items()}
-    return draw.over(*_as_results(pairs), policy)
-
-
-def results_of_gain(results: Results, group: str, policy: str, score: str) -> dict[int, float]:
-    """Soft minus single votes, by seed."""
-    soft, single = (results.by_seed(f"{group}/{one}", score) for one in ("soft", policy))
-    return {seed: soft[seed] - single[seed] for seed in sorted(soft.keys() & single.keys())}
-
-
-def _as_results(pairs: dict[float, dict[int, float]]) -> tuple[Results, dict[float, str], str]:
-    """Numbers by place and seed as results, which figures are made of."""
-    made = [
-        Result(str(x), seed, {"gain": value})
-        for x, by_seed in pairs.items()
-        for seed, value in by_seed.items()
-    ]
-    return Results(made), {x: str(x) for x in pairs}, "gain"
-
-
-def merged(results: Results, first: str, second: str) -> Results:
-    """Scores of pairs, which either of two cells keeps, as those of one cell."""
-    kept: dict[int, dict[str, float]] = {}
-    for one in results.all:
-        if one.cell in (first, second):
-            kept.setdefault(one.seed, {}).update(one.scores)
-    return Results([Result("both", seed, scores) for seed, scores in kept.items()])
+    return _curve(words, lines)

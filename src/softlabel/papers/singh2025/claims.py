@@ -1,14 +1,14 @@
-"""What Singh et al. 2025 claim, as far as it is known here: the abstract, figure captions.
+"""What Singh et al. 2025 claim, as far as we know it: the abstract and figure captions.
 
 "32 % lower KL divergence from human annotations and 61 % stronger correlation between model and
 annotation entropy, while matching the accuracy of hard-label training" (abstract).  How these were
-averaged is not known: here each set counts the same.  Intervals are Student's t over seeds, each
-seed's soft runs beside its hard runs; that other sets might have been taken is not in them.
+averaged is not known: here each set counts the same.  Intervals are Student's t over seeds, with
+soft and hard runs paired by seed; they do not cover the choice of the sets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -17,180 +17,116 @@ from softlabel.datasets import MissingData
 from softlabel.metrics import intervals
 from softlabel.papers.claims import Claim, Published, Recipe, Results
 from softlabel.papers.singh2025 import data
+from softlabel.papers.singh2025.data import CHAOSNLI, FAMILIES, PICTURES, SETS, Condition
 from softlabel.tables import Floats, Score
 
-SOFT, HARD = "soft", "hard"
 KL_DROP = Published(0.32)
 ENTROPY_GAIN = Published(0.61)
-FIGURE_2 = Published(0.08 - 0.01)  # one picture, of which we do not know which it is
+FIGURE_2 = Published(0.08 - 0.01)  # of one picture; we do not know which
 POINT = 0.01  # accuracy that may be lost and still be called matched
 PEARSON, SPEARMAN = "entropy-pearson", "entropy-spearman"
+CORRELATIONS = {PEARSON: "Pearson", SPEARMAN: "Spearman"}
+EACH = [[name] for name in SETS]  # every set counts the same
 NO_DATA = "the data set is not on this machine"
 NO_TABLE = "the paper's four tables are not available to us, so there is nothing to compare with"
 NEAR_ZERO = (
-    "the correlation of hard runs, of which a gain would be a share, is not above 0 with its "
-    "interval, so that it means nothing (or there are fewer than two runs)"
+    "the correlation of hard runs is not clearly above 0, so that a gain relative to it means "
+    "nothing (or there are fewer than two runs)"
 )
-Measure = Callable[[Floats, Floats], Floats]  # of soft and hard scores (n,) of the same seeds
 
 
-def claims(recipe: Recipe) -> Sequence[Claim]:
-    """The same for all recipes: nothing in them depends on the network."""
-    return [*_headlines(), *(claim for name in data.SETS for claim in _by_set(name)), *_figures()]
+def claims(recipe: Recipe) -> list[Claim]:
+    """Return the claims, which are the same for all recipes."""
+    return [*_abstract(), *(claim for name in SETS for claim in _one_set(name)), *_figures()]
 
 
-# ── the abstract ─────────────────────────────────────────────────────────────────────────────
-
-
-def _headlines() -> list[Claim]:
+def _abstract() -> Iterator[Claim]:
     where = "abstract"
-    lower = "soft labels lower the KL divergence to people by 32 %, relative to hard labels"
-    stronger = "the correlation of the model's and people's entropies is 61 % stronger"
-    return [
-        Claim(
-            "kl drop",
-            where,
-            f"{lower} (mean of six sets)",
-            "ordering",
-            partial(averaged, score="kl", measure=drop, groups=[[name] for name in data.SETS]),
-            KL_DROP,
-        ),
-        Claim(
-            "kl drop, by family",
-            where,
-            f"{lower} (ChaosNLI, POPQUORN and CIFAR-10H count a third each)",
-            "ordering",
-            partial(averaged, score="kl", measure=drop, groups=list(data.FAMILIES.values())),
-            KL_DROP,
-        ),
+    for id, groups, how in (
+        ("kl drop", EACH, "mean of six sets"),
+        ("kl drop, by family", FAMILIES, "ChaosNLI, POPQUORN and CIFAR-10H count a third each"),
+    ):
+        says = f"soft labels lower KL to people by 32 %, relative to hard labels ({how})"
+        ours = partial(average, "kl", drop, groups)
+        yield Claim(id, where, says, "ordering", ours, KL_DROP)
+    for score, together, id, how in (
         *(
-            Claim(
-                f"{score} gain",
-                where,
-                f"{stronger} ({said}; gain of the mean correlation of six sets)",
-                "ordering",
-                partial(pooled_gain, score=score),
-                ENTROPY_GAIN,
-                reason=NEAR_ZERO,
-            )
-            for score, said in ((PEARSON, "Pearson"), (SPEARMAN, "Spearman"))
+            (score, True, f"{score} gain", f"{called}; gain of the mean correlation of six sets")
+            for score, called in CORRELATIONS.items()
         ),
-        Claim(
-            f"{PEARSON} gain, set by set",
-            where,
-            f"{stronger} (Pearson; mean of the six sets' own gains)",
-            "ordering",
-            set_by_set_gain,
-            ENTROPY_GAIN,
-            reason=NEAR_ZERO,
-        ),
-        Claim(
-            "accuracy matched",
-            where,
-            "soft labels match the accuracy of hard ones: at most a point is lost (mean of six)",
-            "value",
-            partial(_lost, sets=data.SETS),
-            Published(0.0),
-            POINT,
-        ),
-    ]
+        (PEARSON, False, f"{PEARSON} gain, set by set", "Pearson; mean of the six sets' own gains"),
+    ):
+        says = f"the model's entropy correlates 61 % more strongly with people's ({how})"
+        ours = partial(entropy_gain, score, together)
+        yield Claim(id, where, says, "ordering", ours, ENTROPY_GAIN, reason=NEAR_ZERO)
+    says = "soft labels match the accuracy of hard labels: at most a point is lost (mean of six)"
+    lost = partial(_lost_accuracy, SETS)
+    yield Claim("accuracy matched", where, says, "value", lost, Published(0.0), POINT)
 
 
-def _by_set(name: str) -> list[Claim]:
+def _one_set(name: str) -> Iterator[Claim]:
     where = "abstract, for one set"
-    lower = partial(_difference, name=name, score="kl", sign=-1)
-    return [
-        Claim(
-            f"{name} kl",
-            where,
-            f"{name}: soft labels lower the KL to people (hard minus soft)",
-            "ordering",
-            lower,
-            direction="above",
-        ),
-        *(
-            Claim(
-                f"{name} {score}",
-                where,
-                f"{name}: soft labels raise the entropy correlation, {said} (soft minus hard)",
-                "ordering",
-                partial(_difference, name=name, score=score, sign=1),
-                direction="above",
-            )
-            for score, said in ((PEARSON, "Pearson"), (SPEARMAN, "Spearman"))
-        ),
-        Claim(
-            f"{name} accuracy",
-            where,
-            f"{name}: at most a point of accuracy is lost by soft labels",
-            "value",
-            partial(_lost, sets=(name,)),
-            Published(0.0),
-            POINT,
-        ),
-    ]
+    soft, hard = Condition(name, "soft"), Condition(name, "hard")
+    says = f"{name}: soft labels lower KL to people (hard minus soft)"
+    lower = partial(_difference, hard, soft, "kl")
+    yield Claim(f"{name} kl", where, says, "ordering", lower, direction="above")
+    for score, called in CORRELATIONS.items():
+        says = f"{name}: soft labels raise the entropy correlation, {called} (soft minus hard)"
+        higher = partial(_difference, soft, hard, score)
+        yield Claim(f"{name} {score}", where, says, "ordering", higher, direction="above")
+    says = f"{name}: soft labels lose at most a point of accuracy"
+    lost = partial(_lost_accuracy, (name,))
+    yield Claim(f"{name} accuracy", where, says, "value", lost, Published(0.0), POINT)
 
 
-# ── figures and tables ───────────────────────────────────────────────────────────────────────
-
-
-def _figures() -> list[Claim]:
-    high = partial(averaged, measure=drop, groups=[[name] for name in data.SETS])
-    tables = [
-        Claim(f"table {n}", f"table {n}", "not known to us", "value", _nothing, reason=NO_TABLE)
-        for n in range(1, 5)
-    ]
-    return [
-        Claim(
-            "figure 2",
-            "figure 2",
-            "of a picture that both name rightly, the soft model's KL is 0.01 and the hard one's "
-            "0.08 (ours: mean over all pictures of CIFAR-10H that the model names rightly)",
-            "ordering",
-            partial(_difference, name=data.PICTURES, score="right/kl", sign=-1),
-            FIGURE_2,
-        ),
-        Claim(
-            "figure 5",
-            "figure 5",
-            "on the items that people disagree on most, soft models are nearer to people (relative "
-            "drop of KL on the tenth of highest entropy, mean of six sets)",
-            "ordering",
-            partial(high, score="high/kl"),
-            direction="above",
-        ),
-        *tables,
-    ]
-
-
-def _nothing(results: Results) -> None:
-    return None
+def _figures() -> Iterator[Claim]:
+    soft, hard = Condition(PICTURES, "soft"), Condition(PICTURES, "hard")
+    yield Claim(
+        "figure 2",
+        "figure 2",
+        "for a picture that both models classify correctly, KL is 0.01 (soft) and 0.08 (hard) "
+        "(ours: mean over all CIFAR-10H pictures that the model classifies correctly)",
+        "ordering",
+        partial(_difference, hard, soft, "right/kl"),
+        FIGURE_2,
+    )
+    yield Claim(
+        "figure 5",
+        "figure 5",
+        "on the items that people disagree on most, soft models are closer to people (relative "
+        "drop of KL on the tenth with the highest entropy, mean of six sets)",
+        "ordering",
+        partial(average, "high/kl", drop, EACH),
+        direction="above",
+    )
+    for table in (f"table {n}" for n in range(1, 5)):
+        nothing = "not known to us"
+        yield Claim(table, table, nothing, "value", lambda results: None, reason=NO_TABLE)
 
 
 # ── how ours is computed ─────────────────────────────────────────────────────────────────────
 
 
-def both(results: Results, name: str, score: str) -> tuple[dict[int, float], dict[int, float]]:
-    """Soft and hard scores of a set, by seed."""
-    return (
-        results.by_seed(f"{name} {SOFT}", score),
-        results.by_seed(f"{name} {HARD}", score),
-    )
-
-
-def shared(results: Results, sets: Iterable[str], score: str) -> list[int]:
-    """The seeds that every one of these sets has, soft and hard."""
-    seeds = [set(each) for name in sets for each in both(results, name, score)]
-    return sorted(set.intersection(*seeds)) if seeds else []
-
-
-def _pairs(results: Results, name: str, score: str, seeds: Sequence[int]) -> tuple[Floats, Floats]:
-    soft, hard = both(results, name, score)
-    return np.array([soft[seed] for seed in seeds]), np.array([hard[seed] for seed in seeds])
+def paired(
+    results: Results, sets: Sequence[str], score: str
+) -> dict[str, tuple[Floats, Floats]] | None:
+    """Return soft and hard scores (n,) of each set, by the seeds that all of them have; None if
+    there are fewer than two."""
+    by_seed = {
+        name: [results.by_seed(Condition(name, labels).name, score) for labels in ("soft", "hard")]
+        for name in sets
+    }
+    seeds = sorted(set.intersection(*(set(one) for pair in by_seed.values() for one in pair)))
+    if len(seeds) < 2:
+        return None
+    return {
+        name: (np.array([soft[one] for one in seeds]), np.array([hard[one] for one in seeds]))
+        for name, (soft, hard) in by_seed.items()
+    }
 
 
 def drop(soft: Floats, hard: Floats) -> Floats:
-    """How much lower, relative to hard.
+    """Return how much lower soft is, relative to hard.
 
     >>> drop(np.array([0.5]), np.array([2.0]))
     array([0.75])
@@ -198,94 +134,75 @@ def drop(soft: Floats, hard: Floats) -> Floats:
     return (hard - soft) / hard
 
 
-def averaged(
-    results: Results, score: str, measure: Measure, groups: Sequence[Sequence[str]]
+def average(
+    score: str,
+    measure: Callable[[Floats, Floats], Floats],
+    groups: Sequence[Sequence[str]],
+    results: Results,
 ) -> Score | None:
-    """The mean over groups of the mean over their sets, seed by seed."""
-    names = [name for group in groups for name in group]
-    seeds = shared(results, names, score)
-    if len(seeds) < 2:
+    """Return the mean over groups of the mean over their sets, seed by seed."""
+    pairs = paired(results, [name for group in groups for name in group], score)
+    if pairs is None:
         return None
-    each = [
-        np.mean([measure(*_pairs(results, name, score, seeds)) for name in group], axis=0)
-        for group in groups
-    ]
-    return intervals.over_seeds(np.mean(each, axis=0))
+    means = [np.mean([measure(*pairs[name]) for name in group], axis=0) for group in groups]
+    return intervals.over_seeds(np.mean(means, axis=0))
 
 
-def pooled_gain(results: Results, score: str) -> Score | None:
-    """(mean of soft correlations - mean of hard ones) / mean of hard ones, seed by seed: steady
-    where a single set's correlation is near 0."""
-    seeds = shared(results, data.SETS, score)
-    if len(seeds) < 2:
+def entropy_gain(score: str, together: bool, results: Results) -> Score | None:
+    """Return the gain of soft over hard correlations, relative to hard, seed by seed: that of the
+    sets' mean correlation, if ``together``, else the mean of the sets' own gains.  The former is
+    stable where a single set's correlation is near 0.  None where a hard correlation is not
+    clearly above 0."""
+    pairs = paired(results, SETS, score)
+    if pairs is None:
         return None
-    pairs = [_pairs(results, name, score, seeds) for name in data.SETS]
-    soft, hard = (np.mean(side, axis=0) for side in zip(*pairs, strict=True))
-    gain = _gained(soft, hard)
-    return None if gain is None else intervals.over_seeds(gain)
-
-
-def set_by_set_gain(results: Results) -> Score | None:
-    """The mean of the sets' own relative gains; None where one of them has no meaning."""
-    seeds = shared(results, data.SETS, PEARSON)
-    if len(seeds) < 2:
+    soft, hard = (np.array(side) for side in zip(*pairs.values(), strict=True))  # (sets, seeds)
+    if together:
+        soft, hard = (side.mean(axis=0, keepdims=True) for side in (soft, hard))
+    if not (hard > 0).all() or not all(intervals.over_seeds(one).low > 0 for one in hard):
         return None
-    gains = []
-    for name in data.SETS:
-        gain = _gained(*_pairs(results, name, PEARSON, seeds))
-        if gain is None:
-            return None
-        gains.append(gain)
-    return intervals.over_seeds(np.mean(gains, axis=0))
+    return intervals.over_seeds(((soft - hard) / hard).mean(axis=0))
 
 
-def _gained(soft: Floats, hard: Floats) -> Floats | None:
-    """Relative to hard, seed by seed; None where that cannot be told from 0."""
-    if not (hard > 0).all() or not intervals.over_seeds(hard).low > 0:
-        return None
-    return (soft - hard) / hard
+def _difference(first: Condition, second: Condition, score: str, results: Results) -> Score | None:
+    return results.difference(first.name, second.name, score)
 
 
-def _difference(results: Results, name: str, score: str, sign: int) -> Score | None:
-    first, second = (SOFT, HARD) if sign > 0 else (HARD, SOFT)
-    return results.difference(f"{name} {first}", f"{name} {second}", score)
-
-
-def _lost(results: Results, sets: Sequence[str]) -> Score | None:
-    """Accuracy of hard minus that of soft labels, never below 0: a gain is no loss."""
+def _lost_accuracy(sets: Sequence[str], results: Results) -> Score | None:
+    """Return the accuracy of hard minus that of soft labels, never below 0: a gain is no loss."""
     groups = [[name] for name in sets]
-    found = averaged(results, "accuracy", lambda soft, hard: hard - soft, groups)
-    if found is None:
+    lost = average("accuracy", lambda soft, hard: hard - soft, groups, results)
+    if lost is None:
         return None
-    return Score(max(found.value, 0), max(found.low, 0), max(found.high, 0), found.n)
+    return Score(max(lost.value, 0), max(lost.low, 0), max(lost.high, 0), lost.n)
 
 
-# ── the data alone ───────────────────────────────────────────────────────────────────────────
+# ── facts ────────────────────────────────────────────────────────────────────────────────────
 
 
-def facts() -> Sequence[Claim]:
-    """How many labels an item has: what is known of the paper's sets second-hand."""
+def facts() -> list[Claim]:
+    """Return how many labels an item has: what we know second-hand of the paper's sets."""
     known = [
-        *((name, 100.0, 0.0, "100 labels") for name in data.FAMILIES["ChaosNLI"]),
-        (data.PICTURES, 50.0, 2.5, "about 50 labels"),
+        *((name, 100.0, 0.0, "100 labels") for name in CHAOSNLI),
+        (PICTURES, 50.0, 2.5, "about 50 labels"),
         ("popquorn/politeness", 6.7, 0.05, "about 6.7 labels (POPQUORN)"),
     ]
     return [
         Claim(
             f"{name} labels",
             "data sets",
-            f"{name}: {said} per item",
+            f"{name}: {labels} per item",
             "exact",
-            partial(_labels, name=name),
+            partial(_labels_per_item, name),
             Published(value, secondhand=True),
             tolerance,
             NO_DATA,
         )
-        for name, value, tolerance, said in known
+        for name, value, tolerance, labels in known
     ]
 
 
-def _labels(results: Results, name: str) -> Score | None:
+def _labels_per_item(name: str, results: Results) -> Score | None:
     try:
         counts = data.votes(name).sum(axis=1)
     except MissingData:

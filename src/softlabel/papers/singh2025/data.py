@@ -1,74 +1,90 @@
 """The six sets of Singh et al. 2025: texts and pictures with the distribution of people's labels.
 
 ChaosNLI and POPQUORN are published without a split: one item in five is held out by the hash of its
-name (``held_out``).  CIFAR-10H has the 7,000 and 3,000 of Uma et al. 2020.
-The class that is taught as a hard label is the one most people gave: as the authors of ChaosNLI
-decided its ties, the first of equals in the other sets.
+name (``held_out``).  CIFAR-10H has the 7,000 and 3,000 images of Uma et al. 2020.
+The hard label is the class that most people gave.  The authors of ChaosNLI decided its ties; in the
+other sets the first of the tied classes is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from softlabel import datasets
 from softlabel.aggregate import Mean
+from softlabel.papers.claims import quick as generated
 from softlabel.randomness import name_keys
 from softlabel.tables import Floats, Index, Ints, SoftLabels, names
 
 if TYPE_CHECKING:
     from softlabel.train import Lesson, Reader, Texts
 
-TEXTS = (
-    "chaosnli/snli",
-    "chaosnli/mnli",
-    "chaosnli/alphanli",
-    "popquorn/offensiveness",
-    "popquorn/politeness",
-)
+CHAOSNLI = ("chaosnli/snli", "chaosnli/mnli", "chaosnli/alphanli")
+POPQUORN = ("popquorn/offensiveness", "popquorn/politeness")
 PICTURES = "cifar10h"
-SETS = (*TEXTS, PICTURES)
-HYPOTHESES = ("hyp1", "hyp2")
-FAMILIES = {"ChaosNLI": TEXTS[:3], "POPQUORN": TEXTS[3:], "CIFAR-10H": (PICTURES,)}
+SETS = (*CHAOSNLI, *POPQUORN, PICTURES)
+FAMILIES = (CHAOSNLI, POPQUORN, (PICTURES,))
+Labels = Literal["soft", "hard"]
+Base = Literal["words", "features", "hub"]  # recipes that read texts
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A set and the labels that a model learns; ``name`` is that of its cell."""
+
+    dataset: str
+    labels: Labels
+
+    @property
+    def name(self) -> str:
+        return f"{self.dataset} {self.labels}"
 
 
 @cache
 def texts(name: str) -> Texts:
-    """Of an inference problem premise and hypothesis, or the two whole stories; else one text."""
+    """Return premise and hypothesis of an inference problem, or the two whole stories, or one
+    text, with people's labels."""
     from softlabel.train import Texts
 
     data = datasets.load(name)
     assert data.annotations is not None, f"{name} is votes"
     pooled = Mean()(data.annotations)
-    said = {key: list(map(str, column.tolist())) for key, column in data.texts.items()}
+    columns = {key: list(map(str, column.tolist())) for key, column in data.texts.items()}
     sides: tuple[list[str], ...]
-    if name == "chaosnli/alphanli":
-        stories = (zip(said["obs1"], said[hyp], said["obs2"], strict=True) for hyp in HYPOTHESES)
+    if "hyp1" in columns:
+        first, last = columns["obs1"], columns["obs2"]
+        stories = (zip(first, columns[hyp], last, strict=True) for hyp in ("hyp1", "hyp2"))
         sides = tuple([" ".join(parts) for parts in story] for story in stories)
-    elif name.startswith("chaosnli"):
-        sides = said["premise"], said["hypothesis"]
+    elif "premise" in columns:
+        sides = columns["premise"], columns["hypothesis"]
     else:
-        sides = (said["text"],)
+        sides = (columns["text"],)
     hard = data.arrays.get("majority", pooled.probs.argmax(axis=1))
     return Texts(name, sides, pooled, np.asarray(hard, dtype=np.int64))
 
 
+def texts_per_item(name: str) -> int:
+    """Return 2 for inference problems, else 1."""
+    return 2 if "nli" in name else 1
+
+
 @cache
 def votes(name: str) -> Ints:
-    """(m, k) how many people gave each label."""
-    said = datasets.load(name).annotations
-    assert said is not None, f"{name} is votes"
-    return np.asarray(said.counts(), dtype=np.int64)
+    """Return (m, k) how many people gave each label."""
+    annotations = datasets.load(name).annotations
+    assert annotations is not None, f"{name} is votes"
+    return np.asarray(annotations.counts(), dtype=np.int64)
 
 
 @cache
 def pictures() -> Lesson:
-    """CIFAR-10H, where the hard label is the majority's, not the one CIFAR-10 gives."""
+    """Return CIFAR-10H, where the hard label is the majority's, not the one CIFAR-10 gives."""
     from softlabel.train import read
 
     lesson = read(PICTURES)
@@ -76,47 +92,67 @@ def pictures() -> Lesson:
     return replace(lesson, teaching=replace(lesson.teaching, hard=hard), watched=True)
 
 
-def lesson(name: str, read: Reader, reader: str) -> Lesson:
-    """Of one of the five sets of texts, read by ``read``, whose name is ``reader``."""
-    from softlabel.train import text
+@cache
+def read_lesson(name: str, base: Base, quick: bool, encoder: str) -> Lesson:
+    """Return a set of texts as a base recipe reads them: by words, by frozen features, or by an
+    encoder of a hub.  With ``quick`` texts are simulated."""
+    from softlabel.train import text, text_encoders, text_hub, text_words
 
-    return replace(text.lesson(texts(name), read, reader), watched=True)
+    read: Reader
+    if base == "words":
+        read = partial(text_words.rows, words=10) if quick else text_words.rows
+        reader = "words" if quick else f"words-{text_words.WORDS}"
+    elif base == "hub":
+        text_hub.known(encoder)
+        read, reader = partial(text_hub.rows, place=encoder), encoder
+    elif quick:
+        read, reader = bags, "bag"
+    else:
+        frozen = text_encoders.MiniLM()
+        read, reader = partial(text_encoders.paired, encoder=frozen), frozen.name
+    lesson = text.lesson(simulated(name) if quick else texts(name), read, reader)
+    return replace(lesson, watched=True)
 
 
-# ── for a quick look, without any data ───────────────────────────────────────────────────────
+# ── generated pictures and texts, for a quick look without data ──────────────────────────────
 
-KINDS = ("good", "middling", "bad")
 ABOUT = {
     "good": ("lovely", "kind", "thanks", "great"),
     "middling": ("plain", "usual", "some", "fair"),
     "bad": ("awful", "rude", "never", "worst"),
 }
+CLASSES = tuple(ABOUT)
 FILLERS = ("the", "day", "was", "it", "and", "we", "said", "so")
 
 
 def simulated(name: str, items: int = 120, people: int = 10) -> Texts:
-    """Sentences that mix the words of three classes, and people who answer by the mixture."""
+    """Return sentences that mix the words of three classes, and labels drawn from the mixture."""
     from softlabel.train import Texts
 
     rng = np.random.default_rng(sum(name.encode()))
-    blend = rng.dirichlet(np.full(len(KINDS), 0.5), size=items)
+    blend = rng.dirichlet(np.full(len(CLASSES), 0.5), size=items)
     counts = rng.multinomial(people, blend)
-    sides = tuple([_sentence(row, rng) for row in blend] for _ in range(2 if "nli" in name else 1))
-    index = Index(names([f"{name} {i}" for i in range(items)]), names([]), names(list(KINDS)))
+    sides = tuple([_sentence(row, rng) for row in blend] for _ in range(texts_per_item(name)))
+    index = Index(names([f"{name} {i}" for i in range(items)]), names([]), names(CLASSES))
     pooled = SoftLabels(index, counts / people, np.full(items, people))
     return Texts(f"simulated {name}", sides, pooled, counts.argmax(axis=1))
 
 
-def bags(sides: Sequence[Sequence[str]]) -> npt.NDArray[np.float32]:
-    """(m, 64) how often words fall into each of 64 buckets: features enough for a quick look."""
-    made = np.zeros((len(sides[0]), 64), dtype=np.float32)
-    for texts in sides:
-        for row, text in zip(made, texts, strict=True):
-            np.add.at(row, (name_keys(names(text.split())) % np.uint64(64)).astype(np.int64), 1)
-    return made
-
-
 def _sentence(blend: Floats, rng: np.random.Generator) -> str:
-    kinds = rng.choice(len(KINDS), size=4, p=blend)
-    said = [str(rng.choice(ABOUT[KINDS[kind]])) for kind in kinds]
-    return " ".join(word for one in said for word in (str(rng.choice(FILLERS)), one))
+    classes = rng.choice(len(CLASSES), size=4, p=blend)
+    words = [str(rng.choice(ABOUT[CLASSES[one]])) for one in classes]
+    return " ".join(part for word in words for part in (str(rng.choice(FILLERS)), word))
+
+
+def bags(sides: Sequence[Sequence[str]]) -> npt.NDArray[np.float32]:
+    """Return (m, 64) how often words fall into each of 64 buckets: features for a quick look."""
+    counts = np.zeros((len(sides[0]), 64), dtype=np.float32)
+    for texts in sides:
+        for row, text in zip(counts, texts, strict=True):
+            np.add.at(row, (name_keys(names(text.split())) % np.uint64(64)).astype(np.int64), 1)
+    return counts
+
+
+def shapes(features: bool) -> Lesson:
+    """Return drawn shapes and the votes of simulated people."""
+    return replace(generated.lesson(features=features), watched=True)

@@ -1,4 +1,9 @@
-"""The paper's figures 3, 4 and 5 from our runs, and the table that its abstract sums up."""
+"""What is measured on a finished run, and the tables and figures made of it: the paper's figures 3,
+4 and 5, and the table that its abstract sums up.
+
+Scores are named here and read here; ``@`` stands before a rank, a bin or an epoch.  All are means
+over the items held out, so that nothing is shown of a single item of a data set.
+"""
 
 from __future__ import annotations
 
@@ -6,107 +11,160 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softlabel.papers.claims import (
-    Figure,
-    Results,
-    Table,
-    Words,
-    along,
-    curve,
-    panels,
-    scatter,
-    shown,
+from softlabel.metrics import (
+    accuracy,
+    cross_entropy,
+    entropy_pearson,
+    entropy_spearman,
+    evaluate,
+    jsd,
+    kl,
+    mode,
+    normalised_entropy,
 )
-from softlabel.papers.singh2025 import data
-from softlabel.papers.singh2025.claims import HARD, PEARSON, SOFT, SPEARMAN, drop
-from softlabel.papers.singh2025.scores import BINS, HELD
+from softlabel.papers.claims import Figure, Results, Table, Words, along, curve, panels, scatter
+from softlabel.papers.claims import shown as show
+from softlabel.papers.singh2025.claims import PEARSON, SPEARMAN, drop
+from softlabel.papers.singh2025.data import SETS, Condition, Labels
 from softlabel.report import Line
+from softlabel.tables import Floats
+from softlabel.train import Run
 
+LABELS: tuple[Labels, Labels] = ("hard", "soft")
+SIDES = ("people", "model")
+HIGH = 0.1  # the share of items, those with the highest entropy, that figure 5 is about
+BINS = 10  # of normalised entropy, for figure 3
+GROUPS = 10  # of items, by people's entropy
+HELD = "held "  # prefix in the log of the scores on the items held out
 COLUMNS = {"accuracy": "accuracy", "kl": "KL", PEARSON: "r", SPEARMAN: "rho"}
 
 
-def tables(results: Results) -> Sequence[Table]:
-    """Both trainings on each set, what a constant would score, and the items people disagree on."""
-    there = [name for name in data.SETS if f"{name} {SOFT}" in results.cells]
-    return [_main(results, there), _best(results, there), _high(results, there)]
+# ── scores ───────────────────────────────────────────────────────────────────────────────────
 
 
-def figures(results: Results) -> Sequence[Figure]:
-    """Curves and entropy distributions, a panel for every set that was run."""
-    there = [name for name in data.SETS if f"{name} {SOFT}" in results.cells]
-    if not there:
-        return []
-    return [
-        panels(
-            "curves",
-            "KL to people by epoch",
-            "After figure 4: the divergence to people on the items held out, after every epoch.  "
-            "The last epoch is the one that is scored; none was chosen by this curve.",
-            {name: _curve(results, name) for name in there},
-        ),
-        panels(
-            "entropies",
-            "Entropies of people and models",
-            "After figure 3: the share of held-out items in ten bins of entropy over log k, of "
-            "what people said and of what the two models predict.",
-            {name: _entropies(results, name) for name in there},
-        ),
-        panels(
-            "groups",
-            "Unsure where people are",
-            "Items in ten groups of one size by people's entropy: the mean entropy (over log k) of "
-            "people and of the model, means over runs.  A model that is as unsure as people are "
-            "would be on the diagonal.",
-            {name: _groups(results, name) for name in there},
-        ),
-    ]
+def score_run(run: Run) -> dict[str, float]:
+    """Return all scores of a run by name."""
+    people, model, _ = evaluate.matched(run.predictions, run.people)
+    scores = score_items(people, model) | score_uncertain_items(people, model)
+    scores |= score_entropies(people, model)
+    for line in run.log:  # every epoch, if the run was watched
+        epoch = int(line["epoch"]) + 1
+        scores |= {f"{key}@{epoch}": float(x) for key, x in line.items() if key.startswith(HELD)}
+    return scores
+
+
+def score_items(people: Floats, model: Floats) -> dict[str, float]:
+    """Return means over all items, and over those whose most probable class is the people's."""
+    right = (mode(people, "first") * mode(model, "first")).sum(axis=1) > 0
+    divergence = kl(people, model)
+    return {
+        "accuracy": float(accuracy(people, model).mean()),
+        "kl": float(divergence.mean()),
+        "cross-entropy": float(cross_entropy(people, model).mean()),
+        "jsd": float(jsd(people, model).mean()),
+        PEARSON: entropy_pearson(people, model),
+        SPEARMAN: entropy_spearman(people, model),
+        "right/kl": float(divergence[right].mean()) if right.any() else float("nan"),
+    }
+
+
+def score_uncertain_items(people: Floats, model: Floats) -> dict[str, float]:
+    """Return KL on the tenth of items that people disagree on most, and the mean mass of the class
+    that most people gave, of the second, and so on: ``people@1``, ``model@1``."""
+    entropies = normalised_entropy(people)
+    number = max(1, round(HIGH * len(entropies)))
+    rows = np.argsort(-entropies, kind="stable")[:number]
+    p, q = people[rows], model[rows]
+    order = np.argsort(-p, axis=1, kind="stable")
+    scores = {"high/kl": float(kl(p, q).mean()), "high/items": float(number)}
+    for whose, probs in (("people", p), ("model", q)):
+        mass = np.take_along_axis(probs, order, axis=1).mean(axis=0)
+        scores |= {f"high/{whose}@{rank}": float(x) for rank, x in enumerate(mass, 1)}
+    return scores
+
+
+def score_entropies(people: Floats, model: Floats) -> dict[str, float]:
+    """Return means of normalised entropies, the share of items in each of ten bins, and the means
+    in ten groups of items, from those that people agree on most to those they agree on least."""
+    entropies = {"people": normalised_entropy(people), "model": normalised_entropy(model)}
+    groups = np.array_split(np.argsort(entropies["people"], kind="stable"), GROUPS)
+    scores = {}
+    for whose, values in entropies.items():
+        share = np.histogram(np.clip(values, 0, 1), bins=BINS, range=(0, 1))[0] / len(values)
+        means = {number: values[rows].mean() for number, rows in enumerate(groups) if len(rows)}
+        scores[f"entropy/{whose}"] = float(values.mean())
+        scores |= {f"entropy/{whose}@{number}": float(x) for number, x in enumerate(share)}
+        scores |= {f"group/{whose}@{number}": float(x) for number, x in means.items()}
+    return scores
+
+
+def score_constant(taught: Floats, people: Floats) -> dict[str, float]:
+    """Return the scores of a model that predicts the training items' mean label for every item:
+    what can be had without reading."""
+    same = np.tile(taught.mean(axis=0), (len(people), 1))
+    return {
+        "constant/kl": float(kl(people, same).mean()),
+        "constant/accuracy": float(accuracy(people, same).mean()),
+    }
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _main(results: Results, there: Sequence[str]) -> Table:
+def tables(results: Results) -> list[Table]:
+    """Return both trainings on each set, KL by epoch, and the items people disagree on."""
+    sets = _sets_run(results)
+    return [_main(results, sets), _best_epoch(results, sets), _uncertain(results, sets)]
+
+
+def _sets_run(results: Results) -> list[str]:
+    return [name for name in SETS if Condition(name, "soft").name in results.cells]
+
+
+def _main(results: Results, sets: Sequence[str]) -> Table:
     rows: list[tuple[str, ...]] = []
-    for name in there:
-        for label in (HARD, SOFT):
-            cell = f"{name} {label}"
-            scores = (shown(results.mean(cell, score)) for score in COLUMNS)
-            gains = _gains(results, name) if label == SOFT else ""
-            rows.append((name, label, str(len(results.values(cell, "kl"))), *scores, gains))
-        constant = (results.values(f"{name} {SOFT}", f"constant/{s}") for s in ("accuracy", "kl"))
-        accuracy, kl = (f"{values.mean():.3f}" if len(values) else "–" for values in constant)
-        rows.append((name, "constant", "", accuracy, kl, "–", "–", ""))
+    for name in sets:
+        for labels in LABELS:
+            cell = Condition(name, labels).name
+            scores = (show(results.mean(cell, score)) for score in COLUMNS)
+            gains = _gains(results, name) if labels == "soft" else ""
+            rows.append((name, labels, str(len(results.values(cell, "kl"))), *scores, gains))
+        soft = Condition(name, "soft").name
+        constant = (results.values(soft, f"constant/{score}") for score in ("accuracy", "kl"))
+        means = (f"{values.mean():.3f}" if len(values) else "–" for values in constant)
+        rows.append((name, "constant", "", *means, "–", "–", ""))
     return Table(
         "Hard and soft labels on the sets of Singh et al.",
         ("set", "labels", "runs", *COLUMNS.values(), "KL drop, r gain"),
         rows,
         note=(
             "± is half of Student's 95 % interval over seeds.  r and rho: Pearson's and Spearman's "
-            "correlation over items of the model's entropy and the people's.  constant: for every "
-            "item the mean label of the training items.  The paper's own tables are not available "
-            "to us; its abstract says 32 % and 61 %."
+            "correlation over items of the model's entropy with people's.  constant: the mean "
+            "label of the training items, predicted for every item.  The paper's own tables are "
+            "not available to us; its abstract says 32 % and 61 %."
         ),
     )
 
 
 def _gains(results: Results, name: str) -> str:
-    """Relative to hard: KL drop, and gain of the mean correlation where that is surely above 0."""
-    cells = [f"{name} {label}" for label in (SOFT, HARD)]
-    kl = [results.values(cell, "kl") for cell in cells]
-    if not all(map(len, kl)):
+    """Show the drop of KL and, where hard labels are clearly above 0, the gain of the mean
+    correlation, both relative to hard."""
+    cells = [Condition(name, labels).name for labels in ("soft", "hard")]
+    divergences = [results.values(cell, "kl") for cell in cells]
+    if not all(map(len, divergences)):
         return "–"
-    lower = float(drop(np.array([kl[0].mean()]), np.array([kl[1].mean()]))[0])
+    lower = float(drop(*(np.array([values.mean()]) for values in divergences))[0])
     soft, hard = (results.mean(cell, PEARSON) for cell in cells)
     if soft is None or hard is None or not hard.low > 0:
         return f"{lower:.0%}, undefined"
     return f"{lower:.0%}, {(soft.value - hard.value) / hard.value:+.0%}"
 
 
-def _best(results: Results, there: Sequence[str]) -> Table:
-    """How much of the drop is left if both may stop where they are nearest to people."""
+def _best_epoch(results: Results, sets: Sequence[str]) -> Table:
+    """Show how much of the drop is left if both may stop where they are closest to people."""
     rows: list[tuple[str, ...]] = []
-    for name in there:
-        lines = [along(results, f"{name} {label}", f"{HELD}kl@", label) for label in (HARD, SOFT)]
+    for name in sets:
+        lines = [_by_epoch(results, name, labels) for labels in LABELS]
         if not all(len(line.y) for line in lines):
             continue
         row, last, best = [name], [], []
@@ -122,29 +180,32 @@ def _best(results: Results, there: Sequence[str]) -> Table:
         ("set", "hard", "hard, best", "soft", "soft, best", "drop", "drop, best"),
         rows,
         note=(
-            "Means over runs.  The best epoch is that of the lowest mean on the very items that it "
-            "is measured on, for both alike: it shows what stopping early could do at most."
+            "Means over runs.  The best epoch of either model has the lowest mean on the same "
+            "items that it is measured on: the table shows the most that early stopping could do."
         ),
     )
 
 
-def _high(results: Results, there: Sequence[str]) -> Table:
+def _by_epoch(results: Results, name: str, labels: Labels) -> Line:
+    return along(results, Condition(name, labels).name, f"{HELD}kl@", f"{labels} labels")
+
+
+def _uncertain(results: Results, sets: Sequence[str]) -> Table:
     rows: list[tuple[str, ...]] = []
-    for name in there:
-        cells = {label: f"{name} {label}" for label in (HARD, SOFT)}
-        items = results.values(cells[SOFT], "high/items")
+    for name in sets:
+        hard, soft = (Condition(name, labels).name for labels in LABELS)
+        items = results.values(soft, "high/items")
         if not len(items):
             continue
-        mass = {
-            "people": _masses(results, cells[SOFT], "people"),
-            HARD: _masses(results, cells[HARD], "model"),
-            SOFT: _masses(results, cells[SOFT], "model"),
-        }
-        kl = {label: shown(results.mean(cell, "high/kl")) for label, cell in cells.items()}
-        rows += [
-            (name, whose, f"{items[0]:.0f}", masses, kl.get(whose, ""))
-            for whose, masses in mass.items()
-        ]
+        for whose, cell, side in (
+            ("people", soft, "people"),
+            ("hard", hard, "model"),
+            ("soft", soft, "model"),
+        ):
+            masses = along(results, cell, f"high/{side}@", side).y[:5]
+            means = " ".join(f"{mass:.2f}" for mass in masses)
+            divergence = show(results.mean(cell, "high/kl")) if side == "model" else ""
+            rows.append((name, whose, f"{items[0]:.0f}", means, divergence))
     return Table(
         "The tenth of items that people disagree on most",
         ("set", "whose", "items", "mean mass of the people's 1st, 2nd, … class", "KL"),
@@ -153,52 +214,65 @@ def _high(results: Results, there: Sequence[str]) -> Table:
     )
 
 
-def _masses(results: Results, cell: str, whose: str) -> str:
-    names = results.names(cell, f"high/{whose}@")
-    names = sorted(names, key=lambda score: int(score.rpartition("@")[2]))
-    means = [results.values(cell, score).mean() for score in names]
-    return " ".join(f"{value:.2f}" for value in means[:5])
-
-
 # ── figures ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _curve(results: Results, name: str) -> Figure:
-    lines = [
-        along(results, f"{name} {label}", f"{HELD}kl@", f"{label} labels") for label in (HARD, SOFT)
+def figures(results: Results) -> list[Figure]:
+    """Draw curves and entropy distributions, with a panel for every set that was run."""
+    sets = _sets_run(results)
+    if not sets:
+        return []
+    return [
+        panels(
+            "curves",
+            "KL to people by epoch",
+            "After figure 4: the divergence to people on the items held out, after every epoch.  "
+            "The last epoch is the one that is scored; none was chosen by this curve.",
+            {name: _curve(results, name) for name in sets},
+        ),
+        panels(
+            "entropies",
+            "Entropies of people and models",
+            "After figure 3: the share of held-out items in ten bins of entropy over log k, for "
+            "people's labels and for the predictions of the two models.",
+            {name: _entropies(results, name) for name in sets},
+        ),
+        panels(
+            "groups",
+            "Entropy of models by entropy of people",
+            "Items in ten groups of equal size by people's entropy: the mean entropy (over log k) "
+            "of people and of the model, means over runs.  A model as uncertain as people are "
+            "would lie on the diagonal.",
+            {name: _groups(results, name) for name in sets},
+        ),
     ]
+
+
+def _curve(results: Results, name: str) -> Figure:
     words = Words("curve", f"KL to people by epoch, {name}", "", "epoch", "KL to people")
-    return curve(words, lines, zero=True)
+    return curve(words, [_by_epoch(results, name, labels) for labels in LABELS], zero=True)
 
 
 def _entropies(results: Results, name: str) -> Figure:
-    """Figure 3 for the people, and the models' beside it."""
-    cells = {label: f"{name} {label}" for label in (HARD, SOFT)}
-    lines = [
-        _middles(along(results, cells[SOFT], "entropy/people@", "people")),
-        *(
-            _middles(along(results, cell, "entropy/model@", f"{label} labels"))
-            for label, cell in cells.items()
-        ),
+    lines = [along(results, Condition(name, "soft").name, "entropy/people@", "people")]
+    for labels in LABELS:
+        cell = Condition(name, labels).name
+        lines.append(along(results, cell, "entropy/model@", f"{labels} labels"))
+    middles = [
+        Line(line.name, [(number + 0.5) / BINS for number in line.x], line.y, line.low, line.high)
+        for line in lines
     ]
     words = Words("entropy", f"Entropies, {name}", "", "entropy / log k", "share of items")
-    return curve(words, lines, zero=True)
+    return curve(words, middles, zero=True)
 
 
 def _groups(results: Results, name: str) -> Figure:
-    """A scatter of groups: no single item of a data set is shown."""
     series = {}
-    for label in (HARD, SOFT):
-        sides = [
-            along(results, f"{name} {label}", f"group/{whose}@", whose).y
-            for whose in ("people", "model")
-        ]
-        series[f"{label} labels"] = (list(sides[0]), list(sides[1]))
+    for labels in LABELS:
+        cell = Condition(name, labels).name
+        people, model = (
+            along(results, cell, f"group/{whose}@", whose).y for whose in ("people", "model")
+        )
+        series[f"{labels} labels"] = (list(people), list(model))
     words = Words("groups", f"Entropies by group, {name}", "", "people", "model")
     return scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
-
-
-def _middles(line: Line) -> Line:
-    """At the middles of the bins that are numbered."""
-    x = [(number + 0.5) / BINS for number in line.x]
-    return Line(line.name, x, line.y, line.low, line.high)

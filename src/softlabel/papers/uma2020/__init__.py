@@ -1,24 +1,22 @@
 """Uma, Fornaciari, Hovy, Paun, Plank & Poesio 2020, "A Case for Soft Loss Functions".
 
-Six ways to learn from votes on three tasks: the true class, the majority, Dawid and Skene's class,
-a crowd layer (DL-MW), and two soft labels, shares and softmax of the counts.  The recipe ``paper``
-has all three tasks, each with its own network; ``cpu`` and ``features`` have CIFAR-10H alone.
-What our copies of the data cannot show stands in ``docs/papers/uma2020.md``.
+The paper compares six ways to learn from votes on three tasks: from the true class, the majority,
+the class of Dawid and Skene's model, the single votes through a crowd layer (DL-MW), and two soft
+labels, shares and softmax of the counts.  The recipe ``paper`` covers all three tasks, each with
+its own network; ``cpu`` and ``features`` cover CIFAR-10H alone.  ``docs/papers/uma2020.md`` lists
+what our copies of the data cannot show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from softlabel.metrics import accuracy, cross_entropy, entropy_pearson, evaluate
-from softlabel.papers.claims import Cell, Claim, Figure, Recipe, Results, Table
-from softlabel.papers.uma2020 import beside as uma2020_beside
-from softlabel.papers.uma2020 import claims as uma2020_claims
-from softlabel.papers.uma2020 import facts as uma2020_facts
+from softlabel.papers.claims import Cell, Recipe
+from softlabel.papers.uma2020.claims import Condition, Way, claims, facts
+from softlabel.papers.uma2020.figures import figures, tables
 from softlabel.train import Run
 
 if TYPE_CHECKING:  # claims can be read without torch
@@ -32,8 +30,21 @@ TITLE = "Uma et al. 2020: A Case for Soft Loss Functions"
 COVER = "labelme-ways"
 SEEDS: dict[Recipe, int] = {"paper": 10, "cpu": 10, "features": 10}
 
-# how each way is delivered; a crowd layer takes the votes themselves
-WAYS = {
+__all__ = [
+    "COVER",
+    "NAME",
+    "SEEDS",
+    "TITLE",
+    "cells",
+    "claims",
+    "facts",
+    "figures",
+    "probes",
+    "tables",
+]
+
+# how the labels of each way are delivered; a crowd layer takes the votes themselves
+DELIVERIES: dict[Way, str | None] = {
     "softmax": "aggregate",
     "shares": "aggregate",
     "gold": "hard",
@@ -42,9 +53,12 @@ WAYS = {
     "crowd-layer": None,
 }
 CROWD = {"objective": "mw", "crowd_transposed": True}  # the matrix on the left, as in the paper
-WHOLE = {"batch": 1000}  # LabelMe's crowd layer learns all photographs at once, as in the code
-LEAST = 1e-12  # a prediction's least probability inside the logarithm, as in the code
-SECONDS = {"labelme": 10.0, "pos": 75.0}  # of a run on one core
+FULL_BATCH = {"batch": 1000}  # of LabelMe's crowd layer, as in the authors' code
+LEAST = 1e-12  # predictions are clipped here before the logarithm, as in the authors' code
+SECONDS = {
+    "labelme": 10.0,
+    "pos": 75.0,
+}  # of a run on one core, of the tasks with their own trainer
 QUICK = {"epochs": 3, "batch": 32}
 
 
@@ -52,129 +66,98 @@ QUICK = {"epochs": 3, "batch": 32}
 
 
 def cells(recipe: Recipe, quick: bool = False) -> list[Cell]:
-    """The cheap tasks first."""
-    if quick:  # under the names of CIFAR-10H, so that its claims are computed, too
-        return [_cell(_Material("quick", way), "small", QUICK) for way in WAYS]
+    """Return the cells of a recipe, those of the cheap tasks first."""
+    if quick:
+        return [_cell(Condition("cifar10h", way), "small", quick=True) for way in DELIVERIES]
     if recipe != "paper":
-        return [_cell(_Material("cifar10h", way)) for way in WAYS]
-    crowd = _Material("labelme", "crowd-layer")
+        return [_cell(Condition("cifar10h", way)) for way in DELIVERIES]
     return [
-        *(_own(_Material("labelme", way)) for way in WAYS),
-        # in batches like the others, beside the full batch of the code
-        Cell(f"{crowd}-batches", crowd, None, CROWD, trainer=_trainer(crowd, CROWD)),
-        *(_own(_Material("pos", way)) for way in WAYS),
-        *(_cell(_Material("cifar10h", way), "u20") for way in WAYS),
+        *(_cell(Condition("labelme", way)) for way in DELIVERIES),
+        _cell(Condition("labelme", "crowd-layer", batches=True)),
+        *(_cell(Condition("pos", way)) for way in DELIVERIES),
+        *(_cell(Condition("cifar10h", way), "u20") for way in DELIVERIES),
     ]
 
 
+def _cell(condition: Condition, base: str | None = None, quick: bool = False) -> Cell:
+    """Return the cell of a condition; a quick one learns generated pictures under its name, so
+    that the claims about CIFAR-10H are computed, too."""
+    settings: dict[str, Any] = dict(QUICK) if quick else {}
+    if condition.way == "crowd-layer":
+        settings |= CROWD
+        if condition.task == "labelme" and not condition.batches:
+            settings |= FULL_BATCH
+    lesson = TaskLesson("quick" if quick else condition.task, condition.way)
+    seconds = SECONDS.get(condition.task)
+    trainer = None if seconds is None else TaskTrainer(lesson, settings, seconds)
+    return Cell(condition.name, lesson, DELIVERIES[condition.way], settings, base, trainer)
+
+
 @dataclass(frozen=True)
-class _Material:
-    """The lesson of a task, taught in one of the ways, and what its predictions are held against;
-    read when it is asked for."""
+class TaskLesson:
+    """The lesson of a task taught in one way, and what its predictions are compared with.
+
+    Both are read when they are needed, so that cells can be listed without data and torch.
+    """
 
     task: str
-    way: str
-
-    def __str__(self) -> str:
-        return f"{'cifar10h' if self.task == 'quick' else self.task}/{self.way}"
+    way: Way
 
     def __call__(self) -> Lesson:
-        made: Lesson = getattr(self._room, self.task)(self.way)
-        return made
+        from softlabel.papers.uma2020.tasks import TASKS
+
+        lesson, _ = TASKS[self.task]
+        return lesson(self.way)
 
     @property
     def truth(self) -> Truth:
-        made: Truth = getattr(self._room, f"{self.task}_truth")()
-        return made
+        """The true classes and people's distributions."""
+        from softlabel.papers.uma2020.tasks import TASKS
 
-    @property
-    def _room(self) -> ModuleType:
-        return import_module(f"{__name__}.{'quick' if self.task == 'quick' else 'tasks'}")
-
-
-def _cell(
-    of: _Material, base: str | None = None, settings: Mapping[str, Any] | None = None
-) -> Cell:
-    changes = {**(settings or {}), **(CROWD if of.way == "crowd-layer" else {})}
-    return Cell(str(of), of, WAYS[of.way], changes, base)
-
-
-def _own(of: _Material) -> Cell:
-    changes: dict[str, Any] = dict(CROWD) if of.way == "crowd-layer" else {}
-    if changes and of.task == "labelme":
-        changes |= WHOLE
-    return Cell(str(of), of, WAYS[of.way], changes, trainer=_trainer(of, changes))
-
-
-def _trainer(of: _Material, settings: Mapping[str, Any]) -> _Trainer:
-    return _Trainer(of, settings, SECONDS[of.task])
+        _, truth = TASKS[self.task]
+        return truth()
 
 
 @dataclass(eq=False)
-class _Trainer:
-    """LabelMe's folds, or the tagger of POS, with changed settings."""
+class TaskTrainer:
+    """Trains the folds of LabelMe or the tagger of POS."""
 
-    of: _Material
+    lesson: TaskLesson
     settings: Mapping[str, Any]
     seconds: float
 
     def begun(self, seed: int, out: str) -> Run:
-        trainer, *words = self._words()
-        return trainer.begun(*words, seed=seed, out=out)
+        trainer, *arguments = self._arguments()
+        return trainer.begun(*arguments, seed=seed, out=out)
 
     def completed(self, seed: int, out: str, tell: Tell) -> Run:
-        trainer, *words = self._words()
-        return trainer.completed(*words, seed=seed, out=out, tell=tell)
+        trainer, *arguments = self._arguments()
+        return trainer.completed(*arguments, seed=seed, out=out, tell=tell)
 
-    def _words(self) -> tuple[Own, Any, Lesson, Deliver | None]:
+    def _arguments(self) -> tuple[Own, Any, Lesson, Deliver | None]:
         from softlabel import registry
         from softlabel.train import changed, folds, tagging
 
-        trainer = folds.LABELME if self.of.task == "labelme" else tagging.POS
-        policy = WAYS[self.of.way]
+        trainer = folds.LABELME if self.lesson.task == "labelme" else tagging.POS
+        policy = DELIVERIES[self.lesson.way]
         deliver = None if policy is None else registry.parse("deliver", policy)
-        config = changed(trainer.recipe.config, self.settings)
-        return trainer, config, self.of(), deliver
+        return trainer, changed(trainer.recipe.config, self.settings), self.lesson(), deliver
 
 
 # ── what is measured ─────────────────────────────────────────────────────────────────────────
 
 
 def probes(run: Run, cell: Cell) -> dict[str, float]:
-    """Accuracy against the true class, cross-entropy to people, and one correlation of entropies
-    over all items."""
-    assert isinstance(cell.lesson, _Material), "a cell of this paper"
+    """Return accuracy against the true class, cross-entropy to people, and one correlation of
+    entropies over all items."""
+    assert isinstance(cell.lesson, TaskLesson), "a cell of this paper"
     truth = cell.lesson.truth
-    predictions = run.predictions
-    found = {}
+    scores = {}
     for name, gold in truth.gold.items():
-        true, predicted, _ = evaluate.matched(predictions, gold)
-        found[name] = float(accuracy(true, predicted, ties="first").mean())
-    for before, people in truth.people.items():
-        true, predicted, _ = evaluate.matched(predictions, people)
-        found[f"{before}cross-entropy"] = float(cross_entropy(true, predicted, LEAST).mean())
-        found[f"{before}entropy-pearson"] = entropy_pearson(true, predicted)
-    return found
-
-
-# ── what is claimed ──────────────────────────────────────────────────────────────────────────
-
-
-def claims(recipe: Recipe) -> list[Claim]:
-    """Tables 2 and 3, cell by cell, and what the paper concludes from them."""
-    return uma2020_claims.claims(recipe)
-
-
-def tables(results: Results) -> list[Table]:
-    """Tables 2 and 3, ours beside the paper's."""
-    return uma2020_beside.tables(results)
-
-
-def figures(results: Results) -> list[Figure]:
-    """Every way by its accuracy and its distance from people."""
-    return uma2020_beside.figures(results)
-
-
-def facts() -> Sequence[Claim]:
-    """Table 1 and figure 1."""
-    return uma2020_facts.facts()
+        true, predicted, _ = evaluate.matched(run.predictions, gold)
+        scores[name] = float(accuracy(true, predicted, ties="first").mean())
+    for prefix, people in truth.people.items():
+        true, predicted, _ = evaluate.matched(run.predictions, people)
+        scores[f"{prefix}cross-entropy"] = float(cross_entropy(true, predicted, LEAST).mean())
+        scores[f"{prefix}entropy-pearson"] = entropy_pearson(true, predicted)
+    return scores

@@ -1,61 +1,80 @@
-"""The three tasks of Uma et al. 2020 as lessons, one for each way to make labels of the votes.
+"""The three tasks of Uma et al. 2020 as lessons, one for each way to make labels from the votes.
 
-Cross-entropy and entropy correlation need votes on the items that are tested, so in every task
-items with votes are held out; where there are others of which only the true class is known, these
-are predicted too.
+Cross-entropy and entropy correlation need votes on the items that are tested, so every task holds
+out items with votes.  Items of which only the true class is known are predicted, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from softlabel import datasets
-from softlabel.aggregate import DawidSkene, Majority, Share, Softmax
+from softlabel.aggregate import DawidSkene, Majority, Share, Softmax, shares
 from softlabel.deliver import Teaching
 from softlabel.errors import DataError
 from softlabel.metrics import one_hot
-from softlabel.papers.uma2020 import people as uma2020_people
+from softlabel.papers.claims import quick as generated
+from softlabel.papers.uma2020.claims import Way, released_votes
 from softlabel.randomness import name_keys, uniform
 from softlabel.tables import Annotations, Floats, Index, Ints, Names, SoftLabels, names
 from softlabel.train import Folded, Lesson, Sentences, published, tagging
 
-Way = Literal["gold", "majority", "dawid-skene", "crowd-layer", "shares", "softmax"]
-WAYS: tuple[Way, ...] = get_args(Way)
+FOLDS = 9  # of LabelMe: 889 photographs to learn from and 111 held out, nearly the paper's 8 to 1
+CHOOSING = 10  # one training tweet in so many is set aside to choose the best epoch
 
-FOLDS = 9  # of LabelMe: 889 photographs are learned and 111 held out, nearly the paper's 8 to 1
-CHOOSING = 10  # one tweet in so many of those to learn from says which epoch was best
+# as in 1979, without a prior, and with the tolerance that the stored runs were made with
+DAWID_SKENE = DawidSkene(smoothing=0.0, tol=1e-6)
+
+
+def teach(votes: Annotations, gold: Ints, way: Way) -> Teaching:
+    """Return what is taught in one of the ways: one class for ``gold``, ``majority`` and
+    ``dawid-skene``, a distribution for ``shares`` and ``softmax``, the votes for a crowd layer."""
+    pools: Any = {"softmax": Softmax(), "majority": Majority(), "dawid-skene": DAWID_SKENE}
+    soft = pools.get(way, Share())(votes)
+    hard = gold if way == "gold" else soft.probs.argmax(axis=1)
+    return Teaching(hard, soft.probs, votes)
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What predictions are held against, by the names of the items: true classes, by the name of
-    the accuracy, and people's distributions, by what stands before the names of other scores."""
+    """What predictions are compared with, matched by the names of the items: true classes by the
+    name of the accuracy, and people's distributions by the prefix of the other scores' names."""
 
     gold: Mapping[str, SoftLabels]
     people: Mapping[str, SoftLabels]
 
 
-# ── ways to learn from votes ─────────────────────────────────────────────────────────────────
+def true_labels(items: Names, gold: Ints, classes: Names) -> SoftLabels:
+    """Return true classes as labels."""
+    index = Index(items, names([]), classes)
+    return SoftLabels(index, one_hot(gold, len(classes)), np.ones(len(items), dtype=np.int64))
 
 
-def taught(each: Annotations, gold: Ints, way: Way) -> Teaching:
-    """What is taught under each of the names of Tables 2 and 3: for ``gold``, ``majority`` and
-    ``dawid-skene`` one class, for ``shares`` and ``softmax`` a distribution; a crowd layer takes
-    the votes themselves."""
-    pool: Any = {"softmax": Softmax(), "majority": Majority(), "dawid-skene": silver()}
-    soft = pool.get(way, Share())(each)
-    hard = gold if way == "gold" else soft.probs.argmax(axis=1)
-    return Teaching(hard, soft.probs, each)
+def _voted_truth(task: str, item: str, accuracy: str, other: str, other_accuracy: str) -> Truth:
+    """Return the truth of a task with votes: distributions are softmax of counts, as in the paper,
+    and shares under the prefix ``share/``; true classes are also known of ``other`` items."""
+    data = datasets.load(task)
+    votes, gold = released_votes(task)
+    index = Index(_numbered(item, data.index.items), names([]), data.index.labels)
+    people = {
+        prefix: SoftLabels(index, pool(votes).probs, votes.votes_per_item())
+        for prefix, pool in (("", Softmax()), ("share/", Share()))
+    }
+    classes = {accuracy: true_labels(index.items, gold, index.labels)}
+    tested = data.arrays.get("y_test", data.arrays.get("test_gold"))
+    if tested is not None:
+        items = _numbered(other, np.arange(len(tested)))
+        classes[other_accuracy] = true_labels(items, tested, index.labels)
+    return Truth(classes, people)
 
 
-def silver() -> DawidSkene:
-    """As in 1979, without a prior, and with the tolerance that the stored runs were made with."""
-    return DawidSkene(smoothing=0.0, tol=1e-6)
+def _numbered(what: str, numbers: Names | Ints) -> Names:
+    return names([f"{what} {number}" for number in numbers.tolist()])
 
 
 # ── LabelMe ──────────────────────────────────────────────────────────────────────────────────
@@ -63,42 +82,31 @@ def silver() -> DawidSkene:
 
 @lru_cache(maxsize=2)
 def labelme(way: Way) -> Folded:
-    """1,000 photographs that people labelled, in folds, and 1,188 that only experts labelled."""
+    """Return 1,000 photographs with votes, in folds, and 1,188 that only experts labelled."""
     data = datasets.labelme.load()
-    said, gold = _votes(data)
-    sure, people = labelme_truth().gold, labelme_truth().people[""]
-    items = [*people.index.items.tolist(), *sure["accuracy"].index.items.tolist()]
+    truth = labelme_truth()
+    people, tested = truth.people[""], truth.gold["accuracy"]
+    items = [*people.index.items.tolist(), *tested.index.items.tolist()]
     photographs = data.arrays["x_train"]
     return Folded(
         photographs,
-        taught(said, gold, way),
+        teach(*released_votes("labelme"), way),
         np.concatenate([photographs, data.arrays["x_test"]]),
         Index(names(items), names([]), data.index.labels),
         people,
         {"images": "labelme", "labels": way},
-        fold=folds(data.index.items),
+        fold=assign_folds(data.index.items),
     )
 
 
 @cache
 def labelme_truth() -> Truth:
-    """Of photographs with votes, softmax of the counts, as in the paper, and shares beside it."""
-    data = datasets.labelme.load()
-    said, gold = _votes(data)
-    called = names([f"photograph {item}" for item in data.index.items.tolist()])
-    tested = names([f"test {row}" for row in range(len(data.arrays["y_test"]))])
-    classes = data.index.labels
-    return Truth(
-        {
-            "accuracy": certain(tested, data.arrays["y_test"], classes),
-            "held/accuracy": certain(called, gold, classes),
-        },
-        _both(said, called),
-    )
+    """Return the truth of photographs with votes and of those with true classes alone."""
+    return _voted_truth("labelme", "photograph", "held/accuracy", "test", "accuracy")
 
 
-def folds(items: Names) -> Ints:
-    """(m,) a fold for each item, by its name; folds differ by at most one item in size."""
+def assign_folds(items: Names) -> Ints:
+    """Return (m,) a fold for each item, by its name; folds differ by at most one item in size."""
     rank = np.argsort(np.argsort(uniform(0, name_keys(items)), kind="stable"), kind="stable")
     return np.asarray(rank % FOLDS)
 
@@ -108,10 +116,10 @@ def folds(items: Names) -> Ints:
 
 @lru_cache(maxsize=2)
 def pos(way: Way) -> Sentences:
-    """910 tweets to learn from, of which one in ten chooses the epoch; 90 are held out, and with
-    them the Lowlands tweets, of which only the true tags are known."""
+    """Return 910 tweets to learn from, of which one in ten chooses the epoch, and 90 held out
+    together with the Lowlands tweets, of which only the true tags are known."""
     data = datasets.pos.load()
-    said, gold = _votes(data)
+    votes, gold = released_votes("pos")
     if "tweet" not in data.arrays:
         raise DataError("pos: tokens.csv, which says where tweets begin, is not there")
     tweet, held = data.arrays["tweet"], data.arrays["is_dev"]
@@ -128,12 +136,17 @@ def pos(way: Way) -> Sentences:
         other = tagging.table(data.texts["test_word"].tolist(), data.arrays["test_tweet"], codes)
         tables["held"] = np.concatenate([tables["held"], other])
         items += [f"lowlands {row}" for row in range(len(other))]
+    unpooled = np.full((len(gold), len(data.index.labels)), np.nan)
+    learned = Teaching(gold, unpooled, votes).only(learn)
+    assert learned.each is not None, "the votes were given"
+    all_people = pos_truth().people[""]
+    index = Index(all_people.index.items[held], names([]), data.index.labels)
     return Sentences(
         tables["learn"],
-        taught(_only(said, learn), gold[learn], way),
+        teach(learned.each, learned.hard, way),
         tables["held"],
         Index(names(items), names([]), data.index.labels),
-        _rows(pos_truth().people[""], np.flatnonzero(held)),
+        SoftLabels(index, all_people.probs[held], all_people.count[held]),
         {"images": "pos", "labels": way},
         choosing=tables["choose"],
         choosing_gold=gold[choose],
@@ -142,90 +155,122 @@ def pos(way: Way) -> Sentences:
 
 @cache
 def pos_truth() -> Truth:
-    """As for LabelMe; the tweets held out have both votes and true tags."""
-    data = datasets.pos.load()
-    said, gold = _votes(data)
-    called = names([f"gimpel {item}" for item in data.index.items.tolist()])
-    sure = {"accuracy": certain(called, gold, data.index.labels)}
-    if "test_gold" in data.arrays:
-        tags = data.arrays["test_gold"]
-        other = names([f"lowlands {row}" for row in range(len(tags))])
-        sure["lowlands/accuracy"] = certain(other, tags, data.index.labels)
-    return Truth(sure, _both(said, called))
+    """Return the truth of tweets with votes and of the Lowlands tweets."""
+    return _voted_truth("pos", "gimpel", "accuracy", "lowlands", "lowlands/accuracy")
 
 
 # ── CIFAR-10H ────────────────────────────────────────────────────────────────────────────────
 
 
 def cifar10h(way: Way) -> Lesson:
-    """The authors' 7,000 and 3,000 images; votes have the names of planted people, unless the raw
-    file, which says who voted, is there."""
+    """Return the authors' 7,000 and 3,000 images.  Votes are dealt to planted people unless the
+    raw file, which says who voted, is on this machine."""
     known = published.cifar10h()
-    each = known.teaching.each
-    assert each is not None, "CIFAR-10H is votes"
-    real = not each.anonymous
-    if not real:
-        each = uma2020_people.dealt(each.index, each.counts().astype(np.int64), known.gold)
+    votes = known.teaching.each
+    assert votes is not None, "CIFAR-10H is votes"
+    planted = votes.anonymous
+    if planted:
+        votes = deal_votes(votes.index, votes.counts().astype(np.int64), known.gold)
     place = {item: row for row, item in enumerate(known.items.tolist())}
-    rows = [[place[item] for item in some.tolist()] for some in (known.learn, known.held)]
+    learn, held = ([place[item] for item in some.tolist()] for some in (known.learn, known.held))
     return Lesson(
-        known.images[rows[0]],
-        taught(each, known.gold, way),
-        known.images[rows[1]],
+        known.images[learn],
+        teach(votes, known.gold, way),
+        known.images[held],
         Index(known.held, names([]), known.people.index.labels),
         known.people,
-        {"images": "cifar10h", "labels": way, "people": "real" if real else "planted"},
+        {"images": "cifar10h", "labels": way, "people": "planted" if planted else "real"},
     )
 
 
 @cache
 def cifar10h_truth() -> Truth:
-    """CIFAR-10's classes, and shares of all votes."""
+    """Return CIFAR-10's classes, and shares of all votes."""
     images = datasets.cifar10.load("test")
     assert images.gold is not None, "CIFAR-10 has its classes"
-    people = published.people("cifar10h")
-    sure = certain(images.index.items, images.gold, images.index.labels)
-    return Truth({"accuracy": sure}, {"": people})
+    gold = true_labels(images.index.items, images.gold, images.index.labels)
+    return Truth({"accuracy": gold}, {"": published.people("cifar10h")})
 
 
-# ── underneath ───────────────────────────────────────────────────────────────────────────────
+# Planted people.  The released counts do not say who voted for what, which a crowd layer and Dawid
+# and Skene's model must know.  Each planted person has a confusion matrix.  All are asked about
+# equally many images, and nobody twice about one.  Each image's votes, exactly those counted, go to
+# the people asked about it; a wrong vote goes preferably to somebody who errs in that way.  The
+# results show how the two methods do with people like these, not with those who voted.
+
+PEOPLE = 2571  # who took part in CIFAR-10H
+RIGHT, WRONG = 57.0, 3.0  # of the Beta of people's accuracies: .95 on average, none below .75
+SEED = 20200  # the same people in every run
 
 
-def _votes(data: datasets.Dataset) -> tuple[Annotations, Ints]:
-    assert data.annotations is not None, f"{data.name} is votes"
-    assert data.gold is not None, f"{data.name} has true classes"
-    return data.annotations, data.gold
+def plant_people(people: int, counts: Ints, gold: Ints, rng: np.random.Generator) -> Floats:
+    """Return (a, k, k) confusion matrices: own accuracies, and errors spread as everybody's."""
+    k = counts.shape[1]
+    given = np.stack([counts[gold == true].sum(axis=0) for true in range(k)]).astype(np.float64)
+    np.fill_diagonal(given, 0)
+    errors = shares(given + (1 - np.eye(k)))  # one more of each, so that no error is impossible
+    accuracy = rng.beta(RIGHT, WRONG, people)[:, None, None]
+    return np.asarray(accuracy * np.eye(k) + (1 - accuracy) * errors)
 
 
-def _only(said: Annotations, items: Ints) -> Annotations:
-    """The votes on these items alone, which are renumbered in this order."""
-    every = Teaching(np.zeros(len(said.index.items), dtype=np.int64), _nothing(said), said)
-    each = every.only(items).each
-    assert each is not None, "it was given"
-    return each
+def assign_people(people: int, sizes: Ints, rng: np.random.Generator) -> list[Ints]:
+    """Return whom to ask about each item: nobody twice, and loads that differ by at most one."""
+    assert sizes.max() <= people, "nobody votes twice on an item"
+    order = np.zeros(0, dtype=np.int64)
+    assigned = []
+    for size in sizes.tolist():
+        if len(order) < size:  # the next round begins with those who do not see this item already
+            again = rng.permutation(people)
+            late = np.isin(again, order)
+            order = np.concatenate([order, again[~late], again[late]])
+        assigned.append(order[:size])
+        order = order[size:]
+    return assigned
 
 
-def _nothing(said: Annotations) -> Floats:
-    """(m, k) no pooled label for any item."""
-    m, _, k = said.index.shape
-    return np.full((m, k), np.nan)
+def deal_votes(index: Index, counts: Ints, gold: Ints, people: int = PEOPLE) -> Annotations:
+    """Return the votes counted in (m, k) ``counts``, each cast by a planted person."""
+    rng = np.random.default_rng(SEED)
+    matrices = plant_people(people, counts, gold, rng)
+    sizes = counts.sum(axis=1)
+    assigned = assign_people(people, sizes, rng)
+    labels = []
+    for row, (asked, true) in enumerate(zip(assigned, gold, strict=True)):
+        votes = np.full(len(asked), true)
+        free = np.ones(len(asked), dtype=np.bool_)
+        odds = matrices[asked, true] / matrices[asked, true, true][:, None]  # errors against right
+        for label in np.repeat(np.arange(counts.shape[1]), counts[row]).tolist():
+            if label != true:
+                weight = odds[:, label] * free
+                chosen = rng.choice(len(asked), p=weight / weight.sum())
+                votes[chosen], free[chosen] = label, False
+        labels.append(votes)
+    item = np.repeat(np.arange(len(counts)), sizes)
+    named = Index(index.items, names([f"planted {a}" for a in range(people)]), index.labels)
+    return Annotations(named, item, np.concatenate(assigned), label=np.concatenate(labels))
 
 
-def certain(items: Names, gold: Ints, classes: Names) -> SoftLabels:
-    """True classes as labels."""
-    index = Index(items, names([]), classes)
-    return SoftLabels(index, one_hot(gold, len(classes)), np.ones(len(items), dtype=np.int64))
+# ── generated pictures, for a quick look without data ────────────────────────────────────────
 
 
-def _both(said: Annotations, called: Names) -> dict[str, SoftLabels]:
-    """Softmax of counts, and under ``share/`` the shares, of items under these names."""
-    index = Index(called, names([]), said.index.labels)
-    return {
-        before: SoftLabels(index, pool(said).probs, said.votes_per_item())
-        for before, pool in (("", Softmax()), ("share/", Share()))
-    }
+def quick(way: Way) -> Lesson:
+    """Return 200 pictures with simulated votes to learn from, and 80 held out."""
+    base = generated.lesson()
+    assert base.teaching.each is not None, "people voted"
+    return replace(base, teaching=teach(base.teaching.each, base.teaching.hard, way))
 
 
-def _rows(people: SoftLabels, rows: Ints) -> SoftLabels:
-    index = Index(people.index.items[rows], names([]), people.index.labels)
-    return SoftLabels(index, people.probs[rows], people.count[rows])
+def quick_truth() -> Truth:
+    """Return the true class of the 80, and how people would split."""
+    people = generated.lesson().people
+    gold = people.probs.argmax(axis=1).astype(np.int64)
+    classes = true_labels(people.index.items, gold, people.index.labels)
+    return Truth({"accuracy": classes}, {"": people})
+
+
+TASKS: dict[str, tuple[Callable[[Way], Lesson], Callable[[], Truth]]] = {
+    "labelme": (labelme, labelme_truth),
+    "pos": (pos, pos_truth),
+    "cifar10h": (cifar10h, cifar10h_truth),
+    "quick": (quick, quick_truth),
+}

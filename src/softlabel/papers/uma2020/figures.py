@@ -1,0 +1,122 @@
+"""Tables 2 and 3 of Uma et al. 2020 with our numbers beside the printed ones, and their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from softlabel.papers.claims import Figure, Published, Results, Table, Words, beside, panels
+from softlabel.papers.uma2020.claims import (
+    ROW_NAMES,
+    ROWS,
+    SCORES,
+    SOFT,
+    SOFT_WAYS,
+    TASK_NAMES,
+    TASKS,
+    Condition,
+    Row,
+    condition_of,
+    printed,
+)
+
+NOTES = {
+    "pos": "Ours: twelve tags, no pretrained word vectors, 90 tweets held out; people's "
+    "distributions are softmax of counts.",
+    "labelme": "Ours: VGG16 features of 1,000 photographs, averaged over positions. Accuracy is "
+    "measured on 1,188 photographs without votes; the other scores on the 1,000, each predicted by "
+    "a network that was not trained on it, against softmax of counts.",
+    "cifar10h": "Ours: Dawid-Skene and the crowd layer learn from planted annotators, to whom the "
+    "released counts were dealt.",
+}
+MORE_SCORES = {  # not in the paper; columns of the tasks that have them
+    "held/accuracy": "accuracy on photographs with votes",
+    "lowlands/accuracy": "accuracy on the Lowlands tweets",
+    "share/cross-entropy": "cross-entropy to shares",
+    "share/entropy-pearson": "entropy correlation with shares",
+}
+
+
+def tables(results: Results) -> list[Table]:
+    """Return Tables 2 and 3 of the tasks that were run."""
+    tasks = _tasks_run(results)
+    return [_table_2(results, tasks), *(_table_3(results, task) for task in tasks)] if tasks else []
+
+
+def figures(results: Results) -> list[Figure]:
+    """Draw the part of Table 3 of each task that was run."""
+    drawn = []
+    for task in _tasks_run(results):
+        charts = {}
+        for score in SCORES:
+            numbers = {}
+            for row in ROWS:
+                ours = results.mean(condition_of(row, task).name, score)
+                numbers[ROW_NAMES[row]] = ours, printed(row, task, score)
+            words = Words(score, f"{TASK_NAMES[task]}: {score}", "", score, "")
+            charts[score] = beside(words, numbers)
+        title = f"{TASK_NAMES[task]}: accuracy and agreement with people"
+        caption = (
+            "Table 3, a panel for each column: mean over runs with a 95 % interval, and the "
+            f"printed mean with its standard deviation.  {NOTES[task]}"
+        )
+        drawn.append(panels(f"{task}-ways", title, caption, charts))
+    return drawn
+
+
+def _tasks_run(results: Results) -> list[str]:
+    """Return the tasks that have a run of some row of Table 3."""
+    cells = {task: [condition_of(row, task).name for row in ROWS] for task in TASKS}
+    return [task for task in TASKS if any(len(results.values(c, SCORES[0])) for c in cells[task])]
+
+
+def _table_2(results: Results, tasks: Sequence[str]) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for way in SOFT_WAYS:
+        row: list[str] = [way]
+        for task in tasks:
+            row.append(_ours(results, Condition(task, way), "accuracy"))
+            row.append(_text(printed(way, task, "accuracy"), "accuracy"))
+        rows.append(tuple(row))
+    heads = (f"{TASK_NAMES[task]}, {what}" for task in tasks for what in ("accuracy", "printed"))
+    return Table("Table 2: soft labels made two ways", ("labels", *heads), rows)
+
+
+def _table_3(results: Results, task: str) -> Table:
+    """The paper's five rows, then the other soft label and a condition of our own."""
+    rows: list[tuple[Row | None, Condition]] = [(row, condition_of(row, task)) for row in ROWS]
+    rows += [(None, Condition(task, way)) for way in SOFT_WAYS if way != SOFT[task]]
+    if task == "labelme":
+        rows.append((None, Condition(task, "crowd-layer", batches=True)))
+    more = [
+        score
+        for score in MORE_SCORES
+        if any(len(results.values(condition.name, score)) for _, condition in rows)
+    ]
+    lines: list[tuple[str, ...]] = []
+    for row, condition in rows:
+        called = ROW_NAMES.get(condition.labels, condition.labels)
+        line = [f"{ROW_NAMES[row]}: {called}" if row == "soft" else called]
+        line.append(str(len(results.values(condition.name, SCORES[0]))))
+        for score in SCORES:
+            line.append(_ours(results, condition, score))
+            line.append(_text(printed(row, task, score), score) if row else "")
+        lines.append((*line, *(_ours(results, condition, score) for score in more)))
+    columns = ["labels", "runs", *(name for score in SCORES for name in (score, "printed"))]
+    columns += [MORE_SCORES[score] for score in more]
+    return Table(f"Table 3: {TASK_NAMES[task]}", tuple(columns), lines, NOTES[task])
+
+
+def _ours(results: Results, condition: Condition, score: str) -> str:
+    """Show mean and standard deviation over seeds, as the paper does."""
+    values = results.values(condition.name, score)
+    if not len(values):
+        return "–"
+    sd = float(values.std(ddof=1)) if len(values) > 1 else None
+    return _text(Published(float(values.mean()), sd, "sd"), score)
+
+
+def _text(number: Published, score: str) -> str:
+    """Show a number as the paper prints it: accuracies in per cent."""
+    scale = 100 if score.endswith("accuracy") else 1
+    text = f"{scale * number.value:.2f}"
+    return text if number.half is None else f"{text} ± {scale * number.half:.2f}"
