@@ -6,7 +6,7 @@ The pages are written in Markdown (with their figures as files) and as one self-
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,12 +54,12 @@ class Findings:
 
     def figures(self) -> list[tuple[Scale, Figure]]:
         """Return the figures that the paper draws of each scale's results."""
-        draw = getattr(self.paper, "figures", lambda results: [])
+        draw: Callable[[Results], Sequence[Figure]] = getattr(self.paper, "figures", lambda _: [])
         return [(scale, one) for scale, some in self.results.items() for one in draw(some)]
 
     def tables(self) -> list[tuple[Scale, Table]]:
         """Return the paper's tables with our numbers; without them a table of all scores."""
-        make = getattr(self.paper, "tables", lambda results: [])
+        make: Callable[[Results], Sequence[Table]] = getattr(self.paper, "tables", lambda _: [])
         tables = [(scale, one) for scale, some in self.results.items() for one in make(some)]
         return tables or [
             (scale, tabulate_scores("All scores", some)) for scale, some in self.results.items()

@@ -235,7 +235,9 @@ def read_facts(paper: str, folder: str | Path = SHIPPED) -> dict[str, Score]:
     if not path.exists():
         return {}
     return {
-        line["fact"]: Score(*(float(line[key]) for key in ("value", "low", "high")), line["n"])
+        line["fact"]: Score(
+            float(line["value"]), float(line["low"]), float(line["high"]), line["n"]
+        )
         for line in _read_lines(path)[1]
     }
 
