@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from softlabel.papers.claims import papers, stored
-from softlabel.papers.claims.claims import count, judged
-from softlabel.papers.collins2022 import printed
-from softlabel.papers.collins2022.claims import best
-from softlabel.papers.collins2022.names import BETAS, beta_cell, m_cells
+from softlabel.papers.claims import papers
+from softlabel.papers.claims.claims import count, judge
+from softlabel.papers.claims.results import read_shipped
+from softlabel.papers.collins2022.cells import BETAS, BY_NAME, M_CURVES
+from softlabel.papers.collins2022.claims import EXAMS, PRINTED, choose, printed_difference
 from softlabel.tables import Score
 
 PAGE = Path(__file__).parents[2] / "docs" / "what-we-learned.md"
@@ -34,12 +34,12 @@ def with_half(score: Score) -> str:
 
 
 def titled(paper: str, recipe: str, title: str):
-    results = stored.shipped(paper)[recipe]
+    results = read_shipped(paper)[recipe]
     return next(one for one in papers.find(paper).tables(results) if one.title.startswith(title))
 
 
 def test_softness_alone_does_as_well_on_a_hundred_images(said):
-    every = stored.shipped("collins2022")
+    every = read_shipped("collins2022")
     cells = ("uniform", "t2-clamp/mean", "hard")
     words = {
         "cpu": "is {} with uniform labels, {} with people's T2-clamp labels (aggregated) and {}",
@@ -54,10 +54,10 @@ def test_softness_alone_does_as_well_on_a_hundred_images(said):
 
 
 def test_the_papers_network_comes_near(said):
-    results = stored.shipped("collins2022")["paper"]
+    results = read_shipped("collins2022")["paper"]
     cells = ("hard", "10h/mean", "t2-clamp/mean", "10h/each", "t2-clamp/each")
     ours = [results.mean(f"resnet34a/{cell}", "10h/ce").value for cell in cells]
-    theirs = [printed.number(cell, "10h", "ce").value for cell in cells]
+    theirs = [PRINTED[BY_NAME[cell], "10h", "ce"].value for cell in cells]
     hard, votes, rich, votes_each, rich_each = (f"{value:.3f}" for value in ours)
     assert f"images is {hard} with hard labels (printed {theirs[0]:.3f}, the mean" in said
     means = f"{votes} and {rich} with votes and T2-clamp labels, aggregated"
@@ -72,15 +72,15 @@ def test_the_papers_network_comes_near(said):
 def test_several_people_beat_one_vote(said):
     assert "labels of two or more people beat one person's vote in every curve of ours" in said
     for recipe in ("cpu", "features"):
-        results = stored.shipped("collins2022")[recipe]
-        for exam in printed.EXAMS:
-            for m, cell in m_cells("10h").items():
+        results = read_shipped("collins2022")[recipe]
+        for exam in EXAMS:
+            for m, cell in M_CURVES["10h"].items():
                 apart = results.difference(cell, "10h/1", f"{exam}/ce")
                 assert m == 1 or apart.high < 0
 
 
 def test_with_fresh_crops_the_gain_is_less_and_later(said):
-    results = stored.shipped("collins2022")["cpu"]
+    results = read_shipped("collins2022")["cpu"]
     rows = {row[:2]: row[2:] for row in titled("collins2022", "cpu", "Soft labels against").rows}
     long, shares = [], []
     for labels, words in (
@@ -146,9 +146,9 @@ def test_with_fresh_crops_the_gain_is_less_and_later(said):
     ],
 )
 def test_label_smoothing_that_is_tuned(said, recipe, words):
-    results = stored.shipped("collins2022")[recipe]
-    beta = best(results, {value: beta_cell(value) for value in BETAS}).value
-    tuned, rich = beta_cell(beta), "t2-clamp/each"
+    results = read_shipped("collins2022")[recipe]
+    beta = choose(results, BETAS).value
+    tuned, rich = BETAS[beta], "t2-clamp/each"
     ahead = results.difference(rich, tuned, "10h/ce")
     found = {
         "fixed": short(results.difference("smoothing", rich, "10h/ce").value, 3),
@@ -163,19 +163,21 @@ def test_label_smoothing_that_is_tuned(said, recipe, words):
 
 
 def test_labels_without_redistribution(said):
-    rows = titled("collins2022", "cpu", "What the traps").rows
+    rows = titled("collins2022", "cpu", "Effects of the traps").rows
     found = {row[1]: row[4] for row in rows if row[0] == "no redistribution"}
     rises = (
         found[f"{one}-clamp/each, CE on 10h"].replace("+0.", ".").replace("±0", "± ")
         for one in ("t1", "t2")
     )
     assert "cross-entropy rises by {} (T1) and {} (T2) against T1".format(*rises) in said
-    results = stored.shipped("collins2022")["cpu"]
+    results = read_shipped("collins2022")["cpu"]
     apart = [
         results.difference(f"t1-{how}/each", f"t2-{how}/each", "10h/ce").value
         for how in ("none", "clamp")
     ]
-    apart.append(printed.difference("t1-clamp/each", "t2-clamp/each", "10h", "ce").value)
+    apart.append(
+        printed_difference(BY_NAME["t1-clamp/each"], BY_NAME["t2-clamp/each"], "10h", "ce").value
+    )
     words = "are then {} apart, with clamp {}; printed are {}."
     assert words.format(*(short(value, 3) for value in apart)) in said
 
@@ -183,7 +185,7 @@ def test_labels_without_redistribution(said):
 def test_for_the_same_time_neither_is_ahead(said):
     ahead: list[int] = []
     for recipe in ("cpu", "features"):
-        results = stored.shipped("collins2022")[recipe]
+        results = read_shipped("collins2022")[recipe]
         same = [one for one in papers.find("collins2022").claims(recipe) if "same time" in one.id]
         scores = [one.ours(results) for one in same]
         ahead += [(one.high < 0) - (one.low > 0) for one in scores]
@@ -212,7 +214,7 @@ def test_most_of_the_lower_kl_is_lost_late(said):
 @pytest.mark.parametrize("recipe", ["cpu", "features"])
 def test_no_model_of_chaosnli_is_nearer_than_a_constant(recipe, said):
     assert "no model of ChaosNLI, hard or soft, small network or frozen features" in said
-    results = stored.shipped("singh2025")[recipe]
+    results = read_shipped("singh2025")[recipe]
     for part in ("snli", "mnli", "alphanli"):
         for label in ("hard", "soft"):
             constant = results.values(f"chaosnli/{part} soft", "constant/kl").mean()
@@ -227,7 +229,7 @@ def test_no_model_of_chaosnli_is_nearer_than_a_constant(recipe, said):
     ],
 )
 def test_single_votes_gain_more_the_longer_it_goes(said, recipe, early, late):
-    results = stored.shipped("gheibi2026")[recipe]
+    results = read_shipped("gheibi2026")[recipe]
     for start, words in (("all", early), ("all-64", f"and {{}}, {{}} and {{}} {late}")):
         for policy in ("sls", "multipass"):
             apart = results.difference(f"{start}/{policy}", f"{start}/soft", "10h/cross-entropy")
@@ -247,7 +249,7 @@ def test_ten_seeds_can_show_it(said):
 
 
 def test_few_single_votes_beat_their_shares_from_scratch_too(said):
-    results = stored.shipped("gheibi2026")["cpu"]
+    results = read_shipped("gheibi2026")["cpu"]
     gains = {
         (k, policy): results.difference(f"k{k}/soft", f"k{k}/{policy}", "10h/cross-entropy")
         for k in (5, 10, 50)
@@ -270,14 +272,14 @@ def test_a_draw_must_be_fresh(said):
     )
     found = {}
     for recipe in ("cpu", "features"):
-        results = stored.shipped("gheibi2026")[recipe]
+        results = read_shipped("gheibi2026")[recipe]
         found[recipe] = [results.mean(f"all/{cell}", "10h/cross-entropy").value for cell in cells]
         assert found[recipe][:4] == sorted(found[recipe][:4])
     assert words.format(*found["cpu"]) in said
 
 
 def test_flat_is_not_good(said):
-    results = stored.shipped("gheibi2026")["cpu"]
+    results = read_shipped("gheibi2026")["cpu"]
     cells = [f"{votes}/{way}" for votes in ("all", "k5") for way in ("soft", "sls", "multipass")]
     cells += ["all/shuffled", "all/majority", "k5/majority", "all/control", "k5/control"]
     largest = {cell: results.mean(cell, "flat/lambda-max").value for cell in cells}
@@ -295,7 +297,7 @@ def test_flat_is_not_good(said):
             (claim,) = (
                 one for one in papers.find("gheibi2026").claims("cpu") if one.id == f"{name}-{way}"
             )
-            ours = judged(claim, results).ours
+            ours = judge(claim, results).ours
             assert ours.high < 0
             assert ours.value > claim.published.value / 2
     assert f"flatter network ({largest['k5/sls']:.0f}) than the soft" in said
@@ -304,9 +306,9 @@ def test_flat_is_not_good(said):
 
 
 def test_on_pos_it_holds(said):
-    paper, results = papers.find("uma2020"), stored.shipped("uma2020")["paper"]
+    paper, results = papers.find("uma2020"), read_shipped("uma2020")["paper"]
     orders = [one for one in paper.claims("paper") if one.kind == "ordering" and "POS" in one.where]
-    counted = count(judged(one, results) for one in orders)
+    counted = count(judge(one, results) for one in orders)
     words = "{} of the {} orderings of Tables 2 and 3 hold and {} are weaker"
     assert words.format(counted["holds"], len(orders), counted["weaker"]) in said
     near, unsure = (
@@ -322,7 +324,7 @@ def test_on_pos_it_holds(said):
 
 
 def test_who_wins_depends_on_the_label(said):
-    results = stored.shipped("uma2020")["paper"]
+    results = read_shipped("uma2020")["paper"]
     ways = ("crowd-layer", "shares", "softmax", "gold", "majority", "dawid-skene")
     near = {way: results.mean(f"labelme/{way}", "share/cross-entropy").value for way in ways}
     right = {way: results.mean(f"labelme/{way}", "accuracy").value for way in ways}
