@@ -128,15 +128,3 @@ def test_untested_says_why():
     told = rehearse(of("kl"), two)
     assert (told.verdict, told.ours.value) == ("untested", 1.5)
     assert count([told, told]) == {"holds": 0, "weaker": 0, "fails": 0, "untested": 2}
-
-
-def test_differences_are_between_runs_of_one_seed():
-    values = {"a": {0: 1.0, 1: 2.0, 2: 9.0}, "b": {0: 0.5, 1: 1.0, 3: 7.0}}
-    results = Results(
-        [Result(cell, seed, {"kl": x}) for cell, by in values.items() for seed, x in by.items()]
-    )
-    found = results.difference("a", "b", "kl")
-    assert (found.value, found.n) == (0.75, 2)
-    assert results.difference("a", "unheard of", "kl") is None
-    assert results.cells == ["a", "b"]
-    assert results.names("a", "k") == ["kl"]
