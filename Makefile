@@ -47,6 +47,7 @@ types: $(VENV)/.dev  ## mypy, strict on floors 0 to 2
 docs: $(VENV)/.dev  ## write the pages that are made of the program itself
 	$(BIN)/python tools/commands.py
 	$(BIN)/python tools/results.py
+	$(BIN)/python tools/learned.py
 
 bench: $(VENV)/.dev  ## speed, as ratios in one run
 	$(BIN)/python bench/label.py
