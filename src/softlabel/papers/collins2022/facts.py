@@ -20,7 +20,6 @@ from softlabel.papers.collins2022.released import HIGH, LOW, Released, released
 from softlabel.tables import Bools, Score
 
 COST = Cost()
-
 FILES = "released files"
 NO_RAW_VOTES = "the raw votes of CIFAR-10H with their times are not in the data folder"
 
@@ -46,9 +45,7 @@ def fact(printed: str, compute: Callable[[Released], float | None], reason: str 
 
 def _compare(correlation: str, distance: str) -> Facts:
     return {
-        "entropy correlation": fact(
-            correlation, lambda d: metrics.entropy_pearson(d.people, d.label)
-        ),
+        "entropy correlation": fact(correlation, Released.correlate),
         "Wasserstein distance (of values)": fact(distance, lambda d: d.apart.mean()),
     }
 
@@ -56,10 +53,10 @@ def _compare(correlation: str, distance: str) -> Facts:
 def _compare_first(name: str, correlation: str, distance: str) -> Facts:
     return {
         f"{name}, first answers: entropy correlation": fact(
-            correlation, lambda d: metrics.entropy_pearson(d.people, d.first_labels[name])
+            correlation, lambda d: d.correlate(name)
         ),
         f"{name}, first answers: Wasserstein distance": fact(
-            distance, lambda d: metrics.w1_values(d.people, d.first_labels[name]).mean()
+            distance, lambda d: d.compare(metrics.w1_values, name)
         ),
     }
 
@@ -87,7 +84,7 @@ PRINTED: Mapping[tuple[str, int, str], Facts] = {
         "pages of a session": fact("27", lambda d: len(d.unique) / d.persons),
         "repeats of a session": fact("2", lambda d: (d.repeat & d.once).sum() / d.persons),
         "ambiguous images (10H entropy at least 0.25)": fact(
-            "886", lambda d: (d.entropy[d.images] >= HIGH).sum()
+            "886", lambda d: (d.unsure >= HIGH).sum()
         ),
         "easy images of most batches": fact("3", lambda d: int(np.bincount(d.easy).argmax())),
     },
@@ -156,15 +153,11 @@ MEASURED: Mapping[tuple[str, int, str], Facts] = {
             "6696", lambda d: len(d.unique)
         ),
         "repeated answers": fact("496", lambda d: (d.repeat & d.once).sum()),
-        "sessions that stand there twice": fact(
-            "1", lambda d: len(set(d.said.annotator[~d.once].tolist()))
-        ),
+        "sessions that stand there twice": fact("1", lambda d: d.count_people(~d.once)),
         "images in a batch": fact("25", lambda d: d.arrays["batches"].shape[1]),
         "batches with 6 people": fact("32", lambda d: d.count_batches(6)),
         "batches with 7 people": fact("8", lambda d: d.count_batches(7)),
-        "easy images (10H entropy at most 0.1)": fact(
-            "114", lambda d: (d.entropy[d.images] <= LOW).sum()
-        ),
+        "easy images (10H entropy at most 0.1)": fact("114", lambda d: (d.unsure <= LOW).sum()),
         "batches with 3 easy images": fact("38", lambda d: d.easy.count(3)),
         "batches without easy images": fact("2", lambda d: d.easy.count(0)),
     },
@@ -175,20 +168,16 @@ MEASURED: Mapping[tuple[str, int, str], Facts] = {
         "most votes of an image": fact("63", lambda d: d.per_image.max()),
         "images with votes on one class": fact("4393", lambda d: (d.voted == 1).sum()),
         "images with votes on two classes": fact("3322", lambda d: (d.voted == 2).sum()),
-        "images to learn from": fact("7000", lambda d: len(d.arrays["train_indices"])),
-        "images to be tested on": fact("3000", lambda d: len(d.arrays["test_indices"])),
-        "relabelled images to learn from": fact(
-            "1000", lambda d: np.isin(d.images, d.arrays["train_indices"]).sum()
-        ),
-        "relabelled images to be tested on": fact(
-            "0", lambda d: np.isin(d.images, d.arrays["test_indices"]).sum()
-        ),
+        "images to learn from": fact("7000", lambda d: len(d.train)),
+        "images to be tested on": fact("3000", lambda d: len(d.test)),
+        "relabelled images to learn from": fact("1000", lambda d: np.isin(d.images, d.train).sum()),
+        "relabelled images to be tested on": fact("0", lambda d: np.isin(d.images, d.test).sum()),
         "ambiguous images": fact("2064", lambda d: (d.entropy >= HIGH).sum()),
         "ambiguous images to learn from": fact(
-            "1461", lambda d: (d.entropy[d.arrays["train_indices"]] >= HIGH).sum()
+            "1461", lambda d: (d.entropy[d.train] >= HIGH).sum()
         ),
         "ambiguous images to be tested on": fact(
-            "603", lambda d: (d.entropy[d.arrays["test_indices"]] >= HIGH).sum()
+            "603", lambda d: (d.entropy[d.test] >= HIGH).sum()
         ),
     },
     (FILES, 6723, "times"): {
@@ -232,10 +221,7 @@ MEASURED: Mapping[tuple[str, int, str], Facts] = {
         "people below 75 % accuracy": fact("33", lambda d: d.poor.sum()),
         "of these with an error": fact("0", lambda d: (d.poor & (d.wrong + d.zero > 0)).sum()),
         "chances out of range": fact("0", lambda d: d.flags["out-of-range"].sum()),
-        "people who named a class twice": fact(
-            "28",
-            lambda d: len(set(d.said.annotator[d.flags["same-class-twice"] & d.once].tolist())),
-        ),
+        "people who named a class twice": fact("28", lambda d: d.count_people(d.twice & d.once)),
         "people whom the paper's rule would exclude": fact(
             "0", lambda d: d.count_excluded("paper")
         ),
@@ -247,26 +233,26 @@ MEASURED: Mapping[tuple[str, int, str], Facts] = {
         "chances sum to 100": fact("4263", lambda d: (d.total == 100).sum()),
         "chances sum to less": fact("1786", lambda d: (d.total < 100).sum()),
         "chances sum to more": fact("674", lambda d: d.flags["sum-above-100"].sum()),
-        "no alternative": fact("3115", lambda d: (d.said.named[:, 1] < 0).sum()),
+        "no alternative": fact("3115", lambda d: (d.second < 0).sum()),
         "an alternative without a chance": fact(
-            "10", lambda d: ((d.said.named[:, 1] >= 0) & np.isnan(d.said.percent[:, 1])).sum()
+            "10", lambda d: ((d.second >= 0) & np.isnan(d.said.percent[:, 1])).sum()
         ),
-        "the same class twice": fact("153", lambda d: d.flags["same-class-twice"].sum()),
+        "the same class twice": fact("153", lambda d: d.twice.sum()),
         "the second chance above the first": fact(
             "36", lambda d: d.flags["second-above-first"].sum()
         ),
         "a second chance of zero": fact("4", lambda d: (d.said.percent[:, 1] == 0).sum()),
         "the first class ruled out": fact("26", lambda d: (~d.is_possible(0)).sum()),
         "the second class ruled out": fact(
-            "19", lambda d: (~d.is_possible(1) & (d.said.named[:, 1] >= 0)).sum()
+            "19", lambda d: (~d.is_possible(1) & (d.second >= 0)).sum()
         ),
         "nothing ruled out": fact("136", lambda d: d.flags["none-ruled-out"].sum()),
         "everything ruled out": fact("5", lambda d: d.flags["all-ruled-out"].sum()),
         "chances that look like shares of one": fact("4", lambda d: d.flags["unit-scale"].sum()),
         "mass left and nothing possible": fact(
-            "482", lambda d: (~d.left[0] & (d.left[1] == 0)).sum()
+            "482", lambda d: (~d.used_up & (d.others == 0)).sum()
         ),
-        "the spread acts": fact("1531", lambda d: (d.left[0] & (d.left[1] != 0)).sum()),
+        "the spread acts": fact("1531", lambda d: (d.used_up & (d.others != 0)).sum()),
         "share of chances that are no multiple of 5": fact(
             "0.1043", lambda d: 1 - quality.rounding(d.unique).multiple_of_5
         ),
@@ -274,28 +260,25 @@ MEASURED: Mapping[tuple[str, int, str], Facts] = {
     (FILES, 6723, "released labels"): {
         "released labels that ours equal to 1e-9": fact("6723", Released.count_rebuilt),
         "top class displaced by naming it twice": fact(
-            "15", lambda d: (d.displaced & d.flags["same-class-twice"]).sum()
+            "15", lambda d: (d.displaced & d.twice).sum()
         ),
         "images with such a label": fact(
-            "13",
-            lambda d: len(set(d.said.item[d.displaced & d.flags["same-class-twice"]].tolist())),
+            "13", lambda d: len(set(d.said.item[d.displaced & d.twice].tolist()))
         ),
         "top class not the one named first, otherwise": fact(
-            "274", lambda d: (d.displaced & ~d.flags["same-class-twice"]).sum()
+            "274", lambda d: (d.displaced & ~d.twice).sum()
         ),
     },
     (FILES, 1000, "labels"): {
         "Wasserstein distance (of class numbers)": fact(
-            "0.5233", lambda d: metrics.w1_index(d.people, d.label).mean()
+            "0.5233", lambda d: d.compare(metrics.w1_index)
         ),
-        "total variation": fact(
-            "0.1597", lambda d: metrics.total_variation(d.people, d.label).mean()
-        ),
+        "total variation": fact("0.1597", lambda d: d.compare(metrics.total_variation)),
         "mean entropy": fact("0.6934", lambda d: metrics.entropy(d.label).mean()),
-        "mean entropy of CIFAR-10H": fact("0.4619", lambda d: d.entropy[d.images].mean()),
+        "mean entropy of CIFAR-10H": fact("0.4619", lambda d: d.unsure.mean()),
         **_compare_first("T2-clamp", "0.6293", "0.0270"),
         "T2-clamp, first answers: total variation": fact(
-            "0.1594", lambda d: metrics.total_variation(d.people, d.first_labels["T2-clamp"]).mean()
+            "0.1594", lambda d: d.compare(metrics.total_variation, "T2-clamp")
         ),
         **_compare_first("T2-unif", "0.6304", "0.0278"),
         **_compare_first("T1-clamp", "0.6279", "0.0263"),

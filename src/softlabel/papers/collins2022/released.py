@@ -6,6 +6,7 @@ released ones, bug for bug, unless a name says "first".
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, cached_property
 
 import numpy as np
@@ -14,10 +15,10 @@ from softlabel import datasets, metrics, sampling
 from softlabel.aggregate import Mean
 from softlabel.annotators import agree, quality
 from softlabel.construct import Clamp, Construct, Uniform, percents
-from softlabel.tables import Annotations, Bools, Floats, Ints, Statements
+from softlabel.tables import Bools, Floats, Ints, Statements
 
 HIGH, LOW = 0.25, 0.1  # nats of CIFAR-10H entropy: ambiguous from here, easy up to there
-NEAR_HARD, SOFT = 0.9, 0.5  # share of votes on one class; nats from which a label is soft
+NEAR_HARD, SOFT = 0.9, 0.5  # share of votes on one class (the paper has no number); nats
 CONSTRUCTIONS: dict[str, Construct] = {
     "T2-clamp": Clamp(mode="reference"),
     "T2-unif": Uniform(mode="reference"),
@@ -30,74 +31,81 @@ BY_HAND = {"cat": 0.05, "deer": 0.855, "dog": 0.05, "horse": 0.045}  # an answer
 
 
 class Released:
-    """CIFAR-10S and CIFAR-10H as released, and what several facts need, computed once."""
+    """CIFAR-10S and CIFAR-10H as released, and arrays that several facts need.
+
+    Shapes: 10,000 images of CIFAR-10H, 1,000 of them relabelled; 6,723 answers of 248 people.
+    """
 
     def __init__(self) -> None:
         self.data = datasets.cifar10s.load("all")
         self.votes = datasets.cifar10h.load("counts")
         assert self.data.statements is not None, "CIFAR-10S is statements"
         assert self.data.gold is not None, "the raw file has the classes"
-        self.said: Statements = self.data.statements
-        self.gold: Ints = self.data.gold
         self.arrays = self.data.arrays
         self.classes: list[str] = self.data.index.labels.tolist()
-        self.counts: Ints = self.votes.arrays["counts"]
+        self.counts: Ints = self.votes.arrays["counts"]  # (10000, 10)
         self.per_image: Ints = self.counts.sum(axis=1)
         self.shares: Floats = self.counts / self.per_image[:, None]
-        self.images: Ints = np.array([int(item) for item in self.data.index.items.tolist()])
+        self.voted = metrics.possible_labels(self.shares)  # number of classes with votes
+        self.entropy = metrics.entropy(self.shares)
+        self.train, self.test = self.arrays["train_indices"], self.arrays["test_indices"]
+        self.images = np.array([int(item) for item in self.data.index.items.tolist()])  # (1000,)
+        self.gold: Ints = self.data.gold
         self.people: Floats = self.shares[self.images]
+        self.unsure: Floats = self.entropy[self.images]
+        easy = self.images[self.unsure <= LOW]
+        self.easy = [int(np.isin(batch, easy).sum()) for batch in self.arrays["batches"]]
+        self._add_answers(self.data.statements)
+        self._add_labels()
+
+    def _add_answers(self, said: Statements) -> None:
+        self.said = said  # (6723,)
         self.persons = len(set(self.said.annotator.tolist()))
         self.once: Bools = ~self.arrays["duplicate"]  # one session is in the file twice
         self.repeat: Bools = self.arrays["is_repeat"]
-        self.seconds: Floats = self.arrays["rt_ms"] / 1000
         self.unique = self.said.take(self.once)
         self.first = self.said.take(self.once & ~self.repeat)
+        self.seconds: Floats = self.arrays["rt_ms"] / 1000
+        self.total: Floats = np.nansum(self.said.percent, axis=1)  # of the stated chances
+        self.second: Ints = self.said.named[:, 1]  # below 0 if none was named
+        self.flags = quality.flags(self.said)
+        self.twice: Bools = self.flags["same-class-twice"]
+        self.ambiguous: Bools = self.unsure[self.said.item] >= HIGH
+        percent = percents(self.said, 2, "reference")
+        self.used_up: Bools = percent.sum(axis=1) >= 100  # named classes have all mass
+        self.others: Ints = self.said.possible.sum(axis=1) - (percent > 0).sum(axis=1)
+        self.stability = agree.stability(self.unique)
+        self.moved = agree.repeat_distance(Clamp(mode="reference")(self.unique))  # (496,)
 
-    # ── images ───────────────────────────────────────────────────────────────────────────────
+        # people: contradictions, first chances of zero, accuracy below 75 %
+        judged = quality.judge(self.unique, quality.preset("reference"), self.gold)  # (248,)
+        self.wrong = np.array([one.errors["contradictory"] for one in judged])
+        self.zero = np.array([one.errors["zero-first"] for one in judged])
+        self.poor = np.array([one.accuracy < 0.75 for one in judged])
 
-    @cached_property
-    def entropy(self) -> Floats:
-        """(10000,) entropy of the votes of CIFAR-10H."""
-        return metrics.entropy(self.shares)
+    def _add_labels(self) -> None:
+        self.each = Clamp(mode="reference")(self.said)  # (6723,)
+        soft = self.each.soft()
+        self.possible, self.top = metrics.possible_labels(soft), soft.max(axis=1)
+        self.displaced: Bools = soft.argmax(axis=1) != self.said.named[:, 0]
+        self.label = Mean()(self.each).probs  # (1000, 10)
+        self.apart = metrics.w1_values(self.people, self.label)  # the paper's distance
+        self.order: Ints = np.argsort(-self.apart, kind="stable")
+        self.near_hard: Bools = self.people.max(axis=1) >= NEAR_HARD
+        self.first_labels = {
+            name: Mean()(make(self.first)).probs for name, make in CONSTRUCTIONS.items()
+        }
 
-    @cached_property
-    def ambiguous(self) -> Bools:
-        """(6723,) whether an answer is about an ambiguous image."""
-        return self.entropy[self.images][self.said.item] >= HIGH
-
-    @cached_property
-    def voted(self) -> Ints:
-        """(10000,) number of classes with votes."""
-        return metrics.possible_labels(self.shares)
-
-    @cached_property
-    def easy(self) -> list[int]:
-        """Number of easy images in each batch."""
-        easy = self.images[self.entropy[self.images] <= LOW]
-        return [int(np.isin(batch, easy).sum()) for batch in self.arrays["batches"]]
+    # ── answers and people ───────────────────────────────────────────────────────────────────
 
     def count_batches(self, people: int) -> int:
         """Count the batches that so many people answered."""
         batches = (self.said.annotator[self.arrays["batch"] == batch] for batch in range(40))
         return [len(set(some.tolist())) for some in batches].count(people)
 
-    # ── answers ──────────────────────────────────────────────────────────────────────────────
-
-    @cached_property
-    def flags(self) -> dict[str, Bools]:
-        return quality.flags(self.said)
-
-    @cached_property
-    def total(self) -> Floats:
-        """(6723,) sum of the stated chances."""
-        return np.asarray(np.nansum(self.said.percent, axis=1))
-
-    @cached_property
-    def left(self) -> tuple[Bools, Ints]:
-        """(6723,) whether named classes have all mass, and how many other classes are possible."""
-        percent = percents(self.said, 2, "reference")
-        others = self.said.possible.sum(axis=1) - (percent > 0).sum(axis=1)
-        return percent.sum(axis=1) >= 100, others
+    def count_people(self, answers: Bools) -> int:
+        """Count the people who gave any of these answers."""
+        return len(set(self.said.annotator[answers].tolist()))
 
     def is_possible(self, place: int) -> Bools:
         """(6723,) whether the class named first or second was left possible."""
@@ -109,35 +117,6 @@ class Released:
         who = self.said.annotator
         return float((np.bincount(who, right.any(axis=1)) / np.bincount(who)).mean())
 
-    @cached_property
-    def stability(self) -> agree.Stability:
-        return agree.stability(self.unique)
-
-    @cached_property
-    def moved(self) -> Floats:
-        """(496,) total variation of the two labels of an image that was shown again."""
-        return agree.repeat_distance(Clamp(mode="reference")(self.unique))
-
-    @cached_property
-    def judged(self) -> list[quality.Verdict]:
-        """Every person, judged by the rules of the released code."""
-        return quality.judge(self.unique, quality.preset("reference"), self.gold)
-
-    @cached_property
-    def wrong(self) -> Ints:
-        """(248,) contradictions of each person."""
-        return np.array([one.errors["contradictory"] for one in self.judged])
-
-    @cached_property
-    def zero(self) -> Ints:
-        """(248,) first chances of zero of each person."""
-        return np.array([one.errors["zero-first"] for one in self.judged])
-
-    @cached_property
-    def poor(self) -> Bools:
-        """(248,) whether a person is right on less than 75 % of the pages."""
-        return np.array([one.accuracy < 0.75 for one in self.judged])
-
     def count_excluded(self, rules: str) -> int:
         """Count the people whom these rules would exclude."""
         judged = quality.judge(self.unique, quality.PRESETS[rules], self.gold)
@@ -145,45 +124,15 @@ class Released:
 
     # ── labels ───────────────────────────────────────────────────────────────────────────────
 
-    @cached_property
-    def each(self) -> Annotations:
-        """The label of every answer, as released."""
-        return Clamp(mode="reference")(self.said)
+    def compare(self, measure: Callable[[Floats, Floats], Floats], label: str = "") -> float:
+        """Average a distance between the votes and our labels, or those of first answers."""
+        ours = self.first_labels[label] if label else self.label
+        return float(measure(self.people, ours).mean())
 
-    @cached_property
-    def label(self) -> Floats:
-        """(1000, 10) the mean label of each image."""
-        return Mean()(self.each).probs
-
-    @cached_property
-    def displaced(self) -> Bools:
-        """(6723,) whether the top class is not the one named first."""
-        return np.asarray(self.each.soft().argmax(axis=1) != self.said.named[:, 0])
-
-    @cached_property
-    def apart(self) -> Floats:
-        """(1000,) the paper's distance between the labels of an image in the two sets."""
-        return metrics.w1_values(self.people, self.label)
-
-    @cached_property
-    def order(self) -> Ints:
-        """(1000,) images by distance, the largest first."""
-        return np.argsort(-self.apart, kind="stable")
-
-    @cached_property
-    def first_labels(self) -> dict[str, Floats]:
-        """(1000, 10) mean labels of first answers by construction."""
-        return {name: Mean()(make(self.first)).probs for name, make in CONSTRUCTIONS.items()}
-
-    @cached_property
-    def possible(self) -> Ints:
-        """(6723,) number of classes with mass in the label of each answer."""
-        return metrics.possible_labels(self.each.soft())
-
-    @cached_property
-    def top(self) -> Floats:
-        """(6723,) the largest chance in the label of each answer."""
-        return np.asarray(self.each.soft().max(axis=1))
+    def correlate(self, label: str = "") -> float:
+        """Correlate the entropies of the votes and our labels, or those of first answers."""
+        ours = self.first_labels[label] if label else self.label
+        return metrics.entropy_pearson(self.people, ours)
 
     def count_rebuilt(self) -> int:
         """Count the released labels that ours equal to 1e-9."""
@@ -205,11 +154,6 @@ class Released:
         rows = self.each.soft()[self.said.item == int(np.flatnonzero(self.images == 405)[0])]
         return float((abs(rows - by_hand) < 1e-9).sum(axis=1).max())
 
-    @cached_property
-    def near_hard(self) -> Bools:
-        """(1000,) nine of ten votes on one class; the paper does not define it."""
-        return np.asarray(self.people.max(axis=1) >= NEAR_HARD)
-
     def has_half_truck(self) -> bool:
         """Is there a near-hard automobile that is a quarter truck in CIFAR-10S?"""
         car, truck = self.classes.index("automobile"), self.classes.index("truck")
@@ -227,6 +171,7 @@ class Released:
     # ── votes ────────────────────────────────────────────────────────────────────────────────
 
     def share_of_given_class(self) -> float | None:
+        """Return the share of votes for the class given with the image."""
         if self.votes.gold is None:
             return None
         right = self.counts[np.arange(len(self.counts)), self.votes.gold]
