@@ -293,6 +293,9 @@ def test_the_command_trains_and_tells(runs, capsys, tmp_path):
     assert "  1 hold, 0 weaker, 0 fail, 1 untested, of 2" in said
     assert "1 of 2 numbers lies outside the published intervals (frozen features, which" in said
     assert re.search(r"frozen features +numbers +4 +1 +0 +1 +2", said)
+    code = r"Code: \d+ runs? predates? code digests; 0 runs were made with other code\."
+    assert re.search(code, said)
+    assert re.search(code, page.read_text())
     ET.fromstring(page.read_text().split("\n", 1)[1])
 
 

@@ -26,6 +26,7 @@ from softlabel.papers.claims.results import (
     Scale,
     Table,
     describe_code,
+    flatten,
     read_facts,
     read_shipped,
 )
@@ -388,7 +389,7 @@ def _summary_section(findings: Findings) -> list[str]:
     covers = [one for one in findings.figures() if one[1].name == getattr(paper, "COVER", None)]
     cover = [
         f"![{drawn.title}]({FOLDER}/{_picture_name(paper, scale, drawn)})\n\n"
-        f"{drawn.title} ({SCALE_NAMES[scale]}). {_flat(drawn.caption)}\n"
+        f"{drawn.title} ({SCALE_NAMES[scale]}). {flatten(drawn.caption)}\n"
         for scale, drawn in sorted(covers, key=lambda one: -len(findings.results[one[0]].all))
     ]
     failures = ["No results are stored yet.\n"]
@@ -396,14 +397,14 @@ def _summary_section(findings: Findings) -> list[str]:
         some = describe_failures(findings)
         failures = [f"**{FAILURES}**\n", _list(some) if some else f"{ALL_HOLD}\n"]
     links = f"[Every claim](results/{paper.NAME}.md), [how we reproduce it](papers/{paper.NAME}.md)"
-    table = _table(tabulate_verdicts(findings))
+    table = tabulate_verdicts(findings).markdown()
     return [f"## {paper.TITLE}\n", table, *cover[:1], *failures, f"{links}.\n"]
 
 
 def _paper_page(findings: Findings, pictures: dict[str, str]) -> list[str]:
     parts = [f"# {findings.paper.TITLE}\n", PAPER]
     for one in compare_scales(findings.judged):
-        text, title = _table(one.table()), one.title
+        text, title = one.table().markdown(), one.title
         if len(one.rows) > LONG:
             summary = f"<summary>{title}: {len(one.rows)}</summary>"
             parts.append(f"<details>{summary}\n\n{text}\n</details>\n")
@@ -412,13 +413,13 @@ def _paper_page(findings: Findings, pictures: dict[str, str]) -> list[str]:
     if untested := describe_untested(findings):
         parts += [f"## {UNTESTED}\n", _list(untested)]
     for scale, table in findings.tables():
-        parts.append(f"## {table.title} ({SCALE_NAMES[scale]})\n\n{_table(table)}")
+        parts.append(f"## {table.title} ({SCALE_NAMES[scale]})\n\n{table.markdown()}")
     for scale, drawn in findings.figures():
         name = _picture_name(findings.paper, scale, drawn)
         assert name not in pictures, f"two figures are called {name}"
         pictures[name] = alone(drawn.draw(WIDE))
         parts.append(f"## {drawn.title} ({SCALE_NAMES[scale]})\n")
-        parts.append(f"![{drawn.title}](../{FOLDER}/{name})\n\n{_flat(drawn.caption)}\n")
+        parts.append(f"![{drawn.title}](../{FOLDER}/{name})\n\n{flatten(drawn.caption)}\n")
     return parts
 
 
@@ -426,22 +427,8 @@ def _picture_name(paper: Paper, scale: Scale, drawn: Figure) -> str:
     return f"{paper.NAME}-{scale}-{drawn.name}.svg"
 
 
-def _table(table: Table) -> str:
-    lines = [table.columns, tuple("---" for _ in table.columns), *table.rows]
-    text = "".join(f"| {' | '.join(map(_escape, line))} |\n" for line in lines)
-    return text + (f"\n{_flat(table.note)}\n" if table.note else "")
-
-
-def _escape(text: str) -> str:
-    return _flat(text).replace("|", "\\|")
-
-
 def _list(points: Sequence[str]) -> str:
-    return "\n".join(f"- {_flat(point)}" for point in points) + "\n"
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return "\n".join(f"- {flatten(point)}" for point in points) + "\n"
 
 
 # ── one page in HTML ─────────────────────────────────────────────────────────────────────────

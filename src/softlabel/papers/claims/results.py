@@ -134,6 +134,18 @@ class Table:
     rows: list[tuple[str, ...]]
     note: str = ""
 
+    def markdown(self) -> str:
+        """Write the table and its note in Markdown."""
+        lines = [self.columns, tuple("---" for _ in self.columns), *self.rows]
+        cells = [[flatten(cell).replace("|", "\\|") for cell in line] for line in lines]
+        text = "".join(f"| {' | '.join(line)} |\n" for line in cells)
+        return text + (f"\n{flatten(self.note)}\n" if self.note else "")
+
+
+def flatten(text: str) -> str:
+    """Put a text on one line."""
+    return " ".join(text.split())
+
 
 def show_score(score: Score | None, form: str = ".3f", half: str = ".3f") -> str:
     """Write a mean with half of its interval; of one run, which has none, the number alone.

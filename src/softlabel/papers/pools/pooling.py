@@ -179,11 +179,8 @@ this replay.
 
 def make_page(outcome: Outcome) -> str:
     """Return the whole page in Markdown."""
-    sections = []
-    for table in (tabulate_targets(outcome), *outcome.tables):
-        lines = [table.columns, tuple("---" for _ in table.columns), *table.rows]
-        text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        sections.append(f"## {table.title}\n\n{text}\n")
+    tables = (tabulate_targets(outcome), *outcome.tables)
+    sections = [f"## {table.title}\n\n{table.markdown()}" for table in tables]
     note = "\nA quick replay: one split, a fifth of the images.\n" if outcome.quick else ""
     return "\n".join([HEAD + note, *sections])
 
