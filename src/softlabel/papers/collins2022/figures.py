@@ -30,6 +30,7 @@ from softlabel.papers.collins2022.claims import (
     MEASURES,
     PRINTED,
     ROWS,
+    SERIES,
     T1_CLAMP,
     T1_UNIF,
     T2_UNIF,
@@ -40,7 +41,6 @@ from softlabel.papers.collins2022.claims import (
 from softlabel.report import Line
 from softlabel.tables import Score
 
-SERIES = {"10h": "CIFAR-10H votes", "t2-clamp": "CIFAR-10S, T2-clamp"}
 TICKS = (1, 2, 3, 4, 6, 8, 16, 32, 51)
 MAIN = (HARD, VOTES_EACH, CLAMP_EACH)
 
