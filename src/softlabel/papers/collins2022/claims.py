@@ -283,12 +283,13 @@ def _curves() -> Iterator[Claim]:
             )
     for m, n in SAME_TIME:
         votes, rich = M_CURVES["10h"][m], M_CURVES["t2-clamp"][n]
+        answers = "rich answers that take" if n > 1 else "rich answer that takes"
         for exam in EXAMS:
             yield Claim(
                 f"{votes.name} - {rich.name}, same time, {exam}",
                 "figure 10, as we read it",
-                f"{m} votes are better than {n} rich answer{'s that take' if n > 1 else ' that takes'} "
-                f"about the same time: cross-entropy, {EXAMS[exam]}",
+                f"{m} votes are better than {n} {answers} about the same time: cross-entropy, "
+                f"{EXAMS[exam]}",
                 "ordering",
                 _minus(votes, rich, f"{exam}/ce"),
                 direction="below",
