@@ -50,6 +50,7 @@ types: $(VENV)/.dev  ## mypy
 docs: $(VENV)/.dev  ## regenerate the pages made from the program
 	$(BIN)/python tools/commands.py
 	$(BIN)/python tools/results.py
+	$(BIN)/python tools/learned.py
 
 bench: $(VENV)/.dev  ## measure speed as ratios in one run
 	$(BIN)/python bench/label.py

@@ -1,8 +1,8 @@
-"""Keeps results in the repository, and the page that is made of them.
+"""Store results in the repository, and generate the pages that show them.
 
-python tools/results.py                    write docs/results.md, docs/results/ and pictures again
+python tools/results.py                    generate docs/results.md, docs/results/ and pictures
 python tools/results.py collect RUNS ...   read finished runs of papers into the stored results
-python tools/results.py facts              compute what the released data say, and store it
+python tools/results.py facts              compute the facts of the released data, and store them
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import sys
 from pathlib import Path
 
 from softlabel.papers import PAPERS
-from softlabel.papers.claims import findings, stored
 from softlabel.papers.claims.collecting import begun, collect
-from softlabel.papers.claims.markdown import FOLDER, markdown
+from softlabel.papers.claims.findings import FOLDER, compute_facts, judge_shipped, make_markdown
 from softlabel.papers.claims.papers import find
+from softlabel.papers.claims.results import write_facts, write_results
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = DOCS / FOLDER
 
 
 def made() -> tuple[dict[str, str], dict[str, str]]:
-    """The pages and their pictures, from stored results alone."""
-    return markdown([findings.shipped(find(name)) for name in PAPERS])
+    """Make the pages and their pictures from stored results alone."""
+    return make_markdown([judge_shipped(find(name)) for name in PAPERS])
 
 
 def write() -> None:
@@ -40,18 +40,18 @@ def write() -> None:
 
 
 def gather(folder: str) -> None:
-    for paper, recipe in begun(folder):
-        results = collect(folder, paper, recipe)
+    for paper, scale in begun(folder):
+        results = collect(folder, paper, scale)
         if results.all:
-            print(f"{len(results.all)} runs: {stored.write(results)}", file=sys.stderr)
+            print(f"{len(results.all)} runs: {write_results(results)}", file=sys.stderr)
 
 
 def facts() -> None:
     for name in PAPERS:
-        told = findings.facts(find(name))
-        known = {one.claim.id: one.ours for one in told if one.ours is not None}
+        computed = compute_facts(find(name))
+        known = {one.claim.id: one.ours for one in computed if one.ours is not None}
         if known:
-            print(f"{len(known)} facts: {stored.write_facts(name, known)}", file=sys.stderr)
+            print(f"{len(known)} facts: {write_facts(name, known)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from softlabel.papers import PAPERS
-from softlabel.papers.claims.claims import RECIPES
+from softlabel.papers.claims.results import SCALES
 
 every_paper = pytest.mark.parametrize("name", PAPERS)
 
@@ -26,7 +26,7 @@ def test_claims_are_told_apart_and_say_where(name):
     assert name == paper.NAME
     assert paper.TITLE
     facts = paper.facts()
-    for recipe in RECIPES:
+    for recipe in SCALES:
         claims = [*facts, *paper.claims(recipe)]
         ids = [claim.id for claim in claims]
         assert len(set(ids)) == len(ids)
@@ -36,12 +36,12 @@ def test_claims_are_told_apart_and_say_where(name):
 @every_paper
 def test_a_claim_without_runs_is_untested_and_says_why(name):
     from softlabel.papers.claims import papers
-    from softlabel.papers.claims.claims import judged
+    from softlabel.papers.claims.claims import judge
     from softlabel.papers.claims.results import Results
 
-    for recipe in RECIPES:
+    for recipe in SCALES:
         for claim in papers.find(name).claims(recipe):
-            told = judged(claim, Results([], name, recipe))
+            told = judge(claim, Results([], name, recipe))
             assert told.verdict == "untested", claim.id
             assert told.reason, claim.id
 

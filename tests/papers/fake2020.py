@@ -12,7 +12,7 @@ from softlabel.papers.claims import quick as made_up
 from softlabel.papers.claims.claims import Claim, Published
 from softlabel.papers.claims.figures import Words, along, curve, over, reliability, scatter, slices
 from softlabel.papers.claims.papers import Cell
-from softlabel.papers.claims.scoring import Table
+from softlabel.papers.claims.results import Table
 from softlabel.tables import Score
 from softlabel.train.recipes import weights
 

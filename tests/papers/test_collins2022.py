@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from math import hypot
 
 import numpy as np
@@ -12,44 +13,60 @@ import pytest
 
 from softlabel import registry
 from softlabel.papers import collins2022
-from softlabel.papers.claims.claims import judged
+from softlabel.papers.claims.claims import judge
 from softlabel.papers.claims.results import Result, Results
-from softlabel.papers.collins2022 import printed
-from softlabel.papers.collins2022 import traps as collins2022_traps
-from softlabel.papers.collins2022.claims import NO_PIXELS, SAME_TIME, best, score, trend
-from softlabel.papers.collins2022.gathering import by_run, difference, mean
-from softlabel.papers.collins2022.names import (
+from softlabel.papers.collins2022.cells import (
     BETAS,
+    BY_NAME,
+    CLAMP_EACH,
+    CONDITIONS,
+    HARD,
+    M_CURVES,
     NETWORKS,
     SPREADS,
-    beta_cell,
-    m_cells,
-    spread_cell,
+    VOTES_EACH,
+    VOTES_MEAN,
+    Condition,
 )
+from softlabel.papers.collins2022.claims import (
+    EXAMS,
+    MEASURES,
+    NO_PIXELS,
+    PRINTED,
+    ROWS,
+    SAME_TIME,
+    by_run,
+    choose,
+    correlate_curve,
+    difference,
+    mean,
+    printed_difference,
+    score_as_printed,
+)
+from softlabel.papers.collins2022.figures import list_traps, tabulate_gains, tabulate_traps
 
 SEEDS = range(5)
 
 
 def results(numbers, recipe="cpu", noise=1e-4):
-    """Runs whose scores are ``numbers[cell][name]`` and a little more, by seed."""
+    """Runs whose scores are ``numbers[condition][name]`` and a little more, by seed."""
     rng = np.random.default_rng(0)
-    nets = [f"{net}/" for net in NETWORKS] if recipe == "paper" else [""]
+    nets = NETWORKS if recipe == "paper" else [""]
     found = []
     for cell, scores in numbers.items():
         for net in nets:
             for seed in SEEDS:
                 drawn = {name: value + noise * rng.normal() for name, value in scores.items()}
-                found.append(Result(f"{net}{cell}", seed, drawn))
+                found.append(Result(replace(cell, network=net).name, seed, drawn))
     return Results(found, "collins2022", recipe)
 
 
 def as_printed(sign=1.0):
     """The paper's means under the names of our scores."""
-    numbers: dict[str, dict[str, float]] = {}
-    for row in printed.ROWS:
-        for measure in printed.MEASURES:
-            value = printed.number(row.cell, row.exam, measure).value
-            numbers.setdefault(row.cell, {})[score(row.exam, measure)] = sign * value
+    numbers: dict[Condition, dict[str, float]] = {}
+    for (condition, exam, measure), printed in PRINTED.items():
+        score = score_as_printed(exam, measure)
+        numbers.setdefault(condition, {})[score] = sign * printed.value
     return numbers
 
 
@@ -62,7 +79,7 @@ def of_kind(recipe, kind):
 
 @pytest.mark.parametrize("recipe", ["cpu", "paper"])
 def test_the_papers_own_numbers_hold(recipe):
-    said = [judged(claim, results(as_printed(), recipe)) for claim in collins2022.claims(recipe)]
+    said = [judge(claim, results(as_printed(), recipe)) for claim in collins2022.claims(recipe)]
     there = [
         one for one in said if one.claim.published is not None and "chosen" not in one.claim.id
     ]
@@ -74,7 +91,7 @@ def test_the_papers_own_numbers_hold(recipe):
 
 
 def test_the_opposite_numbers_fail():
-    said = [judged(claim, results(as_printed(-1.0))) for claim in of_kind("cpu", "ordering")]
+    said = [judge(claim, results(as_printed(-1.0))) for claim in of_kind("cpu", "ordering")]
     found = {one.verdict for one in said if one.claim.published is not None}
     assert found == {"fails"}
 
@@ -83,20 +100,20 @@ def test_a_small_difference_is_weaker():
     """Everything as for hard labels, but for a thousandth of what the paper found."""
     plain = as_printed()
     near = {
-        cell: {name: plain["hard"][name] + 1e-3 * (value - plain["hard"][name])}
+        cell: {name: plain[HARD][name] + 1e-3 * (value - plain[HARD][name])}
         for cell, scores in plain.items()
         for name, value in scores.items()
         if name == "10h/ce"
     }
     claims = [claim for claim in of_kind("cpu", "ordering") if claim.id.endswith("hard, 10h, ce")]
     assert len(claims) == 4
-    said = {judged(claim, results(near, noise=1e-7)).verdict for claim in claims}
+    said = {judge(claim, results(near, noise=1e-7)).verdict for claim in claims}
     assert said == {"weaker"}
 
 
 def test_nothing_run_is_untested_and_says_why():
     nothing = Results([], "collins2022", "features")
-    said = [judged(claim, nothing) for claim in collins2022.claims("features")]
+    said = [judge(claim, nothing) for claim in collins2022.claims("features")]
     assert {one.verdict for one in said} == {"untested"}
     for one in said:
         assert one.reason == (NO_PIXELS if one.claim.id.endswith("fgsm") else one.reason)
@@ -115,14 +132,14 @@ def test_every_claim_has_its_name_and_its_place():
 
 
 def test_differences_by_hand():
-    found = printed.difference("10h/mean", "hard", "10h", "ce")
+    found = printed_difference(VOTES_MEAN, HARD, "10h", "ce")
     assert (found.value, found.half) == (-0.701, pytest.approx(hypot(0.07, 0.18)))
-    exception = printed.difference("t2-clamp/2", "10h/2", "10s", "rms")
+    exception = printed_difference(BY_NAME["t2-clamp/2"], BY_NAME["10h/2"], "10s", "rms")
     assert exception.value == pytest.approx(0.02)
     signs = {
-        (exam, measure): printed.difference("smoothing", "t2-clamp/each", exam, measure).value > 0
-        for exam in printed.EXAMS
-        for measure in printed.MEASURES
+        (exam, measure): printed_difference(BETAS[0.05], CLAMP_EACH, exam, measure).value > 0
+        for exam in EXAMS
+        for measure in MEASURES
     }
     lost = {("10h", "ce"), ("10s", "ce"), ("10s", "rms"), ("10s", "fgsm")}
     assert {key for key, above in signs.items() if above} == lost
@@ -149,31 +166,29 @@ def test_networks_are_pooled_and_runs_are_paired():
         Result("vgg11/10h/mean", 1, {"x": 9.0}),  # its partner was not run
     ]
     found = Results(runs, "collins2022", "paper")
-    assert list(by_run(found, "hard", "x").values()) == [1.0, 2.0, 5.0]
-    assert mean(found, "hard", "x").value == pytest.approx(8 / 3)
-    apart = difference(found, ("10h/mean", "x"), ("hard", "x"))
+    assert list(by_run(found, HARD, "x").values()) == [1.0, 2.0, 5.0]
+    assert mean(found, HARD, "x").value == pytest.approx(8 / 3)
+    apart = difference(found, (VOTES_MEAN, "x"), (HARD, "x"))
     assert (apart.n, apart.value) == (2, -0.75)
-    assert mean(found, "nothing", "x") is None
+    assert mean(found, Condition("nothing"), "x") is None
 
 
 def test_a_curve_that_falls():
-    falling = {cell: {"10h/ce": 2 - m / 100} for m, cell in m_cells("10h").items()}
-    found = trend(results(falling), m_cells("10h"), "10h/ce")
+    falling = {cell: {"10h/ce": 2 - m / 100} for m, cell in M_CURVES["10h"].items()}
+    found = correlate_curve(results(falling), M_CURVES["10h"], "10h/ce")
     assert (found.value, found.low, found.high) == (-1, -1, -1)
-    del falling["10h/8"]
-    assert trend(results(falling), m_cells("10h"), "10h/ce") is None
+    del falling[M_CURVES["10h"][8]]
+    assert correlate_curve(results(falling), M_CURVES["10h"], "10h/ce") is None
 
 
 def test_what_validation_chooses():
-    cells = {value: spread_cell(value) for value in SPREADS}
-    plain = {cell: {"val/ce": 1 + abs(value - 0.2)} for value, cell in cells.items()}
-    sure = best(results(plain, noise=1e-5), cells)
+    plain = {cell: {"val/ce": 1 + abs(value - 0.2)} for value, cell in SPREADS.items()}
+    sure = choose(results(plain, noise=1e-5), SPREADS)
     assert (sure.value, sure.low, sure.high, sure.n) == (0.2, 0.2, 0.2, 5)
     # noise as large as the differences between neighbours: they cannot be told apart
-    vague = best(results(plain, noise=0.2), cells)
+    vague = choose(results(plain, noise=0.2), SPREADS)
     assert vague.low < vague.high
-    smoothing = {value: beta_cell(value) for value in BETAS}
-    assert best(results(plain), smoothing) is None
+    assert choose(results(plain), BETAS) is None
 
 
 # ── what is trained ──────────────────────────────────────────────────────────────────────────
@@ -187,13 +202,15 @@ def by_recipe():
 def test_every_claim_has_its_runs(by_recipe):
     names = {cell.name for cell in by_recipe["cpu"]}
     assert len(names) == len(by_recipe["cpu"])
-    assert {row.cell for row in printed.ROWS} <= names
-    assert {cell for pair in SAME_TIME for cell in pair} <= names
-    for labels in ("10h", "t2-clamp"):
-        assert set(m_cells(labels).values()) <= names
-    for one in collins2022_traps.compared():
-        assert {one.trapped[0], one.clean[0]} <= names
-    assert set(map(spread_cell, SPREADS)) | set(map(beta_cell, BETAS)) <= names
+    assert names == {condition.name for condition in CONDITIONS}
+    known = set(CONDITIONS)
+    assert {row.condition for row in ROWS} <= known
+    assert all(m in M_CURVES["10h"] and n in M_CURVES["t2-clamp"] for m, n in SAME_TIME)
+    for curve in M_CURVES.values():
+        assert set(curve.values()) <= known
+    for one in list_traps():
+        assert {one.trapped[0], one.clean[0]} <= known
+    assert {*SPREADS.values(), *BETAS.values()} <= known
     assert [cell.name for cell in by_recipe["cpu"]][:5] == [
         "hard",
         "10h/mean",
@@ -218,8 +235,8 @@ def test_recipes_train_the_same_cells(by_recipe):
 def test_every_delivery_is_one(by_recipe):
     for cell in by_recipe["cpu"]:
         policy = registry.parse("deliver", cell.deliver)
-        if cell.name.rpartition("/")[2].isdigit():
-            m = int(cell.name.rpartition("/")[2])
+        m = BY_NAME[cell.name].delivery
+        if isinstance(m, int):
             assert (policy.m, policy.then) == (m, "per-annotator")
     changed = {cell.name: cell.settings for cell in by_recipe["cpu"] if cell.settings}
     fresh, long = {"augment": "per_epoch"}, {"augment": "per_epoch", "epochs": 65}
@@ -243,10 +260,11 @@ def test_tables_stand_beside_the_papers():
 
 
 def test_the_table_of_traps():
-    numbers = {cell: {"10h/ce": 1.0} for cell in ("hard", "t2-none/each", "t2-clamp/each")}
-    numbers["hard, fresh crops"] = {"10h/ce": 0.75}
-    numbers["hard"] |= {"10s/rms": 0.2, "10s/rms-dropped": 0.1, "10h/fgsm": 3, "10h/fgsm-hard": 2}
-    found = collins2022_traps.table(results(numbers, noise=0.0))
+    no_spread = Condition("t2-none", "each")
+    numbers = {condition: {"10h/ce": 1.0} for condition in (HARD, no_spread, CLAMP_EACH)}
+    numbers[replace(HARD, fresh=True)] = {"10h/ce": 0.75}
+    numbers[HARD] |= {"10s/rms": 0.2, "10s/rms-dropped": 0.1, "10h/fgsm": 3, "10h/fgsm-hard": 2}
+    found = tabulate_traps(results(numbers, noise=0.0))
     shown = {(row[0], row[1]): row[2:] for row in found.rows}
     assert shown["frozen crops", "hard, cross-entropy"] == ("1.000", "0.750", "+0.250 ±0.000", "5")
     dropped = shown["last bin dropped", "hard, RMS on 10s"]
@@ -258,32 +276,33 @@ def test_the_table_of_traps():
 
 
 def test_what_fresh_crops_leave():
-    numbers = {"hard": 1.5, "10h/each": 1.25, "hard, fresh crops": 1.0, "t2-clamp/each": 1.0}
-    kept = {cell: {"10h/ce": value} for cell, value in numbers.items()}
-    assert collins2022_traps.gains(results(kept, noise=0.0)).rows == []  # one half is missing
-    kept["10h/each, fresh crops"] = {"10h/ce": 1.125}
-    (row,) = collins2022_traps.gains(results(kept, noise=0.0)).rows
+    fresh = replace(HARD, fresh=True), replace(VOTES_EACH, fresh=True)
+    numbers = {HARD: 1.5, VOTES_EACH: 1.25, fresh[0]: 1.0, CLAMP_EACH: 1.0}
+    kept = {condition: {"10h/ce": value} for condition, value in numbers.items()}
+    assert tabulate_gains(results(kept, noise=0.0)).rows == []  # one half is missing
+    kept[fresh[1]] = {"10h/ce": 1.125}
+    (row,) = tabulate_gains(results(kept, noise=0.0)).rows
     assert row[0] == "CIFAR-10H, de-aggregated"
     assert row[2:] == ("−0.250 ±0.000", "+0.125 ±0.000", "–", "5")
-    kept["hard, fresh crops, 65 epochs"] = {"10h/ce": 1.0}
-    kept["10h/each, fresh crops, 65 epochs"] = {"10h/ce": 0.5}
-    (row,) = collins2022_traps.gains(results(kept, noise=0.0)).rows
+    kept |= {
+        replace(condition, epochs=65): {"10h/ce": value}
+        for condition, value in zip(fresh, (1.0, 0.5), strict=True)
+    }
+    (row,) = tabulate_gains(results(kept, noise=0.0)).rows
     assert row[2:] == ("−0.250 ±0.000", "+0.125 ±0.000", "−0.500 ±0.000", "5")
 
 
 def test_figures_are_drawn_of_what_there_is():
     assert collins2022.figures(Results([], "collins2022", "cpu")) == []
-    alone = {"10h/each": {score("10h", measure): 1.0 for measure in printed.MEASURES}}
+    alone = {VOTES_EACH: {score_as_printed("10h", measure): 1.0 for measure in MEASURES}}
     assert collins2022.figures(results(alone)) == []  # a point is no curve
     numbers = {
-        cell: {
-            score(exam, measure): 1 / m for exam in printed.EXAMS for measure in printed.MEASURES
-        }
-        for labels in ("10h", "t2-clamp")
-        for m, cell in m_cells(labels).items()
+        cell: {score_as_printed(exam, measure): 1 / m for exam in EXAMS for measure in MEASURES}
+        for curve in M_CURVES.values()
+        for m, cell in curve.items()
     }
-    numbers["hard"] = numbers["10h/1"]
-    for cell in ("hard", "10h/each", "t2-clamp/each"):
+    numbers[HARD] = numbers[M_CURVES["10h"][1]]
+    for cell in (HARD, VOTES_EACH, CLAMP_EACH):
         bins = {f"10h/bin{i}-said": i / 10 for i in range(10)}
         bins |= {f"10h/bin{i}-right": i / 12 for i in range(10)}
         numbers[cell] = numbers.get(cell, {}) | bins

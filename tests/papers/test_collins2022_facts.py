@@ -7,7 +7,7 @@ import pytest
 
 from softlabel import metrics
 from softlabel.papers import collins2022
-from softlabel.papers.claims.claims import judged
+from softlabel.papers.claims.claims import judge
 from softlabel.papers.claims.results import Results
 from softlabel.papers.collins2022.released import released
 
@@ -20,7 +20,7 @@ UNKNOWN = {"paper: median seconds per vote"}
 @pytest.fixture(scope="module")
 def said(data_folder):
     nothing = Results([], "collins2022", "data")
-    return {claim.id: judged(claim, nothing) for claim in collins2022.facts()}
+    return {claim.id: judge(claim, nothing) for claim in collins2022.facts()}
 
 
 def test_all_come_out_but_two(said):

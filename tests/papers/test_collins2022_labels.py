@@ -14,8 +14,8 @@ from softlabel.errors import UnknownName
 from softlabel.papers import collins2022
 from softlabel.papers.claims import tasks
 from softlabel.papers.claims.tasks import Task
-from softlabel.papers.collins2022.labels import Unspread, _plain, lesson
-from softlabel.papers.collins2022.settings import CIFAR, GENERATED, setting
+from softlabel.papers.collins2022.cells import CIFAR, GENERATED
+from softlabel.papers.collins2022.labels import Unspread, _make_plain, load_setting, make_lesson
 from softlabel.train import attacks
 from softlabel.train.recipes import published, weights
 
@@ -24,8 +24,8 @@ from softlabel.train.recipes import published, weights
 
 @pytest.fixture(scope="module")
 def given(data_folder):
-    yield setting(CIFAR)
-    for kept in (setting, lesson, _plain):  # images are large
+    yield load_setting(CIFAR)
+    for kept in (load_setting, make_lesson, _make_plain):  # images are large
         kept.cache_clear()
 
 
@@ -35,7 +35,7 @@ def asked(made):
 
 def test_900_of_6900_are_relabelled(given):
     for labels in ("10h", "t2-clamp", "select", "released"):
-        made = lesson(CIFAR, labels)
+        made = make_lesson(CIFAR, labels)
         assert (len(made.inputs), len(made.held), int(asked(made).sum())) == (6900, 3100, 900)
         rest = made.teaching.pooled[~asked(made)]
         np.testing.assert_array_equal(rest.argmax(axis=1), made.teaching.hard[~asked(made)])
@@ -45,13 +45,13 @@ def test_900_of_6900_are_relabelled(given):
 
 def test_t2_clamp_is_the_published_set(given):
     known = given.known  # as softlabel.train.recipes.published has it
-    made = lesson(CIFAR, "t2-clamp")
+    made = make_lesson(CIFAR, "t2-clamp")
     np.testing.assert_array_equal(made.teaching.pooled, known.teaching.pooled)
     assert len(made.teaching.each) == len(known.teaching.each)
 
 
 def test_votes_are_those_of_cifar10h(given, data_folder):
-    made = lesson(CIFAR, "10h")
+    made = make_lesson(CIFAR, "10h")
     counts = np.load(data_folder / "cifar10h" / "cifar10h-counts.npy")
     names = np.array([int(name) for name in made.teaching.each.index.items.tolist()])
     rows = asked(made)
@@ -62,7 +62,7 @@ def test_votes_are_those_of_cifar10h(given, data_folder):
 
 def test_released_labels_are_the_released_ones(given):
     """Their mean, repeats and the doubled session counted, from the authors' own file."""
-    made = lesson(CIFAR, "released")
+    made = make_lesson(CIFAR, "released")
     theirs = datasets.cifar10s.released_labels()
     names = made.teaching.each.index.items
     for row in np.flatnonzero(asked(made))[::30]:
@@ -71,24 +71,24 @@ def test_released_labels_are_the_released_ones(given):
 
 
 def test_nothing_spread(given):
-    one, two = Unspread(1)(given.said).soft(), Unspread(2)(given.said).soft()
-    np.testing.assert_array_equal(one.argmax(axis=1), given.said.named[:, 0])
+    one, two = Unspread(1)(given.first).soft(), Unspread(2)(given.first).soft()
+    np.testing.assert_array_equal(one.argmax(axis=1), given.first.named[:, 0])
     assert (one.max(axis=1) == 1).all()
     np.testing.assert_allclose(two.sum(axis=1), 1)
-    named = given.said.named
-    plain = (named[:, 1] >= 0) & (named[:, 0] != named[:, 1]) & ~np.isnan(given.said.percent[:, 1])
+    named = given.first.named
+    plain = (named[:, 1] >= 0) & (named[:, 0] != named[:, 1]) & ~np.isnan(given.first.percent[:, 1])
     rows = np.flatnonzero(plain)[:50]
     for row in rows:
-        first, second = given.said.percent[row]
+        first, second = given.first.percent[row]
         assert two[row, named[row, 0]] == pytest.approx(first / (first + second))
         assert two[row, named[row, 1]] == pytest.approx(second / (first + second))
 
 
 def test_smoothing_is_of_the_relabelled_images_alone(given):
-    made = lesson(CIFAR, "smoothing 0.05")
+    made = make_lesson(CIFAR, "smoothing 0.05")
     soft = made.teaching.pooled.max(axis=1) < 1
     assert int(soft.sum()) == 900
-    np.testing.assert_array_equal(soft, asked(lesson(CIFAR, "t2-clamp")))
+    np.testing.assert_array_equal(soft, asked(make_lesson(CIFAR, "t2-clamp")))
     np.testing.assert_allclose(np.unique(made.teaching.pooled[soft].round(12)), [0.005, 0.955])
 
 
@@ -105,7 +105,7 @@ def test_exams(given, data_folder):
 
 def test_no_more_than_so_many_annotators(given):
     cells = {cell.name: cell for cell in collins2022.cells("cpu")}
-    made = lesson(CIFAR, "t2-clamp")
+    made = make_lesson(CIFAR, "t2-clamp")
     rows = np.flatnonzero(asked(made))[:40]
     for name, most in (("t2-clamp/1", 1), ("t2-clamp/2", 2), ("t2-clamp/each", 6)):
         policy = Task("collins2022", "cpu", name, 0, "nowhere").policy
@@ -121,7 +121,7 @@ def test_no_more_than_so_many_annotators(given):
 
 def test_an_unknown_kind_of_labels_is_refused():
     with pytest.raises(UnknownName, match=r"'t2-clam' \(did you mean 't2-clamp'"):
-        lesson(GENERATED, "t2-clam")
+        make_lesson(GENERATED, "t2-clam")
 
 
 # ── a run ────────────────────────────────────────────────────────────────────────────────────
@@ -132,7 +132,7 @@ def test_a_quick_run_is_probed(tmp_path, recipe):
     task = Task("collins2022", recipe, "t2-clamp/each", 1, str(tmp_path), quick=True)
     run = task.completed()
     found = collins2022.probes(run, task.what)
-    people = setting(task.what.lesson().named["images"]).exams
+    people = load_setting(task.what.lesson().named["images"]).exams
     for exam in ("10h", "10s"):
         names = run.predictions.index.items.tolist()
         rows = [names.index(name) for name in people[exam].people.index.items.tolist()]
@@ -153,8 +153,8 @@ def test_fgsm_is_of_the_networks_own_gradient(tmp_path):
     task = Task("collins2022", "cpu", "hard", 0, str(tmp_path), quick=True)
     run = task.completed()
     found = collins2022.probes(run, task.what)
-    exam = setting(GENERATED).exams["10s"]
-    made = lesson(GENERATED, "t2-clamp")
+    exam = load_setting(GENERATED).exams["10s"]
+    made = make_lesson(GENERATED, "t2-clamp")
     names = made.index.items.tolist()
     images = made.held[[names.index(name) for name in exam.people.index.items.tolist()]]
     net = weights.network(run)

@@ -16,10 +16,14 @@ import pytest
 from softlabel.cli import reproduce as command
 from softlabel.errors import FileError, SoftlabelError, UnknownName
 from softlabel.io import silent
-from softlabel.papers.claims import collecting, findings, papers, probing, running, stored
-from softlabel.papers.claims.document import document
-from softlabel.papers.claims.markdown import markdown
-from softlabel.papers.claims.sheet import in_words, number
+from softlabel.papers.claims import collecting, findings, papers, probing, running
+from softlabel.papers.claims.findings import (
+    count_in_words,
+    format_number,
+    make_html,
+    make_markdown,
+)
+from softlabel.papers.claims.results import read_results, write_facts, write_results
 from softlabel.papers.claims.tasks import Task, cells
 from softlabel.train.recipes import crew
 from softlabel.train.recipes.price import price
@@ -53,7 +57,7 @@ def test_every_cell_has_its_runs_and_its_probes(runs):
         assert one.about["seconds"] > 0
         assert "torch==" in one.about["environment"]
         assert one.about["config"]["net"] == "mlp"
-    assert (results.mean("soft", "kl").n, results.paper, results.recipe) == (
+    assert (results.mean("soft", "kl").n, results.paper, results.scale) == (
         2,
         "fake2020",
         "features",
@@ -126,7 +130,7 @@ class Killer:
 def test_killed_stopped_and_resumed_it_comes_to_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(crew, "PAUSE", 0.01)
     monkeypatch.setenv("FAKE_EPOCHS", "60")
-    papers._loaded.cache_clear()
+    papers._load_file.cache_clear()
     cells.cache_clear()
     try:
         standings = running.stand(FAKE, "features", 2, tmp_path)
@@ -148,7 +152,7 @@ def test_killed_stopped_and_resumed_it_comes_to_the_same(tmp_path, monkeypatch):
         assert (mine.path / "environment.txt").read_text().count("begun ") == 2  # it was killed
         np.testing.assert_array_equal(*(r.arrays("logits")["logits"] for r in (one, mine)))
     finally:
-        papers._loaded.cache_clear()
+        papers._load_file.cache_clear()
         cells.cache_clear()
 
 
@@ -212,8 +216,8 @@ def test_runs_that_fail_are_told_at_the_end(tmp_path, monkeypatch, capsys):
 
 def test_stored_results_come_back(runs, tmp_path):
     _, results = runs
-    path = stored.write(results, tmp_path)
-    again = stored.read(path)
+    path = write_results(results, tmp_path)
+    again = read_results(path)
     assert [(one.cell, one.seed, one.run) for one in again.all] == [
         (one.cell, one.seed, one.run) for one in results.all
     ]
@@ -225,48 +229,50 @@ def test_stored_results_come_back(runs, tmp_path):
         assert kept.about["labels"] == one.about["labels"]
         assert kept.about["environment"] == one.about["environment"]
     text = path.read_text()
-    assert stored.write(again, tmp_path).read_text() == text
+    assert write_results(again, tmp_path).read_text() == text
     assert "NaN" not in text
     assert text.count('"config"') == 3  # once per cell
     assert text.count("torch==") == 1  # and once per environment
     (tmp_path / "other.jsonl").write_text("{}\n")
     with pytest.raises(FileError, match="no file of results"):
-        stored.read(tmp_path / "other.jsonl")
+        read_results(tmp_path / "other.jsonl")
 
 
 def test_the_page_says_what_the_stored_results_say(runs, tmp_path):
     _, results = runs
     paper = papers.find(FAKE)
-    stored.write(results, tmp_path)
-    told = findings.facts(paper)
+    write_results(results, tmp_path)
+    told = findings.compute_facts(paper)
     assert [one.verdict for one in told] == ["holds", "untested"]
     assert told[1].reason == "no data: lost: softlabel data fetch lost"
-    stored.write_facts("fake2020", {one.claim.id: one.ours for one in told if one.ours}, tmp_path)
-    found = findings.shipped(paper, tmp_path)
+    write_facts("fake2020", {one.claim.id: one.ours for one in told if one.ours}, tmp_path)
+    found = findings.judge_shipped(paper, tmp_path)
     assert [one.verdict for one in found.facts] == ["holds", "untested"]
     verdicts = {one.claim.id: one.verdict for one in found.claims["features"]}
     assert verdicts["t1-wrong"] == "fails"
     assert verdicts["t9"] == verdicts["t8"] == "untested"
-    pages, pictures = markdown([found])
+    pages, pictures = make_markdown([found])
     short, text = pages["results.md"], pages["results/fake2020.md"]
     assert len(pictures) == 4
     for name, picture in pictures.items():
         ET.fromstring(picture)
         assert f"(../pictures/results/{name})" in text
-    accuracy = number(results.mean("hard", "accuracy").value)
+    accuracy = format_number(results.mean("hard", "accuracy").value)
     assert f"| 2.000 ± 0.100 sd (second-hand) | fails: {accuracy}" in text
     assert "1 of 2 numbers lies outside the published intervals (frozen features" in short
-    own = findings.found(paper, {"paper": results})  # where it is the paper's network, one by one
+    own = findings.judge_paper(
+        paper, {"paper": results}
+    )  # where it is the paper's network, one by one
     assert (
         f"Published 2.000 ± 0.100 sd (second-hand); ours {accuracy}"
-        in (markdown([own])[0]["results.md"])
+        in (make_markdown([own])[0]["results.md"])
     )
     assert "soft \\| labels are closer" in text
     assert "the paper does not say what was trained (frozen features; 1: Table 9)" in text
-    whole = document([found])
+    whole = make_html([found])
     ET.fromstring(whole.split("\n", 1)[1])
     assert whole.count("○ fails") == list(verdicts.values()).count("fails")
-    assert in_words(found.claims["features"]).endswith("of 5")
+    assert count_in_words(found.claims["features"]).endswith("of 5")
     assert "KL over &lt;labels&gt;." in whole
 
 
@@ -287,6 +293,9 @@ def test_the_command_trains_and_tells(runs, capsys, tmp_path):
     assert "  1 hold, 0 weaker, 0 fail, 1 untested, of 2" in said
     assert "1 of 2 numbers lies outside the published intervals (frozen features, which" in said
     assert re.search(r"frozen features +numbers +4 +1 +0 +1 +2", said)
+    code = r"Code: \d+ runs? predates? code digests; 0 runs were made with other code\."
+    assert re.search(code, said)
+    assert re.search(code, page.read_text())
     ET.fromstring(page.read_text().split("\n", 1)[1])
 
 

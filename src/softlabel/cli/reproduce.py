@@ -263,3 +263,5 @@ def pooling(
 def _show(table: Table) -> None:
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     show_table(table.title, rows, len(rows))
+    if table.note:
+        typer.echo(f"  {table.note}")

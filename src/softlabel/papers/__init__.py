@@ -1,4 +1,4 @@
-"""Published and promised numbers, worked out again from the data and by training.
+"""Papers checked claim by claim: published numbers, computed again from the data and by training.
 
 A paper is a package of this room: see ``softlabel.papers.claims.papers``.  Nothing is imported
 here, so that the command line can name the papers at once.
@@ -10,24 +10,32 @@ from softlabel._util.doors import lazy_names
 
 if TYPE_CHECKING:
     from softlabel.papers.claims import findings, papers, running
-    from softlabel.papers.claims.claims import Judged, rehearsed
+    from softlabel.papers.claims.claims import Judged, rehearse, rehearsed
     from softlabel.papers.claims.collecting import begun, collect
-    from softlabel.papers.claims.document import document
-    from softlabel.papers.claims.findings import Findings
-    from softlabel.papers.claims.papers import Paper
-    from softlabel.papers.claims.running import task_of
-    from softlabel.papers.claims.scoring import Table
-    from softlabel.papers.claims.sheet import (
+    from softlabel.papers.claims.findings import (
         CALLED,
         RECOUNTS,
+        Findings,
         claim_table,
+        count_in_words,
+        describe_failures,
+        document,
         failing,
+        group_of,
         in_words,
         kind_of,
+        make_html,
         score_table,
         summary,
+        tabulate_claims,
+        tabulate_scores,
+        tabulate_verdicts,
     )
-    from softlabel.papers.pools import page, pooling
+    from softlabel.papers.claims.papers import Paper
+    from softlabel.papers.claims.results import SCALE_NAMES, Table
+    from softlabel.papers.claims.running import task_of
+    from softlabel.papers.pools import pooling
+    from softlabel.papers.pools.pooling import page
 
 PAPERS: dict[str, str] = {
     "collins2022": "Collins, Bhatt & Weller 2022: soft labels elicited from each annotator",
@@ -40,6 +48,7 @@ __all__ = [
     "CALLED",
     "PAPERS",
     "RECOUNTS",
+    "SCALE_NAMES",
     "Findings",
     "Judged",
     "Paper",
@@ -47,45 +56,62 @@ __all__ = [
     "begun",
     "claim_table",
     "collect",
+    "count_in_words",
+    "describe_failures",
     "document",
     "failing",
     "findings",
+    "group_of",
     "in_words",
     "kind_of",
+    "make_html",
     "page",
     "papers",
     "pooling",
+    "rehearse",
     "rehearsed",
     "running",
     "score_table",
     "summary",
+    "tabulate_claims",
+    "tabulate_scores",
+    "tabulate_verdicts",
     "task_of",
 ]
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "CALLED": "claims.sheet",
+        "CALLED": "claims.findings",
         "Findings": "claims.findings",
         "Judged": "claims.claims",
         "Paper": "claims.papers",
-        "RECOUNTS": "claims.sheet",
-        "Table": "claims.scoring",
+        "RECOUNTS": "claims.findings",
+        "SCALE_NAMES": "claims.results",
+        "Table": "claims.results",
         "begun": "claims.collecting",
-        "claim_table": "claims.sheet",
+        "claim_table": "claims.findings",
         "collect": "claims.collecting",
-        "document": "claims.document",
-        "failing": "claims.sheet",
+        "count_in_words": "claims.findings",
+        "describe_failures": "claims.findings",
+        "document": "claims.findings",
+        "failing": "claims.findings",
         "findings": "claims.",
-        "in_words": "claims.sheet",
-        "kind_of": "claims.sheet",
-        "page": "pools.",
+        "group_of": "claims.findings",
+        "in_words": "claims.findings",
+        "kind_of": "claims.findings",
+        "make_html": "claims.findings",
+        "page": "pools.pooling",
         "papers": "claims.",
         "pooling": "pools.",
+        "rehearse": "claims.claims",
         "rehearsed": "claims.claims",
         "running": "claims.",
-        "score_table": "claims.sheet",
-        "summary": "claims.sheet",
+        "score_table": "claims.findings",
+        "summary": "claims.findings",
+        "tabulate_claims": "claims.findings",
+        "tabulate_scores": "claims.findings",
+        "tabulate_verdicts": "claims.findings",
         "task_of": "claims.running",
     },
 )

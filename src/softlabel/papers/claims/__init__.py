@@ -4,19 +4,29 @@ from softlabel.papers.claims import figures, quick
 from softlabel.papers.claims.claims import Claim, Kind, Published, Recipe
 from softlabel.papers.claims.figures import Figure, Words, along, beside, curve, panels, scatter
 from softlabel.papers.claims.papers import Cell
-from softlabel.papers.claims.results import Result, Results, bounds, over_runs
-from softlabel.papers.claims.scoring import Ledger, Table, grassberger, kl_star, shown
+from softlabel.papers.claims.results import (
+    Named,
+    Result,
+    Results,
+    Scale,
+    Table,
+    bounds,
+    over_runs,
+    show_score,
+    shown,
+)
 
 __all__ = [
     "Cell",
     "Claim",
     "Figure",
     "Kind",
-    "Ledger",
+    "Named",
     "Published",
     "Recipe",
     "Result",
     "Results",
+    "Scale",
     "Table",
     "Words",
     "along",
@@ -24,11 +34,10 @@ __all__ = [
     "bounds",
     "curve",
     "figures",
-    "grassberger",
-    "kl_star",
     "over_runs",
     "panels",
     "quick",
     "scatter",
+    "show_score",
     "shown",
 ]

@@ -1,16 +1,17 @@
-"""A claim is data: where it stands, what it says, what was published, how ours is computed.
+"""A claim of a paper, and the verdict of our runs on it.
 
-A verdict compares two intervals, and both are always shown with it.
+A claim is data: where the paper makes it, what it states, the published number, and how ours is
+computed.  A verdict compares two intervals, and pages always show both.
 
-``value``     *holds* where the two intervals overlap (``tolerance`` widens the published one),
-              else *fails*.
-``ordering``  *fails* where the sign of the difference is another; *holds* where our interval
-              excludes 0 and our difference is not smaller than the published one (the intervals
-              overlap, or ours is beyond it); else it is *weaker*: the same direction only.
+``value``     *holds* if the two intervals overlap (``tolerance`` widens the published one), else
+              *fails*.
+``ordering``  *fails* if our difference has the other sign.  *Holds* if our interval excludes 0 and
+              our difference is not smaller than the published one (the intervals overlap, or ours
+              lies beyond).  Else it is *weaker*: only the direction is the same.
 ``exact``     *holds* within the tolerance, else *fails*.
 
-*Untested*, with a reason, is what nothing was run for, or fewer than two runs, or a number that is
-not defined on our runs.
+A claim is *untested*, with a reason, if nothing was run for it, if fewer than two runs finished, or
+if its score is not defined on our runs.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from softlabel.papers.claims.results import Results
+from softlabel.papers.claims.results import SCALES, Results, Scale
 from softlabel.tables import Score
 
 Kind = Literal["value", "ordering", "exact"]
 Verdict = Literal["holds", "weaker", "fails", "untested"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-Recipe = Literal["paper", "cpu", "features", "data"]  # "data": nothing is trained
-RECIPES: tuple[Recipe, ...] = ("cpu", "features", "paper")  # those that train
+Recipe = Scale  # OLD NAME
+RECIPES = SCALES  # OLD NAME
 FEW = "fewer than two finished runs"
-REHEARSAL = "made-up pictures and people"
+REHEARSAL = "generated pictures and simulated people"
 UNDEFINED = "the score is not defined on our runs"
 
 
 @dataclass(frozen=True)
 class Published:
-    """A printed number with half the width of its printed interval (None: printed without).
+    """A printed number with half the width of its printed interval (None: printed without one).
 
-    ``secondhand`` numbers are known from other people's notes and were never checked.  Those
-    ``recounted`` are in no paper: they were counted in the released files before, by other code.
+    ``secondhand`` numbers are known from notes of other people and were never checked.
+    ``recounted`` numbers are in no paper: other code counted them in the released files before.
     """
 
     value: float
@@ -59,12 +60,12 @@ class Published:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """One sentence of a paper that can be held against our runs.
+    """One sentence of a paper that can be compared with our runs.
 
-    ``value``: the number itself.  ``ordering``: a difference first minus second, of which the sign
-    is the claim; ``published`` is the printed difference or, where none was printed, ``direction``
-    says which sign.  ``exact``: a number of the released data, to ``tolerance``.  ``ours`` returns
-    None where nothing was run, and ``reason`` says why.
+    ``value``: the number itself.  ``ordering``: a difference, first minus second, whose sign is the
+    claim; ``published`` is the printed difference or, if none was printed, ``direction`` is the
+    sign.  ``exact``: a number of the released data, to ``tolerance``.  ``ours`` returns None if
+    nothing was run; ``reason`` then explains why.
     """
 
     id: str
@@ -79,52 +80,52 @@ class Claim:
 
     def __post_init__(self) -> None:
         if self.kind == "ordering" and self.sign == 0:
-            raise ValueError(f"{self.id}: an ordering needs a direction, or a difference that has")
+            raise ValueError(f"{self.id}: an ordering needs a direction or a published difference")
         if self.kind != "ordering" and self.direction is not None:
             raise ValueError(f"{self.id}: only an ordering has a direction")
 
     @property
     def sign(self) -> float:
-        """1 where the first is above the second, -1 below, 0 where nothing says so."""
+        """1 if the first is claimed to be above the second, -1 if below, 0 if neither."""
         if self.direction is not None:
             return 1.0 if self.direction == "above" else -1.0
-        there = 0.0 if self.published is None else self.published.value
-        return math.copysign(1.0, there) if there else 0.0
+        difference = 0.0 if self.published is None else self.published.value
+        return math.copysign(1.0, difference) if difference else 0.0
 
 
 def verdict(claim: Claim, ours: Score | None) -> Verdict:
-    """What our number says of the claim."""
+    """Return the verdict of our number on the claim."""
     if ours is None or not math.isfinite(ours.value):
         return "untested"
     if claim.kind != "exact" and not (math.isfinite(ours.low) and math.isfinite(ours.high)):
         return "untested"
     if claim.kind == "ordering":
-        return _ordered(claim, ours)
+        return _judge_ordering(claim, ours)
     if claim.published is None:
         raise ValueError(f"{claim.id}: nothing was published to compare with")
-    there, room = claim.published, claim.tolerance
+    published, tolerance = claim.published, claim.tolerance
     if claim.kind == "exact":
-        return "holds" if abs(ours.value - there.value) <= room else "fails"
-    overlap = ours.low <= there.high + room and there.low - room <= ours.high
+        return "holds" if abs(ours.value - published.value) <= tolerance else "fails"
+    overlap = ours.low <= published.high + tolerance and published.low - tolerance <= ours.high
     return "holds" if overlap else "fails"
 
 
-def _ordered(claim: Claim, ours: Score) -> Verdict:
-    """All turned so that the claim says "above 0"."""
+def _judge_ordering(claim: Claim, ours: Score) -> Verdict:
+    """Multiply everything by the claimed sign, so that the claim is "above 0"."""
     sign = claim.sign
     if ours.value * sign <= 0:
         return "fails"
     low, high = sorted((ours.low * sign, ours.high * sign))
-    enough = True
+    large_enough = True
     if claim.published is not None:
         least = min(claim.published.low * sign, claim.published.high * sign)
-        enough = high >= least - claim.tolerance
-    return "holds" if low > 0 and enough else "weaker"
+        large_enough = high >= least - claim.tolerance
+    return "holds" if low > 0 and large_enough else "weaker"
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A claim held against the runs of one recipe; ``reason`` is why it is untested."""
+    """A claim with our number and its verdict; ``reason`` explains why it is untested."""
 
     claim: Claim
     ours: Score | None
@@ -132,29 +133,28 @@ class Judged:
     reason: str = ""
 
 
-def judged(claim: Claim, results: Results) -> Judged:
-    """Our number and what it says."""
+def judge(claim: Claim, results: Results) -> Judged:
+    """Compute our number and judge the claim by it."""
     ours = claim.ours(results)
-    said = verdict(claim, ours)
-    reason = ""
-    if said == "untested":
-        reason = _why(claim, ours)
-    return Judged(claim, ours, said, reason)
-
-
-def _why(claim: Claim, ours: Score | None) -> str:
-    """Nothing to say it with, one run, which has no interval, or a number that is none."""
+    outcome = verdict(claim, ours)
+    if outcome != "untested":
+        return Judged(claim, ours, outcome)
     if ours is None:
-        return claim.reason or FEW
-    return FEW if ours.n == 1 and math.isfinite(ours.value) else UNDEFINED
+        return Judged(claim, ours, outcome, claim.reason or FEW)
+    one_run = ours.n == 1 and math.isfinite(ours.value)
+    return Judged(claim, ours, outcome, FEW if one_run else UNDEFINED)
 
 
-def rehearsed(claim: Claim, results: Results) -> Judged:
-    """Our number on made-up data: it shows that the claim can be computed, and says nothing."""
+def rehearse(claim: Claim, results: Results) -> Judged:
+    """Compute our number on generated data: that shows that it can be computed, and no more."""
     return Judged(claim, claim.ours(results), "untested", REHEARSAL)
 
 
+judged = judge  # OLD NAME
+rehearsed = rehearse  # OLD NAME
+
+
 def count(judgements: Iterable[Judged]) -> dict[Verdict, int]:
-    """How many hold, are weaker, fail, are untested."""
-    found = Counter(one.verdict for one in judgements)
-    return {verdict: found[verdict] for verdict in VERDICTS}
+    """Count how many hold, are weaker, fail and are untested."""
+    counter = Counter(one.verdict for one in judgements)
+    return {verdict: counter[verdict] for verdict in VERDICTS}

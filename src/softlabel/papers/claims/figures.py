@@ -1,7 +1,7 @@
-"""Pictures of results: curves over cells or along a score, reliability, scatters, slices.
+"""Figures of results: curves over cells or along a score, reliability, scatters, slices.
 
-A paper makes its figures of these; the page draws each at the width of a desk and of a phone, and
-writes it as a file.
+A paper makes its figures from these.  The page draws each at the width of a desk and of a phone,
+and writes it as a file.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from dataclasses import dataclass
 
 from softlabel.metrics import intervals
 from softlabel.papers.claims.claims import Published
-from softlabel.papers.claims.results import Results, bounds, over_runs
+from softlabel.papers.claims.results import Named, Results, bounds, over_runs
 from softlabel.report import FONT, Dot, Frame, Html, Line, axes, el, svg
 from softlabel.tables import Floats, Score
 
 NOTHING = Score(math.nan, math.nan, math.nan, 0)
-HEIGHT = 340  # px, of a wide one
-PANEL, GAP, HEADING = 300, 24, 26  # px: a panel at least so wide, between two, above each
+HEIGHT = 340  # px, of a wide figure
+PANEL, GAP, HEADING = 300, 24, 26  # px: least width of a panel, space between two, above each
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """``name`` is its file's: small letters, digits and hyphens; ``draw`` takes a width in px."""
+    """``name`` is that of its file: small letters, digits and hyphens; ``draw`` takes a width in
+    px."""
 
     name: str
     title: str
@@ -31,25 +32,36 @@ class Figure:
     draw: Callable[[float], Html]
 
 
+@dataclass(frozen=True)
+class Words:
+    """The name, title and caption of a figure, and the names of its axes."""
+
+    name: str
+    title: str
+    caption: str
+    x: str
+    y: str
+
+
 # ── lines of results ─────────────────────────────────────────────────────────────────────────
 
 
-def over(results: Results, cells: Mapping[float, str], score: str, name: str) -> Line:
-    """A cell for every x: the mean over seeds and its interval (from two runs on)."""
-    found = {x: results.values(cell, score) for x, cell in cells.items()}
-    return _line(name, found, bounds(score))
+def over(results: Results, cells: Mapping[float, str | Named], score: str, name: str) -> Line:
+    """Make a line with a cell at every x: the mean over seeds and its interval, if there is one."""
+    values = {x: results.values(cell, score) for x, cell in cells.items()}
+    return _make_line(name, values, bounds(score))
 
 
-def along(results: Results, cell: str, prefix: str, name: str) -> Line:
-    """A score for every x: those that are called ``<prefix><x>``, as in ``slice/-0.5``."""
-    found = {
+def along(results: Results, cell: str | Named, prefix: str, name: str) -> Line:
+    """Make a line with a score at every x: those called ``<prefix><x>``, as in ``slice/-0.5``."""
+    values = {
         float(score.removeprefix(prefix)): results.values(cell, score)
         for score in results.names(cell, prefix)
     }
-    return _line(name, dict(sorted(found.items())))
+    return _make_line(name, dict(sorted(values.items())))
 
 
-def _line(
+def _make_line(
     name: str, values: Mapping[float, Floats], within: tuple[float, float] = intervals.ANYWHERE
 ) -> Line:
     scores = [over_runs(some, within) or NOTHING for some in values.values()]
@@ -58,22 +70,11 @@ def _line(
 
 
 def evenly(places: Sequence[object]) -> dict[float, str]:
-    """Places at equal distances with their names, for ``named``: 1, 2, 5, 10, 25, all."""
+    """Give places equal distances: the names of ticks for ``named`` such as 1, 2, 5, 10, all."""
     return {float(i): str(place) for i, place in enumerate(places)}
 
 
 # ── figures ──────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class Words:
-    """What a figure is called and what its axes are."""
-
-    name: str
-    title: str
-    caption: str
-    x: str
-    y: str
 
 
 def curve(
@@ -83,16 +84,22 @@ def curve(
     zero: bool = False,
     named: Mapping[float, str] | None = None,
 ) -> Figure:
-    """Lines with their intervals: over M, over cost, over K."""
+    """Draw lines with their intervals: over M, over cost, over K."""
+    ends = []  # for screen readers: where each line begins and ends
+    for line in lines:
+        known = [(x, y) for x, y in zip(line.x, line.y, strict=True) if math.isfinite(y)]
+        if known:
+            (a, first), (b, last) = known[0], known[-1]
+            ends.append(f"{line.name}: {first:.3g} at {a:g}, {last:.3g} at {b:g}")
 
     def draw(width: float) -> Html:
-        return svg.lines(lines, _frame(words, width, _said(lines)), zero=zero, named=named)
+        return svg.lines(lines, _frame(words, width, "; ".join(ends)), zero=zero, named=named)
 
     return Figure(words.name, words.title, words.caption, draw)
 
 
 def slices(words: Words, lines: Sequence[Line]) -> Figure:
-    """Loss along a direction from where training ended."""
+    """Draw the loss along a direction from where training ended."""
     return curve(words, lines, zero=False)
 
 
@@ -103,11 +110,11 @@ def scatter(
     diagonal: bool = False,
     limits: tuple[float, float, float, float] | None = None,
 ) -> Figure:
-    """Points: bins of items, cells, classes; never single items of a data set."""
-    said = "; ".join(f"{name}: {len(xs)} points" for name, (xs, _) in series.items())
+    """Draw points: bins of items, cells, classes; never single items of a data set."""
+    text = "; ".join(f"{name}: {len(xs)} points" for name, (xs, _) in series.items())
 
     def draw(width: float) -> Html:
-        return svg.scatter(series, _frame(words, width, said), diagonal=diagonal, limits=limits)
+        return svg.scatter(series, _frame(words, width, text), diagonal=diagonal, limits=limits)
 
     return Figure(words.name, words.title, words.caption, draw)
 
@@ -115,30 +122,30 @@ def scatter(
 def reliability(
     words: Words, series: Mapping[str, tuple[Sequence[float], Sequence[float]]]
 ) -> Figure:
-    """Confidence against how often it was right, bin by bin; on the diagonal both are equal."""
+    """Draw accuracy over confidence, bin by bin; on the diagonal both are equal."""
     return scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
 
 
 def beside(words: Words, rows: Mapping[str, tuple[Score | None, Published | None]]) -> Figure:
-    """Ours above what was published, with both intervals, by name."""
+    """Draw our number above the published one, with both intervals, by name."""
     dots = []
-    for name, (ours, there) in rows.items():
+    for name, (ours, published) in rows.items():
         if ours is not None:
             dots.append(Dot(name, ours.value, ours.low, ours.high))
-        if there is not None:
-            known = "" if ours is not None else name
-            dots.append(Dot(known, there.value, there.low, there.high, series=1))
-    said = "; ".join(f"{dot.name or 'published'}: {dot.value:.3g}" for dot in dots)
+        if published is not None:
+            label = "" if ours is not None else name
+            dots.append(Dot(label, published.value, published.low, published.high, series=1))
+    text = "; ".join(f"{dot.name or 'published'}: {dot.value:.3g}" for dot in dots)
 
     def draw(width: float) -> Html:
-        frame = _frame(words, width, said)
+        frame = _frame(words, width, text)
         return svg.whiskers(dots, frame, ("ours", "published"), row=18, zero=False)
 
     return Figure(words.name, words.title, words.caption, draw)
 
 
 def panels(name: str, title: str, caption: str, some: Mapping[str, Figure]) -> Figure:
-    """Several of the same kind side by side, each under its own heading: one picture."""
+    """Draw several figures of one kind side by side, each under its own heading."""
 
     def draw(width: float) -> Html:
         columns = max(1, int((width + GAP) // (PANEL + GAP)))
@@ -157,20 +164,5 @@ def panels(name: str, title: str, caption: str, some: Mapping[str, Figure]) -> F
     return Figure(name, title, caption, draw)
 
 
-def _frame(words: Words, width: float, said: str) -> Frame:
-    return Frame(words.title, said, words.x, words.y, width, _height(width))
-
-
-def _height(width: float) -> float:
-    return min(HEIGHT, 0.75 * width)
-
-
-def _said(lines: Sequence[Line]) -> str:
-    """What a screen reader says: where each line begins and ends."""
-    parts = []
-    for line in lines:
-        known = [(x, y) for x, y in zip(line.x, line.y, strict=True) if math.isfinite(y)]
-        if known:
-            (a, first), (b, last) = known[0], known[-1]
-            parts.append(f"{line.name}: {first:.3g} at {a:g}, {last:.3g} at {b:g}")
-    return "; ".join(parts)
+def _frame(words: Words, width: float, text: str) -> Frame:
+    return Frame(words.title, text, words.x, words.y, width, min(HEIGHT, 0.75 * width))

@@ -1,20 +1,37 @@
-"""All that is known of one paper: its facts, and its claims under each recipe, judged."""
+"""All that is known about one paper: its claims judged at every scale, as text and as pages.
+
+The pages are written in Markdown (with their figures as files) and as one self-contained HTML page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from softlabel import __version__
 from softlabel.datasets import MissingData
 from softlabel.io import Tell, silent
-from softlabel.papers.claims import stored
-from softlabel.papers.claims.claims import RECIPES, Claim, Judged, Recipe, judged, verdict
+from softlabel.metrics import evaluate
+from softlabel.papers.claims.claims import VERDICTS, Claim, Judged, Kind, count, judge, verdict
 from softlabel.papers.claims.collecting import begun, collect
 from softlabel.papers.claims.figures import Figure
 from softlabel.papers.claims.papers import Paper
-from softlabel.papers.claims.results import Results
-from softlabel.papers.claims.scoring import Table
+from softlabel.papers.claims.results import (
+    SCALE_NAMES,
+    SCALES,
+    SHIPPED,
+    Results,
+    Scale,
+    Table,
+    describe_code,
+    flatten,
+    read_facts,
+    read_shipped,
+)
+from softlabel.report import WIDE, Html, Section, alone, el, figure, join, listing, page
+from softlabel.report import table as html_table
 from softlabel.tables import Score
 
 NOT_STORED = "not computed yet"
@@ -22,72 +39,451 @@ NOT_STORED = "not computed yet"
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """``facts`` of the released data; ``claims`` and ``results`` by recipe."""
+    """A paper with the ``facts`` of its released data, and its ``claims`` and ``results`` by
+    scale."""
 
     paper: Paper
     facts: Sequence[Judged] = ()
-    results: Mapping[Recipe, Results] = field(default_factory=dict)
-    claims: Mapping[Recipe, Sequence[Judged]] = field(default_factory=dict)
+    results: Mapping[Scale, Results] = field(default_factory=dict)
+    claims: Mapping[Scale, Sequence[Judged]] = field(default_factory=dict)
 
     @property
-    def judged(self) -> dict[Recipe, Sequence[Judged]]:
-        """Facts and claims under the name of what they were judged by."""
-        facts: dict[Recipe, Sequence[Judged]] = {"data": self.facts} if self.facts else {}
+    def judged(self) -> dict[Scale, Sequence[Judged]]:
+        """Facts and claims by scale."""
+        facts: dict[Scale, Sequence[Judged]] = {"data": self.facts} if self.facts else {}
         return facts | dict(self.claims)
 
-    def figures(self) -> list[tuple[Recipe, Figure]]:
-        """What the paper draws of each recipe's results."""
-        draw = getattr(self.paper, "figures", None)
-        if draw is None:
-            return []
-        return [(recipe, one) for recipe, some in self.results.items() for one in draw(some)]
+    def figures(self) -> list[tuple[Scale, Figure]]:
+        """Return the figures that the paper draws of each scale's results."""
+        draw: Callable[[Results], Sequence[Figure]] = getattr(self.paper, "figures", lambda _: [])
+        return [(scale, one) for scale, some in self.results.items() for one in draw(some)]
 
-    def tables(self) -> list[tuple[Recipe, Table]]:
-        """Ours beside the paper's, as the paper's module lays them out."""
-        lay = getattr(self.paper, "tables", None)
-        if lay is None:
-            return []
-        return [(recipe, one) for recipe, some in self.results.items() for one in lay(some)]
+    def tables(self) -> list[tuple[Scale, Table]]:
+        """Return the paper's tables with our numbers; without them a table of all scores."""
+        make: Callable[[Results], Sequence[Table]] = getattr(self.paper, "tables", lambda _: [])
+        tables = [(scale, one) for scale, some in self.results.items() for one in make(some)]
+        return tables or [
+            (scale, tabulate_scores("All scores", some)) for scale, some in self.results.items()
+        ]
 
 
-def found(
-    paper: Paper, results: Mapping[Recipe, Results], facts: Sequence[Judged] = ()
+def judge_paper(
+    paper: Paper, results: Mapping[Scale, Results], facts: Sequence[Judged] = ()
 ) -> Findings:
-    """Every claim of the paper held against the results of each recipe."""
-    known = {recipe: results[recipe] for recipe in RECIPES if recipe in results}
+    """Judge every claim of the paper by the results of each scale."""
+    known = {scale: results[scale] for scale in SCALES if scale in results}
     claims = {
-        recipe: [judged(claim, some) for claim in paper.claims(recipe)]
-        for recipe, some in known.items()
+        scale: [judge(claim, some) for claim in paper.claims(scale)]
+        for scale, some in known.items()
     }
     return Findings(paper, facts, known, claims)
 
 
-def shipped(paper: Paper, folder: str | Path = stored.SHIPPED) -> Findings:
-    """As the files of results say that come with the package."""
-    facts = stored.shipped_facts(paper.NAME, folder)
-    told = [_fact(claim, facts.get(claim.id), NOT_STORED) for claim in paper.facts()]
-    return found(paper, stored.shipped(paper.NAME, folder), told)
+def judge_shipped(paper: Paper, folder: str | Path = SHIPPED) -> Findings:
+    """Judge the paper by the stored results that come with the package."""
+    stored = read_facts(paper.NAME, folder)
+    facts = [_judge_fact(claim, stored.get(claim.id), NOT_STORED) for claim in paper.facts()]
+    return judge_paper(paper, read_shipped(paper.NAME, folder), facts)
 
 
-def in_folder(paper: Paper, out: str | Path, facts: Sequence[Judged] = ()) -> Findings:
-    """As the runs in a folder say."""
-    recipes = [recipe for name, recipe in begun(out) if name == paper.NAME]
-    return found(paper, {one: collect(out, paper.NAME, one) for one in recipes}, facts)
+def judge_folder(paper: Paper, out: str | Path, facts: Sequence[Judged] = ()) -> Findings:
+    """Judge the paper by the runs in a folder."""
+    scales = [scale for name, scale in begun(out) if name == paper.NAME]
+    return judge_paper(paper, {one: collect(out, paper.NAME, one) for one in scales}, facts)
 
 
-def facts(paper: Paper, tell: Tell = silent) -> list[Judged]:
-    """What the released data say, computed now; untested where they are not on this machine."""
-    told = []
-    every = paper.facts()
-    for number, claim in enumerate(every):
-        tell("facts of the data", number, len(every))
+def compute_facts(paper: Paper, tell: Tell = silent) -> list[Judged]:
+    """Compute the facts of the released data now; without the data they are untested."""
+    facts = []
+    claims = paper.facts()
+    for number, claim in enumerate(claims):
+        tell("facts of the data", number, len(claims))
         try:
-            told.append(judged(claim, Results([], paper.NAME, "data")))
+            facts.append(judge(claim, Results([], paper.NAME, "data")))
         except MissingData as missing:
-            told.append(_fact(claim, None, f"no data: {str(missing).splitlines()[0]}"))
-    return told
+            facts.append(_judge_fact(claim, None, f"no data: {str(missing).splitlines()[0]}"))
+    return facts
 
 
-def _fact(claim: Claim, score: Score | None, why: str) -> Judged:
-    said = verdict(claim, score)
-    return Judged(claim, score, said, (claim.reason or why) if said == "untested" else "")
+def _judge_fact(claim: Claim, score: Score | None, why: str) -> Judged:
+    outcome = verdict(claim, score)
+    return Judged(claim, score, outcome, (claim.reason or why) if outcome == "untested" else "")
+
+
+found = judge_paper  # OLD NAME
+shipped = judge_shipped  # OLD NAME
+in_folder = judge_folder  # OLD NAME
+facts = compute_facts  # OLD NAME
+CALLED = SCALE_NAMES  # OLD NAME
+
+# ── numbers ──────────────────────────────────────────────────────────────────────────────────
+
+
+def format_number(value: float, digits: int | None = None) -> str:
+    """Write a number with ``digits`` decimals, or with as many as its size deserves.
+
+    >>> [format_number(x) for x in (0.12345, 12.345, 6723.0, -2e-5, float("nan"))]
+    ['0.123', '12.3', '6723', '−0.00002', '–']
+    """
+    if not math.isfinite(value):
+        return "–"
+    return f"{value:.{_decimals(value) if digits is None else digits}f}".replace("-", "−")
+
+
+def _decimals(value: float) -> int:
+    """Three for a number below ten, more for a very small one, none for a whole one."""
+    if abs(value) >= 10:
+        return 0 if value == round(value) else 1
+    return 5 if 0 < abs(value) < 0.001 else 3
+
+
+def _format_alone(value: float) -> str:
+    """Write a number without an interval; a whole one is a count."""
+    return format_number(value, 0 if float(value).is_integer() else None)
+
+
+def format_published(claim: Claim) -> str:
+    """Write what was published: 1.11 ± 0.02."""
+    published = claim.published
+    if published is None:
+        return "–" if claim.direction is None else f"{claim.direction} 0"
+    mark = " (second-hand)" if published.secondhand else ""
+    if published.half is None:
+        return f"{_format_alone(published.value)}{mark}"
+    digits = max(_decimals(published.value), 1)
+    value, half = (format_number(x, digits) for x in (published.value, published.half))
+    return f"{value} ± {half}{' sd' if published.spread == 'sd' else ''}{mark}"
+
+
+def format_ours(score: Score | None) -> str:
+    """Write our number with its interval and n."""
+    if score is None or not math.isfinite(score.value):
+        return "–"
+    if score.low == score.high or not math.isfinite(score.low):
+        return f"{_format_alone(score.value)} n={score.n}"
+    digits = max(_decimals(score.value), 1)
+    value, low, high = (format_number(x, digits) for x in (score.value, score.low, score.high))
+    return f"{value} [{low}, {high}] n={score.n}"
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────
+
+GROUP_NAMES: dict[Kind, str] = {"exact": "facts", "ordering": "orderings", "value": "numbers"}
+RECOUNTS = "counts not in the paper"
+GROUPS = (*GROUP_NAMES.values(), RECOUNTS)
+
+
+def group_of(claim: Claim) -> str:
+    """Return the heading under which a claim is shown and counted."""
+    if claim.published is not None and claim.published.recounted:
+        return RECOUNTS
+    return GROUP_NAMES[claim.kind]
+
+
+def tabulate_claims(title: str, judgements: Sequence[Judged]) -> Table:
+    """Make the table of one scale for a terminal, long texts last."""
+    rows: list[tuple[str, ...]] = [
+        (
+            one.verdict,
+            format_published(one.claim),
+            format_ours(one.ours),
+            one.claim.where,
+            one.claim.says,
+        )
+        for one in judgements
+    ]
+    return Table(title, ("verdict", "published", "ours", "where", "claim"), rows)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The claims of one group: a row per claim, a judgement (or None) per scale."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Claim, list[Judged | None]]]
+
+    def table(self) -> Table:
+        """As text: the verdict and our number of each scale in its column."""
+        rows: list[tuple[str, ...]] = [
+            (claim.where, claim.says, format_published(claim), *map(_format_verdict, judgements))
+            for claim, judgements in self.rows
+        ]
+        return Table(self.title, self.columns, rows)
+
+
+def _format_verdict(one: Judged | None) -> str:
+    if one is None:
+        return "–"
+    number = format_ours(one.ours)
+    return one.verdict if number == "–" else f"{one.verdict}: {number}"
+
+
+def compare_scales(judged: Mapping[Scale, Sequence[Judged]]) -> list[Comparison]:
+    """Put the judgements of all scales side by side, group by group."""
+    comparisons = []
+    for group in GROUPS:
+        by_id = {
+            scale: {one.claim.id: one for one in every if group_of(one.claim) == group}
+            for scale, every in judged.items()
+        }
+        by_id = {scale: some for scale, some in by_id.items() if some}
+        claims = {key: one.claim for some in reversed(by_id.values()) for key, one in some.items()}
+        order = dict.fromkeys(key for some in by_id.values() for key in some)
+        rows = [(claims[key], [some.get(key) for some in by_id.values()]) for key in order]
+        if rows:
+            before = "counted before" if group == RECOUNTS else "published"
+            columns = ("where", "claim", before, *(SCALE_NAMES[scale] for scale in by_id))
+            comparisons.append(Comparison(group.capitalize(), columns, rows))
+    return comparisons
+
+
+def tabulate_verdicts(findings: Findings) -> Table:
+    """Count how many claims of each group hold at each scale."""
+    rows: list[tuple[str, ...]] = []
+    for scale, every in findings.judged.items():
+        results = findings.results.get(scale)
+        runs = str(len({one.run for one in results.all}) or "–") if results else "–"
+        for group in GROUPS:
+            if some := [one for one in every if group_of(one.claim) == group]:
+                counted = (str(number) for number in count(some).values())
+                rows.append((SCALE_NAMES[scale], group, runs, *counted))
+    note = describe_code(findings.results.values()) if findings.results else ""
+    columns = ("judged by", "claims", "runs", *VERDICTS)
+    return Table(findings.paper.TITLE, columns, rows, note)
+
+
+def tabulate_scores(title: str, results: Results, names: Sequence[str] = evaluate.DEFAULT) -> Table:
+    """List every cell with its number of runs and its scores over seeds."""
+    kept = [name for name in names if any(name in one.scores for one in results.all)]
+    rows: list[tuple[str, ...]] = []
+    for cell in results.cells:
+        scores = (format_ours(results.mean(cell, name)).partition(" n=")[0] for name in kept)
+        rows.append((cell, str(len(results.of_cell(cell))), *scores))
+    return Table(title, ("cell", "runs", *kept), rows)
+
+
+claim_table = tabulate_claims  # OLD NAME
+score_table = tabulate_scores  # OLD NAME
+summary = tabulate_verdicts  # OLD NAME
+kind_of = group_of  # OLD NAME
+
+# ── sentences ────────────────────────────────────────────────────────────────────────────────
+
+
+def count_in_words(judgements: Sequence[Judged]) -> str:
+    """Return a text such as ``5 hold, 1 weaker, 2 fail, 3 untested, of 11``."""
+    words = {"holds": "hold", "fails": "fail"}
+    parts = [f"{number} {words.get(one, one)}" for one, number in count(judgements).items()]
+    return f"{', '.join(parts)}, of {len(judgements)}"
+
+
+def describe_failures(findings: Findings) -> list[str]:
+    """Describe the claims that fail: facts and orderings one by one.
+
+    Two kinds are only counted: numbers of another network than the paper's, because they depend on
+    the network, and orderings whose published 95 % interval includes 0.
+    """
+    sentences = []
+    for scale, judgements in findings.judged.items():
+        name = SCALE_NAMES[scale]
+        values = [one for one in judgements if one.claim.kind == "value"]
+        tested = [one for one in values if one.verdict != "untested"]
+        failed = [one for one in judgements if one.verdict == "fails"]
+        numbers = [one for one in failed if one in values and scale in ("cpu", "features")]
+        unsure = [one for one in failed if _may_be_0(one.claim)]
+        for one in failed:
+            if one not in (*numbers, *unsure):
+                sentences.append(
+                    f"{one.claim.where}: {one.claim.says.rstrip('.')}. Published "
+                    f"{format_published(one.claim)}; ours {format_ours(one.ours)} ({name})."
+                )
+        if unsure:
+            are = "ordering is" if len(unsure) == 1 else "orderings are"
+            sentences.append(
+                f"{len(unsure)} {are} reversed whose published interval includes 0 ({name}): "
+                f"{_list_places(unsure)}."
+            )
+        if numbers:
+            lie = "lies" if len(numbers) == 1 else "lie"
+            sentences.append(
+                f"{len(numbers)} of {len(tested)} numbers {lie} outside the published intervals "
+                f"({name}, which is not the paper's network): {_list_places(numbers)}."
+            )
+    return sentences
+
+
+def _may_be_0(claim: Claim) -> bool:
+    published = claim.published
+    if claim.kind != "ordering" or published is None or published.spread != "ci95":
+        return False
+    return published.low <= 0 <= published.high
+
+
+def describe_untested(findings: Findings) -> list[str]:
+    """Describe why claims are untested: each reason once, with the places it applies to."""
+    by_reason: dict[tuple[Scale, str], list[Judged]] = {}
+    for scale, judgements in findings.judged.items():
+        for one in judgements:
+            if one.verdict == "untested":
+                by_reason.setdefault((scale, one.reason), []).append(one)
+    return [
+        f"{reason} ({SCALE_NAMES[scale]}; {len(some)}: {_list_places(some)})"
+        for (scale, reason), some in by_reason.items()
+    ]
+
+
+def _list_places(judgements: Sequence[Judged], most: int = 4) -> str:
+    places = list(dict.fromkeys(one.claim.where for one in judgements))
+    return "; ".join(places[:most]) + ("; …" if len(places) > most else "")
+
+
+in_words = count_in_words  # OLD NAME
+failing = describe_failures  # OLD NAME
+
+# ── pages in Markdown ────────────────────────────────────────────────────────────────────────
+
+FAILURES, ALL_HOLD = "What did not hold", "No tested claim fails."
+UNTESTED = "Untested claims, with reasons"
+FOLDER = "pictures/results"
+LONG = 40  # rows; a longer table of claims is folded
+HEAD = """\
+# Results
+
+These pages compare the claims of four papers with our own runs. `python tools/results.py` \
+generates them from the [stored results](../src/softlabel/papers/results/README.md) alone. \
+[The tutorial](tutorials/reproduce.md) shows how to run the experiments yourself.
+
+Every training claim is judged at three scales, each by its own runs: by a **small network** \
+trained from scratch (`cpu`), by a head on **frozen features** of a network that was trained on \
+other pictures (`features`), and by **the paper's network** and schedule (`paper`). Our intervals \
+are 95 % confidence intervals (Student's t over seeds), and n is the number of runs. Published \
+intervals are as printed (`sd`: a standard deviation).
+
+A *number* **holds** if the two intervals overlap, else it **fails**. An *ordering* **holds** if \
+our difference has the published sign, its interval excludes 0, and it is not smaller than the \
+published one beyond both intervals. It is **weaker** if only the sign is the same, else it \
+**fails**. A fact of the released data **holds** if it agrees to the printed digits. *Counts not \
+in the paper* were made earlier, in the same files, by other code. **Untested** claims are listed \
+with the reason. With few runs, intervals are wide and a number that holds means little: look at n.
+"""
+PAPER = """\
+[All papers, and what the verdicts mean](../results.md). Generated by `python tools/results.py` \
+from stored runs.
+"""
+
+
+def make_markdown(every: Sequence[Findings]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the pages by name (a summary, and one for each paper), and their pictures."""
+    pictures: dict[str, str] = {}
+    pages, summary = {}, [HEAD]
+    for one in every:
+        pages[f"results/{one.paper.NAME}.md"] = "\n".join(_paper_page(one, pictures))
+        summary += _summary_section(one)
+    return {"results.md": "\n".join(summary)} | pages, pictures
+
+
+def _summary_section(findings: Findings) -> list[str]:
+    """The number of claims that hold, the cover figure, and the claims that do not hold."""
+    paper = findings.paper
+    covers = [one for one in findings.figures() if one[1].name == getattr(paper, "COVER", None)]
+    cover = [
+        f"![{drawn.title}]({FOLDER}/{_picture_name(paper, scale, drawn)})\n\n"
+        f"{drawn.title} ({SCALE_NAMES[scale]}). {flatten(drawn.caption)}\n"
+        for scale, drawn in sorted(covers, key=lambda one: -len(findings.results[one[0]].all))
+    ]
+    failures = ["No results are stored yet.\n"]
+    if findings.judged:
+        some = describe_failures(findings)
+        failures = [f"**{FAILURES}**\n", _list(some) if some else f"{ALL_HOLD}\n"]
+    links = f"[Every claim](results/{paper.NAME}.md), [how we reproduce it](papers/{paper.NAME}.md)"
+    table = tabulate_verdicts(findings).markdown()
+    return [f"## {paper.TITLE}\n", table, *cover[:1], *failures, f"{links}.\n"]
+
+
+def _paper_page(findings: Findings, pictures: dict[str, str]) -> list[str]:
+    parts = [f"# {findings.paper.TITLE}\n", PAPER]
+    for one in compare_scales(findings.judged):
+        text, title = one.table().markdown(), one.title
+        if len(one.rows) > LONG:
+            summary = f"<summary>{title}: {len(one.rows)}</summary>"
+            parts.append(f"<details>{summary}\n\n{text}\n</details>\n")
+        else:
+            parts.append(f"## {title}\n\n{text}")
+    if untested := describe_untested(findings):
+        parts += [f"## {UNTESTED}\n", _list(untested)]
+    for scale, table in findings.tables():
+        parts.append(f"## {table.title} ({SCALE_NAMES[scale]})\n\n{table.markdown()}")
+    for scale, drawn in findings.figures():
+        name = _picture_name(findings.paper, scale, drawn)
+        assert name not in pictures, f"two figures are called {name}"
+        pictures[name] = alone(drawn.draw(WIDE))
+        parts.append(f"## {drawn.title} ({SCALE_NAMES[scale]})\n")
+        parts.append(f"![{drawn.title}](../{FOLDER}/{name})\n\n{flatten(drawn.caption)}\n")
+    return parts
+
+
+def _picture_name(paper: Paper, scale: Scale, drawn: Figure) -> str:
+    return f"{paper.NAME}-{scale}-{drawn.name}.svg"
+
+
+def _list(points: Sequence[str]) -> str:
+    return "\n".join(f"- {flatten(point)}" for point in points) + "\n"
+
+
+# ── one page in HTML ─────────────────────────────────────────────────────────────────────────
+
+LEAD = """Each claim with our number, its interval and a verdict, at each scale separately. A number
+holds if its interval and the published one overlap. An ordering holds if our difference has the
+published sign, excludes 0 and is not smaller than the published one; it is weaker if only the sign
+is the same."""
+
+
+def make_html(every: Sequence[Findings], title: str = "Papers, claim by claim") -> str:
+    """Return the whole page about these papers."""
+    overview = Section("Summary", [_html_table(tabulate_verdicts(one)) for one in every])
+    sections = [overview, *map(_paper_section, every)]
+    return page(title, [LEAD], sections, f"Made by softlabel {__version__}.")
+
+
+def _paper_section(findings: Findings) -> Section:
+    """One paper: what did not hold, all claims, tables, figures."""
+    parts: list[str] = []
+    if findings.judged:
+        failures = describe_failures(findings)
+        parts += [el("h3", FAILURES), listing(*failures) if failures else ALL_HOLD]
+    for group in compare_scales(findings.judged):
+        rows = [
+            (
+                claim.where,
+                el("span", claim.says, class_="words"),
+                format_published(claim),
+                *("–" if one is None else mark_verdict(one) for one in judgements),
+            )
+            for claim, judgements in group.rows
+        ]
+        parts.append(html_table(group.title, group.columns, rows))
+    if untested := describe_untested(findings):
+        parts += [el("h3", UNTESTED), listing(*untested)]
+    for scale, table in findings.tables():
+        parts.append(_html_table(table, f" ({SCALE_NAMES[scale]})"))
+    for scale, drawn in findings.figures():
+        caption = f"{drawn.title} ({SCALE_NAMES[scale]}). {drawn.caption}"
+        parts.append(figure(drawn.draw, caption))
+    return Section(findings.paper.TITLE, parts)
+
+
+def mark_verdict(one: Judged) -> Html:
+    """Show the verdict by word, shape and colour, and our number below."""
+    shape = dict(zip(VERDICTS, "●◐○–", strict=True))[one.verdict]
+    below = "; ".join(part for part in (format_ours(one.ours), one.reason) if part not in ("", "–"))
+    word = el("span", f"{shape} {one.verdict}", class_=f"verdict {one.verdict}")
+    return join(word, el("small", below))
+
+
+def _html_table(table: Table, more: str = "") -> Html:
+    note = el("p", table.note) if table.note else ""
+    return join(html_table(f"{table.title}{more}", table.columns, table.rows), note)
+
+
+document = make_html  # OLD NAME

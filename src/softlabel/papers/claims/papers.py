@@ -1,4 +1,4 @@
-"""A paper: what is trained for it, what it claims, and what the released data alone say."""
+"""A paper: what is trained for it, what it claims, and what the released data alone show."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from softlabel.errors import FileError, UnknownName
 from softlabel.papers import PAPERS
-from softlabel.papers.claims.claims import Claim, Recipe
+from softlabel.papers.claims.claims import Claim
+from softlabel.papers.claims.results import Scale
 from softlabel.train import Run
 
 if TYPE_CHECKING:  # claims can be read without torch
     from softlabel.io import Tell
     from softlabel.train import Lesson
 
-SEEDS: dict[Recipe, int] = {"paper": 5, "cpu": 5, "features": 10}  # unless a paper says otherwise
+SEEDS: dict[Scale, int] = {"paper": 5, "cpu": 5, "features": 10}  # unless a paper has its own
 
 
 class Trainer(Protocol):
-    """Trains what no recipe can (a tagger of sentences, say), into a run folder like all others.
+    """Trains what no recipe can (a tagger of sentences, say) into a run folder like all others.
 
     ``softlabel.train.runs.start`` begins a run; its configuration holds ``epochs``, and
     ``Run.finish`` ends it.  ``seconds`` is about what one run takes.
@@ -39,12 +40,11 @@ class Trainer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One cell of a table, trained from several seeds: whose labels, delivered how.
+    """One cell of a table, trained from several seeds: which labels, delivered how.
 
-    ``settings`` change the recipe's configuration; ``base`` names another recipe of
-    ``softlabel.train.RECIPES`` than the one that the paper's recipe stands for (``cpu``: small,
-    ``features``: features; ``paper`` has none, so it must be named).  A ``trainer`` takes the place
-    of all four.
+    ``settings`` change the recipe's configuration.  ``base`` names the recipe of
+    ``softlabel.train.RECIPES``; without it the scale decides (``cpu``: small, ``features``:
+    features; ``paper`` has no default).  A ``trainer`` replaces all four.
     """
 
     name: str
@@ -56,46 +56,47 @@ class Cell:
 
 
 class Paper(Protocol):
-    """A module of this room: ``collins2022``, ``uma2020``, ``singh2025``, ``gheibi2026``.
+    """A package of this room: ``collins2022``, ``uma2020``, ``singh2025``, ``gheibi2026``.
 
-    It may have, besides: ``SEEDS``, how many runs a cell has by recipe; ``figures(results)``, a
-    list of ``claims.figures.Figure``; ``tables(results)``, ours beside the paper's, a
-    list of ``claims.scoring.Table``.  Both are given one recipe's results, which say
-    which it is (``results.recipe``).  ``COVER`` is the name of the figure that says most.
+    It may also have ``SEEDS``, the number of runs of a cell by scale; ``figures(results)``, a list
+    of ``Figure``; ``tables(results)``, a list of ``Table`` with our numbers beside the paper's; and
+    ``COVER``, the name of its most important figure.  Figures and tables are made from the results
+    of one scale, ``results.scale``.
     """
 
     NAME: str
     TITLE: str
 
-    def cells(self, recipe: Recipe, quick: bool = False) -> Sequence[Cell]:
-        """Most valuable first; with ``quick`` a few, on generated pictures and simulated people."""
+    def cells(self, scale: Scale, quick: bool = False) -> Sequence[Cell]:
+        """Return what is trained, most valuable first; with ``quick`` a few cells on generated
+        pictures and simulated people."""
         ...
 
     def probes(self, run: Run, cell: Cell) -> Mapping[str, float]:
-        """Scores of a finished run, by name: from its predictions and, for those that need
+        """Return scores of a finished run, by name: from its predictions and, if they need
         gradients, from its weights."""
         ...
 
-    def claims(self, recipe: Recipe) -> Sequence[Claim]:
-        """What is held against the runs of this recipe."""
+    def claims(self, scale: Scale) -> Sequence[Claim]:
+        """Return the claims that runs at this scale are compared with."""
         ...
 
     def facts(self) -> Sequence[Claim]:
-        """What the released data say without any training."""
+        """Return the claims about the released data, which need no training."""
         ...
 
 
 def find(name: str) -> Paper:
-    """The paper of this name, or the one in a Python file of your own (``./mine2027.py``)."""
+    """Return the paper of this name, or the one in a Python file (``./mine2027.py``)."""
     if name.endswith(".py"):
-        return _loaded(Path(name).resolve())
+        return _load_file(Path(name).resolve())
     if name not in PAPERS:
         raise UnknownName("paper", name, PAPERS)
     return cast(Paper, import_module(f"softlabel.papers.{name}"))
 
 
 @cache
-def _loaded(path: Path) -> Paper:
+def _load_file(path: Path) -> Paper:
     if not path.is_file():
         raise FileError(path, "there is no such file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -107,7 +108,7 @@ def _loaded(path: Path) -> Paper:
     return cast(Paper, module)
 
 
-def seeds(paper: Paper, recipe: Recipe) -> int:
-    """How many runs a cell has unless told."""
-    own: Mapping[Recipe, int] = getattr(paper, "SEEDS", {})
-    return own.get(recipe, SEEDS[recipe])
+def seeds(paper: Paper, scale: Scale) -> int:
+    """Return the default number of runs of a cell."""
+    own: Mapping[Scale, int] = getattr(paper, "SEEDS", {})
+    return own.get(scale, SEEDS[scale])

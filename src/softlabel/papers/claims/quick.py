@@ -1,5 +1,5 @@
-"""Material for a quick look at any paper: drawn shapes that melt into each other, and simulated
-people who say what they see.  No data are needed, and all is known."""
+"""Material for a quick run of any paper: drawn shapes that blend into each other, and simulated
+people who report what they see.  It needs no data, and the truth is known."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ SEED = 2022
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """All m pictures, the first ``LEARN`` of them to be learned from; what people saw in them, as
-    ``said`` on the form, as ``votes`` (hard) and as ``rich`` answers (soft: two classes, clamped);
-    the ``truth`` (m, k)."""
+    """m pictures, of which the first ``LEARN`` are for training, and their ``truth`` (m, k).
+
+    What people saw in them: their statements (``said``), as ``votes`` (hard) and as ``rich``
+    answers (soft: two classes, clamped).
+    """
 
     images: shapes.Pixels
     truth: Floats
@@ -40,12 +42,12 @@ class Made:
 
     @property
     def gold(self) -> Ints:
-        """(m,) the class that there is most of."""
+        """(m,) the largest class."""
         return np.asarray(self.truth.argmax(axis=1))
 
     @property
     def features(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-        """(m, 64) what a head may learn from: brightness, in 8 x 8 squares."""
+        """(m, 64) features for a head: brightness, in 8 x 8 squares."""
         side = SIZE // 8
         light = self.images.mean(axis=3).reshape(-1, 8, side, 8, side).mean(axis=(2, 4))
         return np.asarray(light.reshape(len(light), -1) / 255, dtype=np.float32)
@@ -53,7 +55,7 @@ class Made:
 
 @cache
 def made() -> Made:
-    """Always the same."""
+    """Draw the pictures and simulate the people, always the same."""
     rng = np.random.default_rng(SEED)
     count = LEARN + HELD
     blend = shapes.weights(count, rng)
@@ -65,30 +67,27 @@ def made() -> Made:
         names([f"person {a}" for a in range(PEOPLE)]),
         names(list(shapes.LABELS)),
     )
-    shown = simulate.plan(count, PEOPLE, rng, per_item=PER_ITEM)
+    showings = simulate.plan(count, PEOPLE, rng, per_item=PER_ITEM)
     mode = Classic()
-    sent = simulate.answers(truth, persons, mode, list(shapes.LABELS), rng, showings=shown)
+    sent = simulate.answers(truth, persons, mode, list(shapes.LABELS), rng, showings=showings)
     said = simulate.statements(index, mode, sent)
     return Made(images, truth, said, Hard()(said), Clamp()(said))
 
 
 def lesson(rich: bool = False, features: bool = False) -> Lesson:
-    """Learn from 200 pictures by votes, or by rich answers; be tested on what is true of 80."""
+    """Make a lesson: 200 pictures with votes or rich answers, 80 with the truth for testing."""
     from softlabel.train import Lesson
 
-    found = made()
-    inputs = found.features if features else found.images
-    each = _first(found.rich if rich else found.votes, LEARN)
-    index = Index(each.index.items, names([]), each.index.labels)
-    pooled = SoftLabels(index, Mean()(each).probs, each.votes_per_item())
-    held = Index(found.votes.index.items[LEARN:], names([]), each.index.labels)
-    people = SoftLabels(held, found.truth[LEARN:], np.full(HELD, PER_ITEM))
-    teaching = Teaching.of(pooled, each, found.gold[:LEARN])
+    data = made()
+    inputs = data.features if features else data.images
+    every = data.rich if rich else data.votes
+    kept = every.take(every.item < LEARN)
+    index = Index(every.index.items[:LEARN], every.index.annotators, every.index.labels)
+    each = Annotations(index, kept.item, kept.annotator, kept.label, kept.probs)
+    pooled_index = Index(index.items, names([]), index.labels)
+    pooled = SoftLabels(pooled_index, Mean()(each).probs, each.votes_per_item())
+    held = Index(every.index.items[LEARN:], names([]), index.labels)
+    people = SoftLabels(held, data.truth[LEARN:], np.full(HELD, PER_ITEM))
+    teaching = Teaching.of(pooled, each, data.gold[:LEARN])
     whole = Lesson.of(inputs[:LEARN], teaching, inputs[LEARN:], people)
     return replace(whole, named={"labels": "rich answers" if rich else "votes"})
-
-
-def _first(each: Annotations, count: int) -> Annotations:
-    kept = each.take(each.item < count)
-    index = Index(each.index.items[:count], each.index.annotators, each.index.labels)
-    return Annotations(index, kept.item, kept.annotator, kept.label, kept.probs)

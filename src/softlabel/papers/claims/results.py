@@ -1,24 +1,48 @@
-"""What our runs scored, by cell and seed."""
+"""What our runs scored, by cell and seed; and the files that store it.
+
+A stored file has one line per run, no weights, and nothing about single items.
+``results/<paper>-<scale>.jsonl`` begins with a line that identifies it.  Then it has a line for
+every environment, a line for every cell with its configuration and the sha256 of its labels, and a
+line for every run.  ``results/<paper>-data.jsonl`` has a line for every fact of the released data.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from softlabel import __version__
+from softlabel._util.files import aside
+from softlabel.errors import FileError, MissingExtra
 from softlabel.metrics import evaluate, intervals
 from softlabel.tables import Floats, Score
+
+# at which scale an experiment is repeated: with the paper's network, with a small one, with a head
+# on frozen features, or with the released data alone, where nothing is trained
+Scale = Literal["paper", "cpu", "features", "data"]
+SCALES: tuple[Scale, ...] = ("cpu", "features", "paper")  # those that train
+SCALE_NAMES: dict[Scale, str] = {
+    "data": "released data",
+    "cpu": "small network",
+    "features": "frozen features",
+    "paper": "the paper's network",
+}
 
 
 @dataclass(frozen=True)
 class Result:
-    """One finished run of one cell: its scores by name (``10h/cross-entropy``), and whence.
+    """One finished run of one cell, and its scores by name (``10h/cross-entropy``).
 
-    ``about`` holds its ``seconds``, the sha256 of its ``labels``, its ``config`` and its
-    ``environment``.
+    ``about`` holds its ``seconds``, the sha256 of its ``labels``, its ``config``, its
+    ``environment`` and, if known, the digest of the training ``code`` that made it.
     """
 
     cell: str
@@ -28,20 +52,27 @@ class Result:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Named(Protocol):
+    """Anything that identifies a cell by its name."""
+
+    @property
+    def name(self) -> str: ...
+
+
 SHARES = ("auroc", "aupr", "fpr95", "rms", "rms-dropped", "ece-mass")  # from 0 to 1
 
 
 def over_runs(
     values: Sequence[float] | Floats, bounds: tuple[float, float] = intervals.ANYWHERE
 ) -> Score | None:
-    """Mean with Student's t interval; of one run the number without an interval, of none None."""
+    """Return the mean with Student's t interval: of one run without interval, of none None."""
     if len(values) == 1:
         return Score(float(values[0]), math.nan, math.nan, 1)
     return intervals.over_seeds(np.asarray(values), bounds=bounds) if len(values) else None
 
 
 def bounds(score: str) -> tuple[float, float]:
-    """The lowest and the highest value of a score such as ``10h/accuracy``, as far as known."""
+    """Return the lowest and highest possible value of a score such as ``10h/accuracy``."""
     name = score.rpartition("/")[2]
     if name in SHARES:
         return 0.0, 1.0
@@ -50,40 +81,257 @@ def bounds(score: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Results:
-    """All runs of a paper under one recipe."""
+    """All runs of a paper at one scale.  A cell is given by its name, or by what has one."""
 
     all: Sequence[Result]
     paper: str = ""
-    recipe: str = ""
+    scale: str = ""
+
+    @property
+    def recipe(self) -> str:  # OLD NAME
+        return self.scale
 
     @property
     def cells(self) -> list[str]:
-        """Those that have a run, in the order of first appearance."""
+        """The names of the cells that have a run, in the order of first appearance."""
         return list(dict.fromkeys(one.cell for one in self.all))
 
-    def by_seed(self, cell: str, score: str) -> dict[int, float]:
-        """The score of every seed that was run."""
-        return {
-            one.seed: one.scores[score]
-            for one in self.all
-            if one.cell == cell and score in one.scores
-        }
+    def of_cell(self, cell: str | Named) -> list[Result]:
+        """Return the runs of a cell."""
+        name = cell if isinstance(cell, str) else cell.name
+        return [one for one in self.all if one.cell == name]
 
-    def values(self, cell: str, score: str) -> Floats:
-        """(n,) the scores in the order of the seeds."""
-        found = self.by_seed(cell, score)
-        return np.array([found[seed] for seed in sorted(found)])
+    def by_seed(self, cell: str | Named, score: str) -> dict[int, float]:
+        """Return the score of every seed that was run."""
+        return {one.seed: one.scores[score] for one in self.of_cell(cell) if score in one.scores}
 
-    def mean(self, cell: str, score: str) -> Score | None:
-        """Mean over seeds."""
+    def values(self, cell: str | Named, score: str) -> Floats:
+        """Return the scores (n,) in the order of the seeds."""
+        values = self.by_seed(cell, score)
+        return np.array([values[seed] for seed in sorted(values)])
+
+    def mean(self, cell: str | Named, score: str) -> Score | None:
+        """Return the mean over seeds."""
         return over_runs(self.values(cell, score), bounds(score))
 
-    def difference(self, first: str, second: str, score: str) -> Score | None:
-        """Mean of first minus second over the seeds that both have."""
+    def difference(self, first: str | Named, second: str | Named, score: str) -> Score | None:
+        """Return the mean of first minus second over the seeds that both have."""
         a, b = self.by_seed(first, score), self.by_seed(second, score)
         return over_runs([a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())])
 
-    def names(self, cell: str, prefix: str = "") -> list[str]:
-        """The scores that begin so and that any run of the cell has, in their order."""
-        found = (name for one in self.all if one.cell == cell for name in one.scores)
-        return list(dict.fromkeys(name for name in found if name.startswith(prefix)))
+    def names(self, cell: str | Named, prefix: str = "") -> list[str]:
+        """Return the scores with this prefix that any run of the cell has, in their order."""
+        every = (name for one in self.of_cell(cell) for name in one.scores)
+        return list(dict.fromkeys(name for name in every if name.startswith(prefix)))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text for a page or a terminal."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    note: str = ""
+
+    def markdown(self) -> str:
+        """Write the table and its note in Markdown."""
+        lines = [self.columns, tuple("---" for _ in self.columns), *self.rows]
+        cells = [[flatten(cell).replace("|", "\\|") for cell in line] for line in lines]
+        text = "".join(f"| {' | '.join(line)} |\n" for line in cells)
+        return text + (f"\n{flatten(self.note)}\n" if self.note else "")
+
+
+def flatten(text: str) -> str:
+    """Put a text on one line."""
+    return " ".join(text.split())
+
+
+def show_score(score: Score | None, form: str = ".3f", half: str = ".3f") -> str:
+    """Write a mean with half of its interval; of one run, which has none, the number alone.
+
+    >>> show_score(Score(-0.5, -0.75, -0.25, 5)), show_score(Score(2.0, math.nan, math.nan, 1))
+    ('−0.500 ±0.250', '2.000')
+    >>> show_score(None)
+    '–'
+    """
+    if score is None:
+        return "–"
+    width = f" ±{score.half:{half}}" if math.isfinite(score.half) else ""
+    return f"{score.value:{form}}{width}".replace("-", "−")
+
+
+shown = show_score  # OLD NAME
+
+# ── stored results ───────────────────────────────────────────────────────────────────────────
+
+HEAD = "softlabel-results"
+VERSION = 1
+SHIPPED = Path(__file__).parent.with_name("results")
+DIGITS = 6  # significant ones
+
+
+def write_results(results: Results, folder: str | Path = SHIPPED) -> Path:
+    """Store all runs of one paper and scale; return the file."""
+    lines: list[dict[str, Any]] = [_head(results.paper, results.scale)]
+    environments: set[str] = set()
+    cells: set[str] = set()
+    for one in results.all:
+        text = str(one.about.get("environment", ""))
+        environment = sha256(text.encode()).hexdigest()[:8]
+        if environment not in environments:
+            environments.add(environment)
+            lines.append({"environment": environment, "text": text})
+        if one.cell not in cells:
+            cells.add(one.cell)
+            about = {key: one.about.get(key) for key in ("labels", "config")}
+            lines.append({"cell": one.cell, **about})
+        seconds, code = one.about.get("seconds"), one.about.get("code")
+        lines.append(
+            {
+                "run": one.run,
+                "of": one.cell,
+                "seed": one.seed,
+                "seconds": None if seconds is None else round(seconds, 1),
+                "in": environment,
+                **({"code": code} if code else {}),
+                "scores": {name: _rounded(value) for name, value in one.scores.items()},
+            }
+        )
+    return _write_lines(Path(folder) / f"{results.paper}-{results.scale}.jsonl", lines)
+
+
+def read_results(path: str | Path) -> Results:
+    """Read a file that ``write_results`` wrote."""
+    head, lines = _read_lines(Path(path))
+    environments: dict[str, str] = {}
+    cells: dict[str, dict[str, Any]] = {}
+    results = []
+    for line in lines:
+        if "environment" in line:
+            environments[line["environment"]] = line["text"]
+        elif "cell" in line:
+            cells[line["cell"]] = line
+        else:
+            cell = cells[line["of"]]
+            about = {
+                "seconds": line["seconds"],
+                "labels": cell["labels"],
+                "config": cell["config"],
+                "environment": environments[line["in"]],
+                "code": line.get("code"),  # runs of older versions have none
+            }
+            scores = {name: float(value) for name, value in line["scores"].items()}
+            results.append(Result(line["of"], line["seed"], scores, line["run"], about))
+    return Results(results, head["paper"], head["recipe"])
+
+
+def read_shipped(paper: str, folder: str | Path = SHIPPED) -> dict[Scale, Results]:
+    """Read the results that come with the package, by scale."""
+    paths = {scale: Path(folder) / f"{paper}-{scale}.jsonl" for scale in SCALES}
+    return {scale: read_results(path) for scale, path in paths.items() if path.exists()}
+
+
+def write_facts(paper: str, facts: Mapping[str, Score], folder: str | Path = SHIPPED) -> Path:
+    """Store the facts of the released data, by the ids of their claims; return the file."""
+    lines: list[dict[str, Any]] = [_head(paper, "data")]
+    for name, score in facts.items():
+        value, low, high = (_rounded(x) for x in (score.value, score.low, score.high))
+        lines.append({"fact": name, "value": value, "low": low, "high": high, "n": score.n})
+    return _write_lines(Path(folder) / f"{paper}-data.jsonl", lines)
+
+
+def read_facts(paper: str, folder: str | Path = SHIPPED) -> dict[str, Score]:
+    """Read the facts of the released data as they were last computed."""
+    path = Path(folder) / f"{paper}-data.jsonl"
+    if not path.exists():
+        return {}
+    return {
+        line["fact"]: Score(
+            float(line["value"]), float(line["low"]), float(line["high"]), line["n"]
+        )
+        for line in _read_lines(path)[1]
+    }
+
+
+def _head(paper: str, scale: str) -> dict[str, Any]:
+    return {
+        HEAD: VERSION,
+        "paper": paper,
+        "recipe": scale,  # as the option of the command line is called
+        "softlabel": __version__,
+        "commit": _commit(),
+    }
+
+
+def _commit() -> str | None:
+    """Return the commit that is checked out, if git tracks this very file; else None."""
+    words = ["git", "rev-parse", "HEAD", f"HEAD:./{Path(__file__).name}"]
+    try:
+        done = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True)
+    except OSError:  # there is no git
+        return None
+    return done.stdout.split()[0] if done.returncode == 0 else None
+
+
+def _rounded(value: float) -> float | str:
+    """Round to six significant digits; write what is not finite as text that ``float`` reads."""
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else str(value)
+
+
+def _write_lines(path: Path, lines: list[dict[str, Any]]) -> Path:
+    text = "".join(
+        json.dumps(line, allow_nan=False, ensure_ascii=False, separators=(",", ":")) + "\n"
+        for line in lines
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with aside(path) as part:
+        part.write_text(text, "utf-8")
+    return path
+
+
+def _read_lines(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    try:
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    except ValueError as error:
+        raise FileError(path, f"is damaged ({error})") from None
+    if not lines or lines[0].get(HEAD) != VERSION:
+        raise FileError(path, f"is no file of results: its first line must hold {HEAD!r}: 1")
+    return lines[0], lines[1:]
+
+
+# ── which code made them ─────────────────────────────────────────────────────────────────────
+
+
+def sort_by_code(runs: Sequence[Result], present: str | None) -> tuple[list[Result], list[Result]]:
+    """Return the runs made by unknown code, and those made by other code than the present."""
+    unknown = [one for one in runs if not one.about.get("code")]
+    known = [one for one in runs if one.about.get("code")]
+    return unknown, [one for one in known if present and one.about["code"] != present]
+
+
+def describe_code(every: Iterable[Results], present: str | None = None) -> str:
+    """Write in one sentence how many runs were made by unknown or by other code.
+
+    >>> old, new = Result("hard", 0, {}), Result("hard", 1, {}, about={"code": "ab12"})
+    >>> describe_code([Results([old, new])], present="cd34")
+    'Code: 1 run predates code digests; 1 run was made with other code.'
+    """
+    runs = {one.run or (one.cell, one.seed): one for some in every for one in some.all}
+    sorted_runs = sort_by_code(list(runs.values()), present or _present_code())
+    unknown, other = (len(some) for some in sorted_runs)
+    return (
+        f"Code: {unknown} {'run predates' if unknown == 1 else 'runs predate'} code digests; "
+        f"{other} {'run was' if other == 1 else 'runs were'} made with other code."
+    )
+
+
+def _present_code() -> str | None:
+    """Return the digest of the training code, if it can be computed here."""
+    from softlabel import train
+
+    try:
+        digest = getattr(train, "code_digest", None)
+    except MissingExtra:
+        return None
+    return None if digest is None else str(digest())

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from softlabel.papers.claims import Cell, Recipe
+from softlabel.papers.claims import Cell
+from softlabel.papers.collins2022.cells import cells
 from softlabel.papers.collins2022.claims import claims
 from softlabel.papers.collins2022.facts import facts
-from softlabel.papers.collins2022.figures import figures
-from softlabel.papers.collins2022.tables import tables
+from softlabel.papers.collins2022.figures import figures, tables
 from softlabel.train import Run
 
 __all__ = ["COVER", "NAME", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
@@ -20,15 +20,8 @@ TITLE = "Collins, Bhatt & Weller 2022: Eliciting and Learning with Soft Labels f
 COVER = "m-curve"
 
 
-def cells(recipe: Recipe, quick: bool = False) -> Sequence[Cell]:
-    """What is trained, most valuable first."""
-    from softlabel.papers.collins2022 import cells as collins2022_cells
-
-    return collins2022_cells.cells(recipe, quick)
-
-
 def probes(run: Run, cell: Cell) -> Mapping[str, float]:
-    """What is measured on a finished run."""
-    from softlabel.papers.collins2022 import probes as collins2022_probes
+    """Measure a finished run."""
+    from softlabel.papers.collins2022.labels import score_run  # claims are read without torch
 
-    return collins2022_probes.probes(run, cell)
+    return score_run(run, cell)

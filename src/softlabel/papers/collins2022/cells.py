@@ -1,114 +1,151 @@
-"""What is trained for Collins, Bhatt & Weller 2022, the most valuable first.
+"""What is trained for Collins, Bhatt & Weller 2022.
 
-The same cells under every recipe: the paper's three networks (then the name begins with that of the
-network), our small one, or a head on frozen features.
+A cell is identified by a ``Condition``: which labels a network learns from, and how.  The same
+conditions are trained at every scale: by the paper's three networks, by our small one, or by a head
+on frozen features.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from softlabel.papers.claims import Cell, Recipe
-from softlabel.papers.collins2022.labels import lesson
-from softlabel.papers.collins2022.names import (
-    BETAS,
-    FRESH,
-    FRESH_LONG,
-    LONG,
-    M_10H,
-    M_10S,
-    NETWORKS,
-    PEOPLE,
-    SPREADS,
-    T2_EACH,
-    beta_cell,
-    spread_cell,
-)
-from softlabel.papers.collins2022.settings import CIFAR, FEATURES, GENERATED
+from softlabel.papers.claims import Cell, Scale
 
-QUICK_CELLS = ("hard", "10h/mean", "t2-clamp/mean", T2_EACH, "t2-clamp/1", "smoothing")
-QUICK = {"epochs": 2, "batch": 16}
-EACH = f"subsample:m={PEOPLE},then=per-annotator"
+if TYPE_CHECKING:  # claims can be read without torch
+    from softlabel.train import Lesson
+
+NETWORKS = ("resnet34a", "vgg11", "resnet50")
+PEOPLE = 6  # rich answers per image; 200 of the 1,000 images have a seventh
+VOTES = 51  # votes per image of CIFAR-10H, on average
+LONG = 65  # epochs, the paper's
 
 
-def cells(recipe: Recipe, quick: bool = False) -> Sequence[Cell]:
-    """Tables 1 and 2, few annotators, varieties, curves, traps, and what is chosen on validation
-    images; of the paper's networks first all of this for the cheapest."""
-    if recipe == "data":
-        return []
-    if quick:
-        where = FEATURES if recipe == "features" else GENERATED
-        found = [cell for cell in _cells(where, QUICK) if cell.name in QUICK_CELLS]
-    else:
-        found = list(_cells(CIFAR))
-    if recipe == "paper":  # which has so many epochs anyway
-        found = [cell for cell in found if not cell.name.endswith(FRESH_LONG)]
-        return [
-            Cell(f"{net}/{cell.name}", cell.lesson, cell.deliver, cell.settings, f"c22-{net}")
-            for net in (NETWORKS[:1] if quick else NETWORKS)
-            for cell in found
+@dataclass(frozen=True)
+class Condition:
+    """What a network learns from, and how: the identity of a cell.
+
+    ``labels`` is the kind of labels, and ``strength`` the spread of T2-clamp or the beta of label
+    smoothing if it is not the paper's.  ``delivery`` is their ``mean``; the labels of ``each``
+    annotator by turns; by turns those of so many annotators, drawn once per run; or None if the
+    kind has but one.  Crops are frozen, as in the released code, or ``fresh`` in every epoch.
+    ``network`` is one of the paper's; at other scales there is only one.
+    """
+
+    labels: str
+    delivery: int | Literal["mean", "each"] | None = None
+    strength: float | None = None
+    fresh: bool = False
+    epochs: int | None = None
+    network: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name under which results are stored.
+
+        >>> Condition("t2-clamp", "each", 0.2, network="vgg11").name
+        'vgg11/t2-clamp 0.2/each'
+        >>> Condition("hard", fresh=True, epochs=65).name
+        'hard, fresh crops, 65 epochs'
+        """
+        labels = self.labels if self.strength is None else f"{self.labels} {self.strength}"
+        name = "/".join(str(part) for part in (self.network, labels, self.delivery) if part)
+        crops = ", fresh crops" if self.fresh else ""
+        return f"{name}{crops}{f', {self.epochs} epochs' if self.epochs else ''}"
+
+
+HARD, UNIFORM, RANDOM = Condition("hard"), Condition("uniform"), Condition("random")
+SMOOTHING = Condition("smoothing")
+VOTES_MEAN, VOTES_EACH = Condition("10h", "mean"), Condition("10h", "each")
+CLAMP_MEAN, CLAMP_EACH = Condition("t2-clamp", "mean"), Condition("t2-clamp", "each")
+# the curves of figures 6 and 10, by number of annotators
+M_CURVES: dict[str, dict[int, Condition]] = {
+    "10h": {m: Condition("10h", m) for m in (1, 2, 4, 8, 16, 32)} | {VOTES: VOTES_EACH},
+    "t2-clamp": {m: Condition("t2-clamp", m) for m in range(1, 6)} | {PEOPLE: CLAMP_EACH},
+}
+# the grids from which validation images choose: gamma of the paper, which chose 0.1, and beta of
+# label smoothing, which chose 0.05
+SPREADS: dict[float, Condition] = {
+    spread: Condition("t2-clamp", "each", spread)
+    for spread in (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4)
+} | {0.1: CLAMP_EACH}
+BETAS: dict[float, Condition] = {
+    beta: Condition("smoothing", strength=beta)
+    for beta in (0.0, 1e-4, 1e-3, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4)
+} | {0.0: HARD, 0.05: SMOOTHING}
+# most valuable first; what is repeated is trained once
+CONDITIONS = tuple(
+    dict.fromkeys(
+        [
+            *(HARD, VOTES_MEAN, CLAMP_MEAN, VOTES_EACH, CLAMP_EACH, UNIFORM, RANDOM),  # tables 1, 2
+            *(Condition(labels, m) for m in (1, 2) for labels in M_CURVES),  # table 3
+            *(Condition(one, "each") for one in ("t1-unif", "t1-clamp", "t2-unif", "select")),
+            SMOOTHING,  # up to here tables 4 to 6
+            *(one for curve in M_CURVES.values() for one in curve.values()),
+            # labels as the released code has them
+            *(Condition(labels, "each") for labels in ("t1-none", "t2-none", "released")),
+            *(
+                replace(one, fresh=True, epochs=epochs)
+                for epochs in (None, LONG)
+                for one in (HARD, VOTES_EACH, CLAMP_EACH)
+            ),
+            *SPREADS.values(),
+            *BETAS.values(),
         ]
-    if recipe == "features":  # which cannot be cropped
-        return [cell for cell in found if FRESH not in cell.name]
-    return found
+    )
+)
+BY_NAME = {
+    one.name: one
+    for net in ("", *NETWORKS)
+    for one in (replace(c, network=net) for c in CONDITIONS)
+}
+
+CIFAR, GENERATED, FEATURES = "cifar10s", "generated", "generated features"  # images
+QUICK = (HARD, VOTES_MEAN, CLAMP_MEAN, CLAMP_EACH, Condition("t2-clamp", 1), SMOOTHING)
 
 
-Make = Callable[..., Cell]  # of name, labels, delivery and settings
+def cells(scale: Scale, quick: bool = False) -> Sequence[Cell]:
+    """Return what is trained at this scale: all of it for the cheapest network, then the others."""
+    if scale == "data":
+        return []
+    networks: Sequence[str] = [""]
+    chosen = [one for one in CONDITIONS if one in QUICK or not quick]
+    if scale == "paper":  # which has so many epochs anyway
+        networks = NETWORKS[:1] if quick else NETWORKS
+        chosen = [one for one in chosen if one.epochs is None]
+    if scale == "features":  # which cannot be cropped
+        chosen = [one for one in chosen if not one.fresh]
+    images = (FEATURES if scale == "features" else GENERATED) if quick else CIFAR
+    return [
+        _make_cell(replace(one, network=net), images, quick) for net in networks for one in chosen
+    ]
 
 
-def _cells(where: str, settings: Mapping[str, Any] | None = None) -> Iterator[Cell]:
-    def cell(name: str, labels: str, deliver: str, **more: Any) -> Cell:
-        return Cell(name, partial(lesson, where, labels), deliver, {**(settings or {}), **more})
-
-    yield from _printed(cell)
-    for labels, more in (("10h", M_10H[2:]), ("t2-clamp", M_10S[2:])):  # of figures 6 and 10
-        for m in more:
-            yield cell(f"{labels}/{m}", labels, _few(m))
-    yield from _traps(cell)
-    yield from _tuned(cell)
-
-
-def _printed(cell: Make) -> Iterator[Cell]:
-    """Of tables 1 and 2, of table 3, and of tables 4 to 6."""
-    yield cell("hard", "t2-clamp", "hard")
-    yield cell("10h/mean", "10h", "aggregate")
-    yield cell("t2-clamp/mean", "t2-clamp", f"subsample:m={PEOPLE},then=aggregate")
-    yield cell("10h/each", "10h", "per-annotator")
-    yield cell(T2_EACH, "t2-clamp", EACH)
-    yield cell("uniform", "t2-clamp", "mixed:then=uniform")
-    yield cell("random", "t2-clamp", "mixed:then=random")
-    for m in (1, 2):
-        for labels in ("10h", "t2-clamp"):
-            yield cell(f"{labels}/{m}", labels, _few(m))
-    for labels in ("t1-unif", "t1-clamp", "t2-unif", "select"):
-        yield cell(f"{labels}/each", labels, EACH)
-    yield cell("smoothing", "smoothing 0.05", "aggregate")
+def _make_cell(condition: Condition, images: str, quick: bool) -> Cell:
+    labels, delivery, strength = condition.labels, condition.delivery, condition.strength
+    only = {"hard": "hard", "uniform": "mixed:then=uniform", "random": "mixed:then=random"}
+    if labels in only:
+        lesson, deliver = "t2-clamp", only[labels]
+    elif labels == "smoothing":
+        lesson, deliver = f"smoothing {0.05 if strength is None else strength}", "aggregate"
+    else:
+        lesson = labels if strength is None else f"{labels} {strength}"
+        deliver = "aggregate" if delivery == "mean" else "per-annotator"
+        if isinstance(delivery, int) or labels != "10h":
+            m = delivery if isinstance(delivery, int) else PEOPLE
+            deliver = f"subsample:m={m},then={deliver}"
+    settings: dict[str, Any] = {"epochs": 2, "batch": 16} if quick else {}
+    if condition.fresh:
+        settings["augment"] = "per_epoch"
+    if condition.epochs:
+        settings["epochs"] = condition.epochs
+    base = f"c22-{condition.network}" if condition.network else None
+    return Cell(condition.name, partial(_load_lesson, images, lesson), deliver, settings, base)
 
 
-def _traps(cell: Make) -> Iterator[Cell]:
-    """Labels as the released code has them; and crops that are fresh in every epoch, where the
-    recipes freeze them as the released code does, and once more for as long as the paper trains."""
-    for labels in ("t1-none", "t2-none", "released"):
-        yield cell(f"{labels}/each", labels, EACH)
-    for called, more in ((FRESH, {}), (FRESH_LONG, {"epochs": LONG})):
-        fresh = partial(cell, augment="per_epoch", **more)
-        yield fresh(f"hard{called}", "t2-clamp", "hard")
-        yield fresh(f"10h/each{called}", "10h", "per-annotator")
-        yield fresh(f"{T2_EACH}{called}", "t2-clamp", EACH)
+def _load_lesson(images: str, labels: str) -> Lesson:
+    from softlabel.papers.collins2022.labels import make_lesson
 
-
-def _tuned(cell: Make) -> Iterator[Cell]:
-    """The grids from which validation images choose, less what is a cell already."""
-    for spread in SPREADS:
-        if (name := spread_cell(spread)) != T2_EACH:
-            yield cell(name, f"t2-clamp {spread}", EACH)
-    for beta in BETAS:
-        if (name := beta_cell(beta)) not in ("hard", "smoothing"):
-            yield cell(name, f"smoothing {beta}", "aggregate")
-
-
-def _few(m: int) -> str:
-    """By turns the labels of ``m`` annotators per image, drawn once per run."""
-    return f"subsample:m={m},then=per-annotator"
+    return make_lesson(images, labels)

@@ -1,150 +1,313 @@
-"""Figures 6 and 10 of Collins, Bhatt & Weller 2022, drawn from our runs: the three measures over
-the number of annotators and over their time; and reliability diagrams."""
+"""Figures and tables from our runs: tables 1 to 6 of the paper beside ours, its figures 6 and 10
+(the three measures over the number of annotators and over their time), reliability diagrams, the
+settings that validation images choose, and the traps of the released code.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 from softlabel.metrics import Cost
-from softlabel.papers.claims import Figure, Published, Results, Words
-from softlabel.papers.claims import figures as pictures
-from softlabel.papers.collins2022 import printed
-from softlabel.papers.collins2022.claims import score
-from softlabel.papers.collins2022.gathering import mean
-from softlabel.papers.collins2022.names import PEOPLE, T2_EACH, m_cells
+from softlabel.papers.claims import Figure, Published, Results, Table, Words, show_score
+from softlabel.papers.claims import figures as draw
+from softlabel.papers.collins2022.cells import (
+    BETAS,
+    CLAMP_EACH,
+    HARD,
+    LONG,
+    M_CURVES,
+    PEOPLE,
+    SPREADS,
+    VOTES_EACH,
+    Condition,
+)
+from softlabel.papers.collins2022.claims import (
+    EXAMS,
+    LABELS,
+    MEASURES,
+    PRINTED,
+    ROWS,
+    SERIES,
+    T1_CLAMP,
+    T1_UNIF,
+    T2_UNIF,
+    difference,
+    mean,
+    score_as_printed,
+)
 from softlabel.report import Line
 from softlabel.tables import Score
 
-SERIES = {"10h": "CIFAR-10H votes", "t2-clamp": "CIFAR-10S, T2-clamp"}
-VARIETIES = ("t1-unif", "t1-clamp", "t2-unif")
 TICKS = (1, 2, 3, 4, 6, 8, 16, 32, 51)
-RELIABLE = ("hard", "10h/each", T2_EACH)
+MAIN = (HARD, VOTES_EACH, CLAMP_EACH)
 
 
 def figures(results: Results) -> list[Figure]:
-    """Those of which there is something to draw."""
+    """Return the figures of which there is something to draw."""
     made = (
         (
             "tables",
             "Tables 1 to 6, hard labels = 1",
-            "Every kind of labels: mean over runs with a 95 % interval, above the printed mean "
-            "with its own, all divided by the mean of hard labels.  Less is better everywhere.",
-            dict(_printed(results)),
+            "Every kind of labels: the mean over runs with its 95 % interval, above the printed "
+            "mean with its own, all divided by the mean of hard labels.  Lower is better.",
+            dict(_draw_printed(results)),
         ),
         (
             "m-curve",
             "By number of annotators",
             "Figure 6 of the paper, which prints no numbers.  De-aggregated labels; bands are 95 % "
             "intervals over runs.",
-            dict(_by_number(results)),
+            dict(_draw_by_number(results)),
         ),
         (
             "cost-curve",
             "By annotation time",
-            "Figure 10 of the paper, which prints no numbers.  1.8 s a vote, 6.4 s an input of the "
-            "rich form; bands are 95 % intervals over runs.",
-            dict(_by_time(results)),
+            "Figure 10 of the paper, which prints no numbers.  1.8 s per vote, 6.4 s per input of "
+            "the rich form; bands are 95 % intervals over runs.",
+            dict(_draw_by_time(results)),
         ),
         (
             "reliability",
             "Confidence and accuracy",
             "Ten bins of equally many images, means over runs; below the diagonal a network is "
-            "surer than it is right.",
-            dict(_reliability(results)),
+            "overconfident.",
+            dict(_draw_reliability(results)),
         ),
     )
-    return [
-        pictures.panels(name, title, caption, some) for name, title, caption, some in made if some
-    ]
+    return [draw.panels(name, title, caption, some) for name, title, caption, some in made if some]
 
 
-def _printed(results: Results) -> Iterator[tuple[str, Figure]]:
-    for exam, where in printed.EXAMS.items():
-        for measure, called in printed.MEASURES.items():
-            every = {cell: mean(results, cell, score(exam, measure)) for cell in printed.LABELS}
-            found = {cell: ours for cell, ours in every.items() if ours is not None}
-            if len(found) < 2 or "hard" not in found:  # hard labels alone are 1
+def _draw_printed(results: Results) -> Iterator[tuple[str, Figure]]:
+    for exam, where in EXAMS.items():
+        for measure, words in MEASURES.items():
+            every = {one: mean(results, one, score_as_printed(exam, measure)) for one in LABELS}
+            known = {one: ours for one, ours in every.items() if ours is not None}
+            if len(known) < 2 or HARD not in known:  # hard labels alone are 1
                 continue
-            hard, there = found["hard"].value, printed.number("hard", exam, measure).value
+            hard, printed = known[HARD].value, PRINTED[HARD, exam, measure].value
             rows = {
-                printed.LABELS[cell]: (
-                    _ours_by(hard, ours),
-                    _printed_by(there, printed.number(cell, exam, measure)),
+                LABELS[one]: (
+                    Score(ours.value / hard, ours.low / hard, ours.high / hard, ours.n),
+                    _divide(PRINTED[one, exam, measure], printed),
                 )
-                for cell, ours in found.items()
+                for one, ours in known.items()
             }
-            title = f"{called.capitalize()}, {where}"
-            words = Words("tables", title, "", "hard labels = 1", "")
-            yield f"{called}, {where}", pictures.beside(words, rows)
+            title = f"{words.capitalize()}, {where}"
+            frame = Words("tables", title, "", "hard labels = 1", "")
+            yield f"{words}, {where}", draw.beside(frame, rows)
 
 
-def _ours_by(whole: float, score: Score) -> Score:
-    return Score(score.value / whole, score.low / whole, score.high / whole, score.n)
+def _divide(published: Published, by: float) -> Published:
+    return replace(published, value=published.value / by, half=(published.half or 0.0) / by)
 
 
-def _printed_by(whole: float, there: Published) -> Published:
-    return replace(there, value=there.value / whole, half=(there.half or 0.0) / whole)
+def _draw_by_number(results: Results) -> Iterator[tuple[str, Figure]]:
+    curves = {
+        SERIES[labels]: {math.log2(m): one for m, one in curve.items()}
+        for labels, curve in M_CURVES.items()
+    }
+    frame = Words("m-curve", "by number of annotators", "", "annotators per image (doubling)", "")
+    return _draw_curves(results, frame, curves, {math.log2(m): str(m) for m in TICKS})
 
 
-def _by_number(results: Results) -> Iterator[tuple[str, Figure]]:
-    named = {math.log2(m): str(m) for m in TICKS}
-    for exam, where in printed.EXAMS.items():
-        for measure, called in printed.MEASURES.items():
-            lines = []
-            for labels, name in SERIES.items():
-                cells = {math.log2(m): cell for m, cell in m_cells(labels).items()}
-                lines += _line(results, cells, score(exam, measure), name)
-            if lines:
-                title = f"{called.capitalize()} by number of annotators, {where}"
-                words = Words("m-curve", title, "", "annotators per image (doubling)", called)
-                yield f"{called}, {where}", pictures.curve(words, lines, named=named)
-
-
-def _by_time(results: Results) -> Iterator[tuple[str, Figure]]:
+def _draw_by_time(results: Results) -> Iterator[tuple[str, Figure]]:
     cost = Cost()
-    votes = {cost.item("hard", m): cell for m, cell in m_cells("10h").items()}
-    rich = {cost.item("t2-clamp", m): cell for m, cell in m_cells("t2-clamp").items()}
-    varieties = {cost.item(name, PEOPLE): f"{name}/each" for name in VARIETIES}
-    varieties[cost.item("t2-clamp", PEOPLE)] = T2_EACH
-    for exam, where in printed.EXAMS.items():
-        for measure, called in printed.MEASURES.items():
+    votes = {cost.item("hard", m): one for m, one in M_CURVES["10h"].items()}
+    rich = {cost.item("t2-clamp", m): one for m, one in M_CURVES["t2-clamp"].items()}
+    forms = {cost.item(one.labels, PEOPLE): one for one in (T1_UNIF, T1_CLAMP, T2_UNIF, CLAMP_EACH)}
+    curves = {
+        SERIES["10h"]: votes,
+        SERIES["t2-clamp"]: rich,
+        f"shorter forms, {PEOPLE} annotators": forms,
+    }
+    frame = Words("cost-curve", "by annotation time", "", "seconds of all annotators per image", "")
+    return _draw_curves(results, frame, curves)
+
+
+def _draw_curves(
+    results: Results,
+    frame: Words,
+    curves: Mapping[str, Mapping[float, Condition]],
+    ticks: Mapping[float, str] | None = None,
+) -> Iterator[tuple[str, Figure]]:
+    """Draw each measure on each test set; a curve needs more than one point."""
+    for exam, where in EXAMS.items():
+        for measure, words in MEASURES.items():
             lines = []
-            for cells, name in (
-                (votes, SERIES["10h"]),
-                (rich, SERIES["t2-clamp"]),
-                (varieties, f"shorter forms, {PEOPLE} annotators"),
-            ):
-                lines += _line(results, cells, score(exam, measure), name)
+            for name, curve in curves.items():
+                score = score_as_printed(exam, measure)
+                means = {x: mean(results, one, score) for x, one in curve.items()}
+                points = [(x, one.value, one.low, one.high) for x, one in means.items() if one]
+                if len(points) > 1:
+                    lines.append(Line(name, *zip(*points, strict=True)))
             if lines:
-                title = f"{called.capitalize()} by annotation time, {where}"
-                words = Words(
-                    "cost-curve", title, "", "seconds of all annotators per image", called
-                )
-                yield f"{called}, {where}", pictures.curve(words, lines)
+                title = f"{words.capitalize()} {frame.title}, {where}"
+                own = replace(frame, title=title, y=words)
+                yield f"{words}, {where}", draw.curve(own, lines, named=ticks)
 
 
-def _line(results: Results, cells: Mapping[float, str], name: str, called: str) -> list[Line]:
-    """None where nothing was run: one point is no curve."""
-    found = {place: mean(results, cell, name) for place, cell in cells.items()}
-    points = [(place, one.value, one.low, one.high) for place, one in found.items() if one]
-    return [Line(called, *zip(*points, strict=True))] if len(points) > 1 else []
-
-
-def _reliability(results: Results) -> Iterator[tuple[str, Figure]]:
-    for exam, where in printed.EXAMS.items():
+def _draw_reliability(results: Results) -> Iterator[tuple[str, Figure]]:
+    for exam, where in EXAMS.items():
         series: dict[str, tuple[list[float], list[float]]] = {}
-        for cell in RELIABLE:
+        for one in MAIN:
             sides = [
-                [mean(results, cell, f"{exam}/bin{i}-{side}") for i in range(10)]
+                [mean(results, one, f"{exam}/bin{i}-{side}") for i in range(10)]
                 for side in ("said", "right")
             ]
             pairs = [(a.value, b.value) for a, b in zip(*sides, strict=True) if a and b]
             if pairs:
-                said, right = zip(*pairs, strict=True)
-                series[printed.LABELS[cell]] = list(said), list(right)
+                confidence, accuracy = zip(*pairs, strict=True)
+                series[LABELS[one]] = list(confidence), list(accuracy)
         if series:
             title = f"Confidence and accuracy, {where}"
-            words = Words("reliability", title, "", "confidence", "accuracy")
-            yield where, pictures.reliability(words, series)
+            frame = Words("reliability", title, "", "confidence", "accuracy")
+            yield where, draw.reliability(frame, series)
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────
+
+TITLES = {
+    1: "aggregated labels",
+    2: "de-aggregated labels",
+    3: "one and two annotators",
+    4: "varieties of the label",
+    5: "numbers or only names",
+    6: "label smoothing",
+}
+CHOOSING = {
+    "val/ce": "cross-entropy to the class, validation",
+    "val/accuracy": "accuracy, validation",
+    "10h/ce": f"soft cross-entropy, {EXAMS['10h']}",
+    "10s/ce": f"soft cross-entropy, {EXAMS['10s']}",
+}
+
+
+def tables(results: Results) -> list[Table]:
+    """Return the tables of which anything was run."""
+    every = [_table_beside(results, number) for number in TITLES]
+    every.append(_tabulate_grid(results, "Spread of T2-clamp, by validation images", SPREADS))
+    every.append(_tabulate_grid(results, "Beta of label smoothing, by validation images", BETAS))
+    every += [tabulate_traps(results), tabulate_gains(results)]
+    return [table for table in every if table.rows]
+
+
+def _table_beside(results: Results, number: int) -> Table:
+    """Put one table of the paper and our numbers side by side."""
+    heads: tuple[str, ...] = ("labels", "tested on")
+    for words in MEASURES.values():
+        heads += (f"{words}: paper", "ours")
+    rows = []
+    for row in ROWS:
+        ours = [mean(results, row.condition, score_as_printed(row.exam, one)) for one in MEASURES]
+        if number not in row.tables or not any(ours):
+            continue
+        texts: tuple[str, ...] = ()
+        for measure, score in zip(MEASURES, ours, strict=True):
+            printed = PRINTED[row.condition, row.exam, measure]
+            texts += (f"{printed.value:g} ±{printed.half:g}", show_score(score))
+        count = max(one.n for one in ours if one is not None)
+        rows.append((LABELS[row.condition], EXAMS[row.exam], *texts, str(count)))
+    return Table(f"Table {number}: {TITLES[number]}", (*heads, "runs"), rows)
+
+
+def _tabulate_grid(results: Results, title: str, grid: Mapping[float, Condition]) -> Table:
+    rows = []
+    for value, one in grid.items():
+        ours = [mean(results, one, score) for score in CHOOSING]
+        if all(ours):
+            rows.append((f"{value:g}", *map(show_score, ours)))
+    note = "Validation images choose by cross-entropy; the test images only show the effect."
+    return Table(title, ("", *CHOOSING.values()), rows if len(rows) > 1 else [], note)
+
+
+# ── traps of the released code ───────────────────────────────────────────────────────────────
+# Two are trained (crops frozen when the data set is built; labels whose redistribution is never
+# applied), two are ways to score the same runs (the most confident bin dropped; FGSM against given
+# classes).  The fifth are the labels as released, which count repeats and repair contradictions
+# badly.
+
+
+class Trap(NamedTuple):
+    """The same number with the trap and without: a condition and a score each."""
+
+    name: str
+    what: str
+    trapped: tuple[Condition, str]
+    clean: tuple[Condition, str]
+
+
+SHOWN = {"ce": "cross-entropy", "accuracy": "accuracy", "rms": "RMS calibration"}
+T1_NONE, T2_NONE, RELEASED = (
+    Condition(labels, "each") for labels in ("t1-none", "t2-none", "released")
+)
+
+
+def list_traps() -> Iterator[Trap]:
+    """List all pairs that are compared."""
+    for one in MAIN:
+        for score, words in SHOWN.items():
+            sides = (one, f"10h/{score}"), (replace(one, fresh=True), f"10h/{score}")
+            yield Trap("frozen crops", f"{one.name}, {words}", *sides)
+    for trapped, clean in (
+        (T1_NONE, T1_UNIF),
+        (T1_NONE, T1_CLAMP),
+        (T2_NONE, T2_UNIF),
+        (T2_NONE, CLAMP_EACH),
+    ):
+        for exam in EXAMS:
+            sides = (trapped, f"{exam}/ce"), (clean, f"{exam}/ce")
+            yield Trap("no redistribution", f"{clean.name}, CE on {exam}", *sides)
+    for name, words, bad, good in (
+        ("last bin dropped", "RMS", "rms-dropped", "rms"),
+        ("FGSM by given class", "FGSM", "fgsm-hard", "fgsm"),
+    ):
+        for one in MAIN:
+            for exam in EXAMS:
+                sides = (one, f"{exam}/{bad}"), (one, f"{exam}/{good}")
+                yield Trap(name, f"{one.name}, {words} on {exam}", *sides)
+    for exam in EXAMS:
+        sides = (RELEASED, f"{exam}/ce"), (CLAMP_EACH, f"{exam}/ce")
+        yield Trap("labels as released", f"{CLAMP_EACH.name}, CE on {exam}", *sides)
+
+
+def tabulate_traps(results: Results) -> Table:
+    """Show each number with the trap and without, and their difference, run by run."""
+    rows = []
+    for one in list_traps():
+        apart = difference(results, one.trapped, one.clean)
+        if apart is not None:
+            sides = (mean(results, *side) for side in (one.trapped, one.clean))
+            means = (f"{side.value:.3f}" for side in sides if side is not None)
+            rows.append((one.name, one.what, *means, show_score(apart, "+.3f"), str(apart.n)))
+    heads = ("trap", "what", "with it", "without", "difference", "runs")
+    return Table("Effects of the traps of the released code", heads, rows)
+
+
+def tabulate_gains(results: Results) -> Table:
+    """Show what soft labels gain over hard ones, with frozen crops and with fresh ones."""
+    scores = {
+        f"{exam}/{score}": f"{words}, {where}"
+        for exam, where in EXAMS.items()
+        for score, words in (*SHOWN.items(), ("fgsm", "loss under FGSM"))
+    }
+    ways: tuple[dict[str, Any], ...] = ({}, {"fresh": True}, {"fresh": True, "epochs": LONG})
+    rows = []
+    for score, words in scores.items():
+        for soft in MAIN[1:]:
+            apart = [
+                difference(results, (replace(soft, **way), score), (replace(HARD, **way), score))
+                for way in ways
+            ]
+            if all(apart[:2]):
+                texts = (show_score(one, "+.3f") for one in apart)
+                rows.append((LABELS[soft], words, *texts, str(min(one.n for one in apart if one))))
+    note = (
+        "Soft minus hard, run by run, after equally many epochs: crops drawn once, as in the "
+        "released code, and crops drawn anew in every epoch, as is usual; the latter also for as "
+        "many epochs as the paper has."
+    )
+    heads = ("labels", "what", "frozen crops", "fresh crops", f"fresh, {LONG} epochs", "runs")
+    return Table("Soft labels against hard ones, by crops", heads, rows, note)

@@ -1,32 +1,167 @@
-"""The labels that are compared: each kind as a lesson on the same pictures.
+"""The images and labels that are compared, each kind of labels as a lesson on the same images; and
+how a finished run is scored.
 
-All but one are made from first answers alone, with the strict reading of contradictions; what the
-release counts twice is ``released``, bug for bug.
+The images are those of the paper, split as the paper splits them, or generated ones for a run of a
+minute.  All labels but one are made from first answers alone, with the strict reading of
+contradictions; ``released`` counts what the release counts twice, bug for bug.
+
+The paper's validation set, on which spread and smoothing were chosen, is 15,000 of the 50,000
+official training images, drawn with seed 7.  Ours is the first 10,000 of them, which is what our
+data folder holds.  Both have the given classes for labels.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
+from softlabel import datasets, metrics
 from softlabel.aggregate import Mean
 from softlabel.construct import Clamp, Select, Uniform, labelled, percents
 from softlabel.deliver import Teaching
 from softlabel.errors import UnknownName
-from softlabel.metrics import one_hot
-from softlabel.papers.collins2022.names import BETAS, SPREADS
-from softlabel.papers.collins2022.settings import Setting, nameless, setting
-from softlabel.tables import Annotations, Index, Statements, names
-from softlabel.train import Known, Lesson
+from softlabel.metrics import evaluate, one_hot
+from softlabel.papers.claims import Cell, quick
+from softlabel.papers.collins2022.cells import (
+    BETAS,
+    BY_NAME,
+    CIFAR,
+    FEATURES,
+    GENERATED,
+    SPREADS,
+)
+from softlabel.tables import (
+    ANONYMOUS,
+    Annotations,
+    Index,
+    Ints,
+    Predictions,
+    SoftLabels,
+    Statements,
+    names,
+)
+from softlabel.train import (
+    ENCODERS,
+    Known,
+    Lesson,
+    Run,
+    attacks,
+    encoded,
+    predicting,
+    published,
+    weights,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Exam:
+    """A test set: people's labels of its items, the class given with each, and how many of them
+    make a bin of the calibration error."""
+
+    people: SoftLabels
+    gold: Ints
+    bin_size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """Images and what people say about the relabelled ones.
+
+    ``first`` are first answers to the rich form and ``votes`` hard ones; ``every`` are the rich
+    answers with all that the release counts twice.  ``validation`` loads images and classes.
+    """
+
+    known: Known
+    first: Statements
+    every: Statements
+    votes: Annotations
+    exams: Mapping[str, Exam]
+    validation: Callable[[], tuple[npt.NDArray[np.uint8], Ints]] | None
+
+
+@cache
+def load_setting(name: str) -> Setting:
+    """Load a setting, once: 10,000 images are large."""
+    if name == CIFAR:
+        return _load_cifar()
+    if name in (GENERATED, FEATURES):
+        return _generate(name)
+    raise UnknownName("setting", name, (CIFAR, GENERATED, FEATURES))
+
+
+def _load_cifar() -> Setting:
+    """6,900 images to learn from, 900 of them relabelled; 3,000 and 100 held out."""
+    everything = datasets.cifar10s.load("all")
+    assert everything.statements is not None, "CIFAR-10S is statements"
+    first = ~everything.arrays["is_repeat"] & ~everything.arrays["duplicate"]
+    votes = datasets.cifar10h.load().annotations
+    assert votes is not None, "CIFAR-10H is votes"
+    relabelled = np.isin(votes.index.items, everything.index.items)
+    classes = datasets.cifar10.gold_of_test()
+    assert classes is not None, "its images were just read"
+    exams = {}
+    for exam, size in (("10h", 100), ("10s", 10)):  # images per bin, as published
+        people = published.people(f"cifar{exam}")
+        numbers = np.array([int(item) for item in people.index.items.tolist()])
+        exams[exam] = Exam(people, classes[numbers], size)
+    return Setting(
+        published.cifar10s(),
+        everything.statements.take(first),
+        everything.statements,
+        votes.take(relabelled[votes.item]),
+        exams,
+        _load_validation,
+    )
+
+
+def _load_validation() -> tuple[npt.NDArray[np.uint8], Ints]:
+    train = datasets.cifar10.load("train10k")
+    assert train.gold is not None, "CIFAR-10 has its classes"
+    return train.arrays["images"], train.gold
+
+
+def _generate(name: str) -> Setting:
+    """200 pictures to learn from, 60 of them relabelled by simulated people; 60 held out with
+    votes, 20 with rich answers."""
+    made = quick.made()
+    items, gold = made.votes.index.items, made.gold
+    learn, last = np.arange(quick.LEARN), len(items) - 20
+
+    def make_exam(each: Annotations, rows: Ints, bin_size: int) -> Exam:
+        soft = Mean()(each)
+        index = Index(soft.index.items[rows], names([]), soft.index.labels)
+        return Exam(SoftLabels(index, soft.probs[rows], soft.count[rows]), gold[rows], bin_size)
+
+    exams = {
+        "10h": make_exam(made.votes, np.arange(quick.LEARN, last), 10),
+        "10s": make_exam(made.rich, np.arange(last, len(items)), 5),
+    }
+    known = Known(
+        name,
+        items,
+        made.features if name == FEATURES else made.images,
+        items[learn],
+        gold[learn],
+        Teaching(gold[learn], one_hot(gold[learn], made.truth.shape[1])),
+        items[quick.LEARN :],
+        exams["10h"].people,
+    )
+    first = made.said.take(made.said.item < 60)
+    return Setting(known, first, first, made.votes.take(made.votes.item < 60), exams, None)
+
+
+# ── kinds of labels ──────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class Unspread:
-    """A trap of the released training code: its loader names the redistribution as the function
-    that makes it does not know it, so that nothing is spread.  One class named is a hard label."""
+    """A trap of the released training code: its loader asks for the redistribution by a name that
+    the function does not know, so that nothing is spread.  One named class is a hard label."""
 
     top: int
 
@@ -35,37 +170,43 @@ class Unspread:
         return labelled(said, percent / percent.sum(axis=1, keepdims=True))
 
 
-Kind = Callable[[Setting], Annotations]
-KINDS: Mapping[str, Kind] = {
-    "10h": lambda given: given.votes,
-    "t2-clamp": lambda given: Clamp(top=2)(given.said),
-    "t2-unif": lambda given: Uniform(top=2)(given.said),
-    "t1-clamp": lambda given: Clamp(top=1)(given.said),
-    "t1-unif": lambda given: Uniform(top=1)(given.said),
-    "select": lambda given: Select()(given.said),
-    "t2-none": lambda given: Unspread(2)(given.said),
-    "t1-none": lambda given: Unspread(1)(given.said),
-    "released": lambda given: nameless(Clamp(top=2, mode="reference")(given.again)),
-} | {f"t2-clamp {spread}": lambda given, s=spread: Clamp(2, s)(given.said) for spread in SPREADS}
+# made from first answers
+CONSTRUCTIONS: Mapping[str, Callable[[Statements], Annotations]] = {
+    "t2-clamp": Clamp(top=2),
+    "t2-unif": Uniform(top=2),
+    "t1-clamp": Clamp(top=1),
+    "t1-unif": Uniform(top=1),
+    "select": Select(),
+    "t2-none": Unspread(2),
+    "t1-none": Unspread(1),
+    **{f"t2-clamp {spread}": Clamp(2, spread) for spread in SPREADS},
+}
 SMOOTHED = {f"smoothing {beta}": beta for beta in BETAS}
 
 
 @lru_cache(maxsize=4)
-def lesson(where: str, labels: str) -> Lesson:
-    """The lesson of these labels in this setting; only the relabelled items differ."""
-    given, plain = setting(where), _plain(where)
-    named = {**plain.named, "labels": labels}
+def make_lesson(images: str, labels: str) -> Lesson:
+    """Make the lesson of these labels in this setting; only the relabelled items differ."""
+    setting, plain = load_setting(images), _make_plain(images)
     if labels in SMOOTHED:
-        return replace(plain, teaching=_smoothed(given, SMOOTHED[labels]), named=named)
-    if labels not in KINDS:
-        raise UnknownName("kind of labels", labels, (*KINDS, *SMOOTHED))
-    return replace(plain, teaching=taught(given.known, KINDS[labels](given)), named=named)
+        teaching = _smooth(setting, SMOOTHED[labels])
+    elif labels == "10h":
+        teaching = teach(setting.known, setting.votes)
+    elif labels == "released":  # each answer as somebody else's, as in the released files
+        each = Clamp(top=2, mode="reference")(setting.every)
+        each = replace(each, annotator=np.full(len(each), ANONYMOUS))
+        teaching = teach(setting.known, each)
+    elif labels in CONSTRUCTIONS:
+        teaching = teach(setting.known, CONSTRUCTIONS[labels](setting.first))
+    else:
+        raise UnknownName("kind of labels", labels, ("10h", "released", *CONSTRUCTIONS, *SMOOTHED))
+    return replace(plain, teaching=teaching, named={**plain.named, "labels": labels})
 
 
 @cache
-def _plain(where: str) -> Lesson:
-    """Pictures once for all lessons, taught by their given classes."""
-    known = setting(where).known
+def _make_plain(images: str) -> Lesson:
+    """Make the lesson of the given classes, with the images that all lessons share."""
+    known = load_setting(images).known
     place = {item: row for row, item in enumerate(known.items.tolist())}
     learn, held = (
         np.array([place[item] for item in items.tolist()]) for items in (known.learn, known.held)
@@ -81,8 +222,8 @@ def _plain(where: str) -> Lesson:
     )
 
 
-def taught(known: Known, said: Annotations) -> Teaching:
-    """What was said of the items to learn from; the others are at their given class."""
+def teach(known: Known, said: Annotations) -> Teaching:
+    """Teach what people say about the items to learn from, and the given class of the others."""
     place = {item: row for row, item in enumerate(known.learn.tolist())}
     row = np.array([place.get(item, -1) for item in said.index.items.tolist()], dtype=np.int64)
     kept = said.take(row[said.item] >= 0)
@@ -94,11 +235,80 @@ def taught(known: Known, said: Annotations) -> Teaching:
     return Teaching(known.gold, soft, each)
 
 
-def _smoothed(given: Setting, beta: float) -> Teaching:
-    """Only relabelled items are smoothed, as published."""
-    relabelled = given.said.index.items[np.unique(given.said.item)]
-    asked = np.isin(given.known.learn, relabelled)
-    k = len(given.said.index.labels)
-    soft = one_hot(given.known.gold, k)
+def _smooth(setting: Setting, beta: float) -> Teaching:
+    """Smooth the relabelled items only, as published."""
+    relabelled = setting.first.index.items[np.unique(setting.first.item)]
+    asked = np.isin(setting.known.learn, relabelled)
+    k = len(setting.first.index.labels)
+    soft = one_hot(setting.known.gold, k)
     soft[asked] = (1 - beta) * soft[asked] + beta / k
-    return Teaching(given.known.gold, soft)
+    return Teaching(setting.known.gold, soft)
+
+
+# ── scores of a finished run ────────────────────────────────────────────────────────────────
+# ``10h/`` and ``10s/`` name the test set.  ``rms`` is the calibration error over all bins,
+# ``rms-dropped`` without the last one (as published).
+# ``fgsm`` attacks and scores by people's labels, ``fgsm-hard`` by the given class, as the released
+# code does on CIFAR-10H.  ``bin<i>-said`` and ``bin<i>-right`` are confidence and accuracy in ten
+# bins of equally many images.  ``val/`` scores are on validation images, by their class.
+
+ATTACKED = 1000  # items at most, the same for all runs
+BINS = 10
+TUNED = {*SPREADS.values(), *BETAS.values()}  # scored on validation images too
+
+
+def score_run(run: Run, cell: Cell) -> dict[str, float]:
+    """Return all scores of the run that are defined on it."""
+    lesson = cell.lesson()
+    setting = load_setting(lesson.named["images"])
+    from_scratch = run.config["kind"] == "scratch"
+    scores: dict[str, float] = {}
+    for name, exam in setting.exams.items():
+        found = score_predictions(run.predictions, exam)
+        if from_scratch:
+            found |= attack(run, lesson, exam)
+        scores |= {f"{name}/{key}": value for key, value in found.items()}
+    if replace(BY_NAME[cell.name], network="") in TUNED and setting.validation is not None:
+        scores |= validate(run, setting, from_scratch)
+    return {key: value for key, value in scores.items() if not math.isnan(value)}
+
+
+def score_predictions(predictions: Predictions, exam: Exam) -> dict[str, float]:
+    """Return the scores that need the predictions alone."""
+    true, predicted, _ = evaluate.matched(predictions, exam.people)
+    size = exam.bin_size
+    bins = metrics.reliability(true, predicted, BINS, "mass")
+    return {
+        "ce": float(metrics.cross_entropy(true, predicted).mean()),
+        "kl": float(metrics.kl(true, predicted).mean()),
+        "accuracy": float(metrics.accuracy(true, predicted).mean()),
+        "entropy-r": metrics.entropy_pearson(true, predicted),
+        "rms": metrics.rms_calibration(true, predicted, size),
+        "rms-dropped": metrics.rms_calibration(true, predicted, size, drop_last_bin=True),
+        **{f"bin{i}-said": value for i, value in enumerate(bins.confidence.tolist())},
+        **{f"bin{i}-right": value for i, value in enumerate(bins.right.tolist())},
+    }
+
+
+def attack(run: Run, lesson: Lesson, exam: Exam) -> dict[str, float]:
+    """Return the loss under FGSM, 4/255, with either kind of target for attack and score."""
+    place = {item: row for row, item in enumerate(lesson.index.items.tolist())}
+    rows = np.array([place[item] for item in exam.people.index.items.tolist()])
+    few = attacks.chosen(len(rows), ATTACKED)
+    net, images = weights.network(run), lesson.held[rows[few]]
+    soft = attacks.fgsm(net, images, exam.people.probs[few])
+    hard = attacks.fgsm(net, images, exam.gold[few].astype(np.int64))
+    return {"fgsm": float(soft.loss.mean()), "fgsm-hard": float(hard.loss.mean())}
+
+
+def validate(run: Run, setting: Setting, from_scratch: bool) -> dict[str, float]:
+    """Return cross-entropy and accuracy by the given classes of images that nobody relabelled."""
+    assert setting.validation is not None, "there are validation images"
+    images, gold = setting.validation()
+    inputs = images if from_scratch else encoded(images, ENCODERS["lite0"]())
+    predicted = predicting.probs(weights.network(run), inputs)
+    true = metrics.one_hot(gold, predicted.shape[1])
+    return {
+        "val/ce": float(metrics.cross_entropy(true, predicted).mean()),
+        "val/accuracy": float(metrics.accuracy(true, predicted).mean()),
+    }

@@ -1,1 +1,1 @@
-"""Replays of the pools: how well each predicts votes that were held out."""
+"""Pools replayed: how well each predicts votes that were held out."""

@@ -1,4 +1,7 @@
-"""Rich answers of CIFAR-10S, judged by votes of CIFAR-10H that were held out."""
+"""Rich answers of CIFAR-10S, judged by held-out votes of CIFAR-10H.
+
+Also here: what "50 %" means to different people, and whether recalibrating them helps the pool.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from softlabel.aggregate import (
     Prior,
     Sharpened,
     Stack,
+    Weighted,
     confusion_table,
     logit,
     posterior_mean,
@@ -24,9 +28,20 @@ from softlabel.aggregate import (
     shares,
 )
 from softlabel.metrics import cross_entropy, kl
-from softlabel.papers.claims import Ledger
-from softlabel.papers.pools.hard import BUILD, CLIP, FLOOR, floored
-from softlabel.papers.pools.replaying import Replay, folds, part_of, replay
+from softlabel.papers.claims import Table
+from softlabel.papers.pools.votes import (
+    BUILD,
+    CLIP,
+    FLOOR,
+    Ledger,
+    Replay,
+    Tell,
+    apply_floor,
+    cross_fit,
+    part_of,
+    replay_votes,
+    split_folds,
+)
 from softlabel.sampling import votes_from_counts
 from softlabel.tables import Annotations, Bools, Floats, Index, Ints, names
 
@@ -36,176 +51,234 @@ Limits = tuple[tuple[float, float], ...]
 LIMITS: Limits = ((1e-5, 1.0), (0.05, 20.0))  # of floor and power
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
-    """One order of votes and answers: ``sums[M]`` are the sums of the first M rich answers,
-    ``said[M]`` the answers themselves."""
-
-    made: Replay
-    said: dict[int, Annotations]
-    sums: dict[int, Floats]
-
-    def shipped(self, ledger: Ledger, number: int, votes: int = 0) -> None:
-        """What ``auto`` does: everything is fitted to these very votes and answers."""
-        made, rich = self.made, self.said[number]
-        if votes:
-            hard = votes_from_counts(made.index, made.votes(votes).astype(np.int64))
-            label = Stack()(hard, rich=rich).probs
-            ledger.add("stack, same images", f"{votes} + {number}", kl(made.share, label))
-        else:
-            label = Extremised()(rich).probs
-            ledger.add("extremised, no votes used", number, kl(made.share, label))
-
-
-def ordered(each: Annotations, most: tuple[int, ...], seed: int) -> dict[int, Annotations]:
-    """The first M answers of every item, in an order drawn by ``seed``."""
+def take_first(each: Annotations, numbers: tuple[int, ...], seed: int) -> dict[int, Annotations]:
+    """Take the first M answers of every item in random order, for each M in ``numbers``."""
     key = np.random.default_rng([seed, 2]).random(len(each))
     order = np.lexsort((key, each.item))
     item = each.item[order]
     start = np.searchsorted(item, np.arange(len(each.index.items)))
     rank = np.arange(len(item)) - start[item]
-    return {number: each.take(np.sort(order[rank < number])) for number in most}
+    return {number: each.take(np.sort(order[rank < number])) for number in numbers}
 
 
-def score(
+def score_answers(
     each: Annotations,
     counts: Ints,
     seeds: tuple[int, ...],
     answers: tuple[int, ...],
-    tell: Callable[[str], None],
+    tell: Tell,
     together: tuple[tuple[int, int], ...] = TOGETHER,
 ) -> tuple[Ledger, Ledger]:
-    """KL by method and number of answers; and KL of votes and answers together."""
+    """Score KL by method and number of answers, and KL of votes and answers together."""
     alone = Ledger(tuple(map(str, answers)))
     both = Ledger(tuple(f"{votes} + {rich}" for votes, rich in together))
     index = Index(each.index.items, names([]), each.index.labels)
-    most = tuple(sorted({*answers, *(rich for _, rich in together)}))
+    numbers = tuple(sorted({*answers, *(rich for _, rich in together)}))
     for seed in seeds:
-        made = replay(index, counts, BUILD, seed)
-        said = ordered(each, most, seed)
-        sums = {number: Features(True).sums(part) for number, part in said.items()}
-        split = Split(made, said, sums)
-        for rest, test in folds(len(counts), FOLDS, seed):
+        made = replay_votes(index, counts, BUILD, seed)
+        first = take_first(each, numbers, seed)
+        sums = {number: Features(True).sums(part) for number, part in first.items()}
+        scores: dict[tuple[str, object, bool], Floats] = {}  # row, column, alone: by item
+        for rest, test in split_folds(len(counts), FOLDS, seed):
             prior = DirichletMixture().fit(part_of(index, rest), made.votes(BUILD)[rest])
             tell(f"rich answers, split {seed}")
-            fold = Fold(split, rest, test, prior)
-            fold.alone(alone, answers)
-            fold.together(both, together)
+            fold = Fold(made, first, sums, rest, test, prior)
+            labels = {
+                (name, number, True): label
+                for number in answers
+                for name, label in fold.pool_answers(number).items()
+            } | {
+                (name, f"{votes} + {number}", False): label
+                for votes, number in together
+                for name, label in fold.pool_both(votes, number).items()
+            }
+            for place, label in labels.items():
+                values = scores.setdefault(place, np.zeros(len(counts)))
+                values[test] = kl(made.share[test], label)
+        for (name, column, is_alone), values in scores.items():
+            (alone if is_alone else both).add(name, column, values)
+        # as shipped: everything is fitted to these very votes and answers
         for number in answers:
-            split.shipped(alone, number)
+            label = Extremised()(first[number]).probs
+            alone.add("extremised, no votes used", number, kl(made.share, label))
         for votes, number in together:
-            split.shipped(both, number, votes)
-    return _whole(alone, len(seeds)), _whole(both, len(seeds))
+            hard = votes_from_counts(index, made.votes(votes).astype(np.int64))
+            label = Stack()(hard, rich=first[number]).probs
+            both.add("stack, same images", f"{votes} + {number}", kl(made.share, label))
+    return alone, both
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Everything is fitted on the ``rest`` of the images and judged on the ``test``."""
+    """Labels of the ``test`` images, with everything fitted on the ``rest``.
 
-    split: Split
+    ``first[M]`` are the first M rich answers, ``sums[M]`` their sums.
+    """
+
+    made: Replay
+    first: dict[int, Annotations]
+    sums: dict[int, Floats]
     rest: Bools
     test: Bools
     prior: Prior
 
-    def alone(self, ledger: Ledger, answers: tuple[int, ...]) -> None:
-        """Rich answers without votes."""
-        for number in answers:
-            for name, label in self._pools(number).items():
-                ledger.add(name, number, self._placed(label))
-
-    def together(self, ledger: Ledger, pairs: tuple[tuple[int, int], ...]) -> None:
-        """Votes and rich answers."""
-        made = self.split.made
-        for votes, number in pairs:
-            n = made.votes(votes)
-            sums = self.split.sums[number].copy()
-            k = n.shape[1]
-            sums[:, :k] = n
-            column = f"{votes} + {number}"
-            bayes = self._bayes(n, sums[:, k : 2 * k])
-            ledger.add("mixture, w fitted", column, self._placed(bayes))
-            ledger.add("stack", column, self._placed(self._stack(sums)))
-            only = posterior_mean(self.prior, n[self.test])
-            ledger.add("the votes alone, mixture", column, self._placed(only))
-
-    def _placed(self, label: Floats) -> Floats:
-        """(m,) KL of the test images, 0 elsewhere."""
-        values = np.zeros(len(self.test))
-        values[self.test] = kl(self.split.made.share[self.test], label)
-        return values
-
-    def _pools(self, number: int) -> dict[str, Floats]:
-        made, sums = self.split.made, self.split.sums[number]
+    def pool_answers(self, number: int) -> dict[str, Floats]:
+        """Pool rich answers without votes."""
+        made, sums = self.made, self.sums[number]
         k = made.counts.shape[1]
-        lin, first = shares(sums[:, k : 2 * k]), sums[:, 2 * k + 1 : 3 * k + 1]
+        rich, choice = sums[:, k : 2 * k], sums[:, 2 * k + 1 : 3 * k + 1]
+        lin = shares(rich)
         table = confusion_table(made.votes(BUILD)[self.rest])
-        nothing = np.zeros_like(lin)
-        usual = rich_weight(np.zeros(1), np.full(1, float(number)))[0]
+        weight = rich_weight(np.zeros(1), np.full(1, float(number)))[0]
         return {
-            "linear pool, floor 1e-12": floored(lin[self.test], CLIP),
-            "linear pool, floor 1e-3": floored(lin[self.test], FLOOR),
-            "+ even floor": self._sharp(lin, None, power=False),
-            "+ confusion-shaped floor": self._sharp(lin, table, power=False),
-            "log pool, floor and power fitted": self._log(number),
-            "extremised, even floor": self._sharp(lin, None, power=True),
-            "extremised, confusion-shaped floor": self._sharp(lin, table, power=True),
-            "mixture, w fitted": self._bayes(nothing, sums[:, k : 2 * k]),
-            "mixture, w as shipped": posterior_mean(self.prior, usual * sums[self.test, k : 2 * k]),
-            "first choices as votes, mixture": posterior_mean(self.prior, first[self.test]),
+            "linear pool, floor 1e-12": apply_floor(lin[self.test], CLIP),
+            "linear pool, floor 1e-3": apply_floor(lin[self.test], FLOOR),
+            "+ even floor": self._sharpen(lin, None, power=False),
+            "+ confusion-shaped floor": self._sharpen(lin, table, power=False),
+            "log pool, floor and power fitted": self._pool_logs(number),
+            "extremised, even floor": self._sharpen(lin, None, power=True),
+            "extremised, confusion-shaped floor": self._sharpen(lin, table, power=True),
+            "mixture, w fitted": self._weigh(np.zeros_like(lin), rich),
+            "mixture, w as shipped": posterior_mean(self.prior, weight * rich[self.test]),
+            "first choices as votes, mixture": posterior_mean(self.prior, choice[self.test]),
             "stack": self._stack(sums),
             "as many votes, mixture": posterior_mean(self.prior, made.votes(number)[self.test]),
         }
 
-    def _fitted(
+    def pool_both(self, votes: int, number: int) -> dict[str, Floats]:
+        """Pool votes and rich answers together."""
+        n, sums = self.made.votes(votes), self.sums[number].copy()
+        k = n.shape[1]
+        sums[:, :k] = n
+        return {
+            "mixture, w fitted": self._weigh(n, sums[:, k : 2 * k]),
+            "stack": self._stack(sums),
+            "the votes alone, mixture": posterior_mean(self.prior, n[self.test]),
+        }
+
+    def _fit(
         self, label: Callable[..., Floats], start: list[float], limits: Limits = LIMITS
     ) -> tuple[float, ...]:
-        """Parameters with which ``label`` foretells the held-out votes of the rest best."""
+        """Find the parameters with which ``label`` best predicts the held-out votes of the rest."""
 
         def loss(*values: float) -> float:
-            return float(
-                cross_entropy(self.split.made.share[self.rest], label(*values), CLIP).mean()
-            )
+            return float(cross_entropy(self.made.share[self.rest], label(*values), CLIP).mean())
 
         return search(loss, start, limits[: len(start)])
 
-    def _sharp(self, lin: Floats, table: Floats | None, power: bool) -> Floats:
-        def label(floor: float, power: float = 1.0) -> Floats:
-            return Sharpened(floor, power, table).labels(lin[self.rest])
+    def _sharpen(self, lin: Floats, table: Floats | None, power: bool) -> Floats:
+        def label(rows: Bools, floor: float, power: float = 1.0) -> Floats:
+            return Sharpened(floor, power, table).labels(lin[rows])
 
-        values = self._fitted(label, [0.1, 1.0] if power else [0.1])
-        fitted = Sharpened(values[0], values[1] if power else 1.0, table)
-        return fitted.labels(lin[self.test])
+        values = self._fit(lambda *v: label(self.rest, *v), [0.1, 1.0] if power else [0.1])
+        return label(self.test, *values)
 
-    def _log(self, number: int) -> Floats:
-        said = self.split.said[number]
-
+    def _pool_logs(self, number: int) -> Floats:
         def label(floor: float, power: float) -> Floats:
             pool = LogPool(floor, power)
-            return pool.rows(pool.sums(said))
+            return pool.rows(pool.sums(self.first[number]))
 
-        values = self._fitted(lambda *v: label(*v)[self.rest], [0.05, 1.0])
-        return label(*values)[self.test]
+        return label(*self._fit(lambda *v: label(*v)[self.rest], [0.05, 1.0]))[self.test]
 
-    def _bayes(self, votes: Floats, rich: Floats) -> Floats:
-        def label(weight: float) -> Floats:
-            return posterior_mean(self.prior, (votes + weight * rich)[self.rest])
+    def _weigh(self, votes: Floats, rich: Floats) -> Floats:
+        def label(rows: Bools, weight: float) -> Floats:
+            return posterior_mean(self.prior, (votes + weight * rich)[rows])
 
-        (weight,) = self._fitted(label, [2.0], ((1e-3, 1e2),))
-        return posterior_mean(self.prior, (votes + weight * rich)[self.test])
+        return label(self.test, *self._fit(lambda w: label(self.rest, w), [2.0], ((1e-3, 1e2),)))
 
     def _stack(self, sums: Floats) -> Floats:
         features = Features(True).features(sums, self.prior)
-        target = self.split.made.share[self.rest]
+        target = self.made.share[self.rest]
         weight = logit.fit(features[self.rest], target, np.ones(len(target)), np.array(WITH_VOTES))
         return logit.predicted(features[self.test], weight)
 
 
-def _whole(ledger: Ledger, splits: int) -> Ledger:
-    """The folds of each split put together: all images once per split."""
-    whole = Ledger(ledger.columns)
-    for row, cells in ledger.kept.items():
-        for column, parts in cells.items():
-            size = len(parts) // splits
-            for split in range(splits):
-                whole.add(row, column, np.sum(parts[split * size : (split + 1) * size], axis=0))
-    return whole
+# ── recalibration ────────────────────────────────────────────────────────────────────────────
+
+GRID = np.linspace(-1.5, 1.5, 121)  # of log t
+SPREAD = 0.5
+PLAIN, RECALIBRATED, WEIGHTED = "answers as given", "recalibrated", "weighted by reliability"
+
+
+def fit_temperatures(each: Annotations) -> Floats:
+    """Fit a temperature t to every annotator (a,): q proportional to (s + .01)^(1/t).
+
+    Their answers shall predict the mean of the others' answers, with log t ~ N(mu, .5^2).  No votes
+    are used.
+    """
+    soft = each.soft()
+    size = each.votes_per_item()[each.item]
+    target = (each.counts()[each.item] - soft) / np.maximum(size - 1, 1)[:, None]
+    people = len(each.index.annotators)
+    losses = np.stack(
+        [
+            np.bincount(each.annotator, cross_entropy(target, heat(soft, t), CLIP), people)
+            for t in np.exp(GRID)
+        ]
+    )  # (grid, a)
+    crowd = GRID[losses.sum(axis=1).argmin()]
+    penalised = losses + ((GRID - crowd) ** 2 / (2 * SPREAD**2))[:, None]
+    return np.asarray(np.exp(GRID[penalised.argmin(axis=0)]))
+
+
+def heat(soft: Floats, t: Floats | float) -> Floats:
+    """Restate answers (n, k) at temperature ``t``."""
+    power = np.log(soft + 0.01) / np.reshape(t, (-1, 1))
+    weights = np.exp(power - power.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def score_recalibration(
+    each: Annotations, counts: Ints, seeds: tuple[int, ...], answers: tuple[int, ...], tell: Tell
+) -> Table:
+    """Tabulate how much recalibrated and weighted answers improve KL, paired over images.
+
+    The answers as given have the same .01 added, so that only the temperature differs.  ± is 1.96
+    standard errors over images; below 0 is worse.
+    """
+    ledgers = {
+        name: Ledger(tuple(map(str, answers))) for name in ("linear pool", "then extremised")
+    }
+    index = Index(each.index.items, names([]), each.index.labels)
+    t = fit_temperatures(each)[each.annotator]
+    given, recalibrated = (
+        Annotations(each.index, each.item, each.annotator, probs=heat(each.soft(), one))
+        for one in (1.0, t)
+    )
+    weights = Weighted().fit(given)
+    for seed in seeds:
+        tell(f"recalibration, split {seed}")
+        made = replay_votes(index, counts, BUILD, seed)
+        plain, again = (take_first(one, answers, seed) for one in (given, recalibrated))
+        for number in answers:
+            pools = {
+                PLAIN: shares(plain[number].counts()),
+                RECALIBRATED: shares(again[number].counts()),
+                WEIGHTED: weights.rows(weights.sums(plain[number])),
+            }
+            for name, lin in pools.items():
+                sharp = _extremise(made, lin, seed)
+                for ledger, label in zip(ledgers.values(), (lin, sharp), strict=True):
+                    ledger.add(name, number, kl(made.share, label))
+    rows = []
+    for title, ledger in ledgers.items():
+        for name in (RECALIBRATED, WEIGHTED):
+            gains = [ledger.gain(name, PLAIN, number) for number in answers]
+            texts = [f"{gain:+.4f} ±{half:.4f}" for gain, half in gains]
+            rows.append((f"{title}, {name}", *texts))
+    heads = ("gain in KL, by number of answers", *map(str, answers))
+    return Table("Recalibrating people, paired over images", heads, rows)
+
+
+def _extremise(made: Replay, lin: Floats, seed: int) -> Floats:
+    """Sharpen with an even floor, both parameters fitted on other images."""
+
+    def label(rest: Bools, test: Bools) -> Floats:
+        def loss(floor: float, power: float) -> float:
+            tried = Sharpened(floor, power, None).labels(lin[rest])
+            return float(cross_entropy(made.share[rest], tried, CLIP).mean())
+
+        floor, power = search(loss, [0.1, 1.0], LIMITS)
+        return Sharpened(floor, power, None).labels(lin[test])
+
+    return cross_fit(len(lin), FOLDS, seed, label)

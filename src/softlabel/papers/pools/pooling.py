@@ -1,31 +1,47 @@
-"""The replay of the pools: how well they foretell votes that were held out, beside the targets.
+"""The replay of the pools: how well they predict held-out votes, compared with our targets.
 
-CIFAR-10H (10,000 images, the 1,000 of CIFAR-10S among them), the rich answers of CIFAR-10S, and
-ChaosNLI.  Policies for whom to ask next are not part of it.
+It uses CIFAR-10H (10,000 images, among them the 1,000 of CIFAR-10S), the rich answers of CIFAR-10S,
+and ChaosNLI.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
 from dataclasses import dataclass
 
 import numpy as np
 
 from softlabel import datasets
 from softlabel.construct import Clamp
-from softlabel.papers.claims import Ledger, Table
-from softlabel.papers.pools import answers, chaos, coverage, hard, recalibration
+from softlabel.papers.claims import Table
+from softlabel.papers.pools.answers import score_answers, score_recalibration
+from softlabel.papers.pools.votes import (
+    COVERAGE_VOTES,
+    MIXTURE,
+    NLI_VOTES,
+    ONE,
+    OTHER,
+    POOLS,
+    Coverage,
+    Ledger,
+    Population,
+    Tell,
+    load_nli,
+    mean_coverage,
+    measure_coverage,
+    score_nli,
+    score_votes,
+    tabulate_coverage,
+)
 from softlabel.tables import Annotations, Index, Ints, names
 
 SEED = 500
-MIXTURE = "mixture, 3 levels, other images"
 INSIDE = "Share of held-out votes inside 90 % predictive intervals"
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Target:
-    """One promise, what we measured, and whether it holds."""
+    """One target, what we measured, and whether it is met."""
 
     what: str
     target: str
@@ -35,7 +51,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything that was measured; ``quick`` says that it was a part of the replay."""
+    """Everything that was measured; ``quick`` if it was only a part of the replay."""
 
     quick: bool
     targets: list[Target]
@@ -46,114 +62,137 @@ class Outcome:
 class Data:
     """What is replayed."""
 
-    all_images: hard.Population
-    thousand: hard.Population
+    all_images: Population
+    thousand: Population
     rich: Annotations
     nli: tuple[Index, Ints]
 
 
 def run(quick: bool = False, tell: Tell = lambda step: None) -> Outcome:
-    """The whole replay, or with ``quick`` one split and a fifth of the images."""
+    """Run the whole replay, or with ``quick`` one split and a fifth of the images."""
     tell("reading CIFAR-10H, CIFAR-10S and ChaosNLI")
     data = load(quick)
-    seeds = data.thousand.seeds
-    natural, chosen = (hard.score(part, tell) for part in (data.all_images, data.thousand))
-    number = (1, 6) if quick else (1, 2, 3, 4, 5, 6)
-    alone, both = answers.score(data.rich, data.thousand.counts, seeds, number, tell)
-    inside = coverage.coverage(data.thousand, tell)
-    outside = coverage.coverage(hard.Population("ChaosNLI", *data.nli, 2, seeds[:2], ()), tell)
-    nli = chaos.score(*data.nli, seeds[:2], tell)
-    linear, sharp = recalibration.score(data.rich, data.thousand.counts, seeds, number, tell)
+    seeds, counts = data.thousand.seeds, data.thousand.counts
+    natural, chosen = (score_votes(part, tell) for part in (data.all_images, data.thousand))
+    numbers = (1, 6) if quick else (1, 2, 3, 4, 5, 6)
+    alone, both = score_answers(data.rich, counts, seeds, numbers, tell)
+    inside = measure_coverage(data.thousand, tell)
+    outside = measure_coverage(Population("ChaosNLI", *data.nli, 2, seeds[:2], ()), tell)
+    nli = score_nli(*data.nli, seeds[:2], tell)
+    entropy_rows = [
+        (name, *(_format_mean(cells.get(str(votes))) for votes in data.all_images.votes))
+        for name, cells in natural.entropy_r.items()
+    ]
     tables = [
         natural.kl.table(f"KL, votes of {data.all_images.name}"),
         natural.tv.table(f"Total variation, votes of {data.all_images.name}"),
-        _entropy_r(natural, data.all_images),
+        Table(
+            f"Correlation with the entropy of held-out votes, {data.all_images.name}",
+            ("", *map(str, data.all_images.votes)),
+            entropy_rows,
+        ),
         chosen.kl.table(f"KL, votes of {data.thousand.name}"),
         chosen.tv.table(f"Total variation, votes of {data.thousand.name}"),
         alone.table("KL, rich answers without votes, by their number"),
         both.table("KL, votes + rich answers"),
-        coverage.table(inside, f"{INSIDE}, {data.thousand.name}"),
-        coverage.table(outside, f"{INSIDE}, ChaosNLI"),
+        tabulate_coverage(inside, f"{INSIDE}, {data.thousand.name}"),
+        tabulate_coverage(outside, f"{INSIDE}, ChaosNLI"),
         nli.table("KL*, ChaosNLI, by votes per item"),
-        recalibration.table(linear, sharp),
+        score_recalibration(data.rich, counts, seeds, numbers, tell),
     ]
-    promises = targets(natural.kl, alone, inside, nli)
-    for name, found in (("CIFAR-10H", inside), ("ChaosNLI", outside)):
-        promises += [_covered(f"{name}, {model}", found, model) for model in coverage.POOLS]
-    return Outcome(quick, promises, tables)
+    targets = check_targets(natural.kl, alone, inside, nli)
+    for name, coverage in (("CIFAR-10H", inside), ("ChaosNLI", outside)):
+        for model in POOLS:
+            what = f"{name}, {model}: held-out votes inside 90 % intervals"
+            share = mean_coverage(coverage, f"{model}, same images")
+            targets.append(_check_coverage(what, share))
+    return Outcome(quick, targets, tables)
 
 
 def load(quick: bool) -> Data:
-    """The data sets, cut down if it is to be quick."""
-    votes, said = datasets.cifar10h.load("counts"), datasets.cifar10s.load("first")
-    assert said.statements is not None, "CIFAR-10S holds statements"
-    rich = Clamp()(said.statements)
-    counts = votes.arrays["counts"]
+    """Load the data sets, reduced for a quick replay."""
+    votes, answers = datasets.cifar10h.load("counts"), datasets.cifar10s.load("first")
+    assert answers.statements is not None, "CIFAR-10S holds statements"
+    rich = Clamp()(answers.statements)
+    counts, labels = votes.arrays["counts"], votes.index.labels
     few = np.arange(0, len(counts), 5 if quick else 1)
     seeds = tuple(range(SEED, SEED + (1 if quick else 4)))
     tried = (2, 5, 20) if quick else (1, 2, 3, 5, 10, 20)
+    every = Index(votes.index.items[few], names([]), labels)
+    relabelled = Index(rich.index.items, names([]), labels)
     thousand = np.array([int(item) for item in rich.index.items.tolist()])
+    name = f"the {len(thousand):,} images of CIFAR-10S"
     return Data(
-        hard.Population(
-            f"{len(few):,} images",
-            Index(votes.index.items[few], names([]), votes.index.labels),
-            counts[few],
-            2,
-            seeds[:2],
-            tried,
-        ),
-        hard.Population(
-            f"the {len(thousand):,} images of CIFAR-10S",
-            Index(rich.index.items, names([]), votes.index.labels),
-            counts[thousand],
-            5,
-            seeds,
-            tried,
-        ),
+        Population(f"{len(few):,} images", every, counts[few], 2, seeds[:2], tried),
+        Population(name, relabelled, counts[thousand], 5, seeds, tried),
         rich,
-        chaos.load(),
+        load_nli(),
     )
 
 
-def targets(kl: Ledger, alone: Ledger, inside: coverage.Inside, nli: Ledger) -> list[Target]:
-    """Ours beside what was promised."""
-    found = [
-        _at_most("5 votes per image, mixture: KL", 0.090, kl.value(MIXTURE, 5)),
-        _at_most("6 rich answers, stack: KL", 0.200, alone.value("stack", 6)),
-        _at_most("1 rich answer, stack: KL", 0.43, alone.value("stack", 1)),
+def check_targets(kl: Ledger, alone: Ledger, inside: Coverage, nli: Ledger) -> list[Target]:
+    """Compare our numbers with the targets."""
+    targets = [
+        Target(what, f"<= {limit:.3f}", f"{ours:.4f}", ours <= limit)
+        for what, limit, ours in (
+            (
+                "5 votes per image, mixture: KL",
+                0.090,
+                kl.value("mixture, 3 levels, other images", 5),
+            ),
+            ("6 rich answers, stack: KL", 0.200, alone.value("stack", 6)),
+            ("1 rich answer, stack: KL", 0.43, alone.value("stack", 1)),
+        )
     ]
     for place in ("top", "second"):
-        for votes in coverage.VOTES:
-            share = float(np.mean(inside[coverage.OTHER, place, votes]))
+        for votes in COVERAGE_VOTES:
             what = f"90 % interval of the {place} class, {votes} votes: held-out votes inside"
-            met = 0.87 <= share <= 0.93
-            found.append(Target(what, "0.87 to 0.93", f"{share:.3f}", met))
-    for votes in chaos.VOTES[1:]:
-        one, mixture = nli.value(chaos.ONE, votes), nli.value(chaos.MIXTURE, votes)
+            targets.append(_check_coverage(what, float(np.mean(inside[OTHER, place, votes]))))
+    for votes in NLI_VOTES[1:]:
+        one, mixture = nli.value(ONE, votes), nli.value(MIXTURE, votes)
         what = f"ChaosNLI, {votes} votes, mixture: KL* no more than one Dirichlet"
-        found.append(Target(what, f"<= {one:.4f}", f"{mixture:.4f}", mixture <= one))
-    return found
+        targets.append(Target(what, f"<= {one:.4f}", f"{mixture:.4f}", mixture <= one))
+    return targets
 
 
-def _covered(what: str, found: coverage.Inside, pool: str) -> Target:
-    share = coverage.mean(found, f"{pool}, same images")
-    met = 0.87 <= share <= 0.93
-    what = f"{what}: held-out votes inside 90 % intervals"
-    return Target(what, "0.87 to 0.93", f"{share:.3f}", met)
+def _check_coverage(what: str, share: float) -> Target:
+    return Target(what, "0.87 to 0.93", f"{share:.3f}", 0.87 <= share <= 0.93)
 
 
-def _at_most(what: str, limit: float, ours: float) -> Target:
-    return Target(what, f"<= {limit:.3f}", f"{ours:.4f}", ours <= limit)
-
-
-def _entropy_r(scores: hard.HardScores, population: hard.Population) -> Table:
-    rows = [
-        (name, *(_mean(cells.get(str(votes))) for votes in population.votes))
-        for name, cells in scores.entropy_r.items()
-    ]
-    title = f"Correlation with the entropy of held-out votes, {population.name}"
-    return Table(title, ("", *map(str, population.votes)), rows)
-
-
-def _mean(values: list[float] | None) -> str:
+def _format_mean(values: list[float] | None) -> str:
     return "–" if values is None or np.isnan(values).any() else f"{np.mean(values):.3f}"
+
+
+# ── the page ─────────────────────────────────────────────────────────────────────────────────
+
+HEAD = """\
+# The pools, replayed
+
+The votes of each item are put in random order: the first ones build the label, the others judge it.
+KL is the mean over items of KL(held-out shares || label), in nats; KL* subtracts the entropy of all
+votes instead of that of the few held out.  "Other images": the prior was fitted on images outside
+the fold (2 folds on all images, 5 on the 1,000).  "Same images": it was fitted on the few votes
+themselves.  ± is 1.96 standard errors over items.  Policies for whom to ask next are not part of
+this replay.
+"""
+
+
+def make_page(outcome: Outcome) -> str:
+    """Return the whole page in Markdown."""
+    tables = (tabulate_targets(outcome), *outcome.tables)
+    sections = [f"## {table.title}\n\n{table.markdown()}" for table in tables]
+    note = "\nA quick replay: one split, a fifth of the images.\n" if outcome.quick else ""
+    return "\n".join([HEAD + note, *sections])
+
+
+def tabulate_targets(outcome: Outcome) -> Table:
+    """List each target, our number, and whether it is met."""
+    rows: list[tuple[str, ...]] = [
+        (one.what, one.target, one.ours, "pass" if one.met else "FAIL") for one in outcome.targets
+    ]
+    return Table("Targets", ("what", "target", "ours", ""), rows)
+
+
+page = sys.modules[__name__]  # OLD NAME
+markdown = make_page  # OLD NAME
+target_table = tabulate_targets  # OLD NAME

@@ -8,9 +8,17 @@ from scipy.stats import entropy
 
 from softlabel import Annotations, Index
 from softlabel.aggregate import Dirichlet, DirichletMixture
-from softlabel.papers.claims.scoring import Ledger, grassberger, kl_star
-from softlabel.papers.pools import answers, chaos, coverage, hard, page, pooling, recalibration
-from softlabel.papers.pools.replaying import crossed, folds, replay
+from softlabel.metrics import kl
+from softlabel.papers.pools import pooling, votes
+from softlabel.papers.pools.answers import fit_temperatures, score_answers
+from softlabel.papers.pools.votes import (
+    Ledger,
+    cross_fit,
+    grassberger,
+    kl_star,
+    replay_votes,
+    split_folds,
+)
 
 
 def index_of(items, classes):
@@ -19,7 +27,7 @@ def index_of(items, classes):
 
 def test_votes_are_used_once():
     counts = np.array([[4, 2, 1], [0, 0, 9], [3, 3, 3]])
-    made = replay(index_of(3, 3), counts, 5, seed=1)
+    made = replay_votes(index_of(3, 3), counts, 5, seed=1)
     np.testing.assert_array_equal(made.votes(5) + made.held, counts)
     np.testing.assert_array_equal(made.votes(2).sum(axis=1), 2)
     assert (made.votes(3) - made.votes(2)).min() == 0, "the third vote comes after the second"
@@ -29,14 +37,14 @@ def test_votes_are_used_once():
 def test_the_order_is_by_chance():
     """The first vote is each class as often as its share."""
     counts = np.tile([6, 3, 1], (4000, 1))
-    first = replay(index_of(4000, 3), counts, 5, seed=2).votes(1).mean(axis=0)
+    first = replay_votes(index_of(4000, 3), counts, 5, seed=2).votes(1).mean(axis=0)
     np.testing.assert_allclose(first, [0.6, 0.3, 0.1], atol=0.03)
 
 
 def test_every_item_is_in_one_fold():
-    tests = np.array([test for _, test in folds(103, 5, 7)])
+    tests = np.array([test for _, test in split_folds(103, 5, 7)])
     np.testing.assert_array_equal(tests.sum(axis=0), 1)
-    made = crossed(103, 5, 7, lambda rest, test: np.full((test.sum(), 2), rest.sum()))
+    made = cross_fit(103, 5, 7, lambda rest, test: np.full((test.sum(), 2), rest.sum()))
     assert set(made[:, 0].tolist()) <= {82, 83}
 
 
@@ -62,7 +70,7 @@ def test_kl_star_is_a_constant_on_average_for_the_truth():
     p = np.array([0.6, 0.3, 0.1])
     rng = np.random.default_rng(1)
     counts = rng.multinomial(50, p, 20_000)
-    made = replay(index_of(20_000, 3), counts, 25, seed=3)
+    made = replay_votes(index_of(20_000, 3), counts, 25, seed=3)
     value = kl_star(made.share, np.tile(p, (20_000, 1)), grassberger(counts)).mean()
     assert value == pytest.approx(-1 / 100, abs=0.002)
 
@@ -85,15 +93,15 @@ def planted(items=300, votes=60, seed=0):
 
 def test_intervals_of_a_right_model_cover():
     index, counts = planted(1200)
-    population = hard.Population("planted", index, counts, 2, (1,), (5,))
-    found = coverage.coverage(population, lambda step: None)
-    for votes in coverage.VOTES:
-        for place in coverage.PLACES:
-            inside = found["one Dirichlet, same images", place, votes][0]
+    population = votes.Population("planted", index, counts, 2, (1,), (5,))
+    found = votes.measure_coverage(population, lambda step: None)
+    for number in votes.COVERAGE_VOTES:
+        for place in votes.PLACES:
+            inside = found["one Dirichlet, same images", place, number][0]
             assert inside == pytest.approx(0.9, abs=0.04)
-    for pool in coverage.POOLS:
-        assert coverage.mean(found, f"{pool}, same images") == pytest.approx(0.9, abs=0.03)
-    shown = coverage.table(found, "t")
+    for pool in votes.POOLS:
+        assert votes.mean_coverage(found, f"{pool}, same images") == pytest.approx(0.9, abs=0.03)
+    shown = votes.tabulate_coverage(found, "t")
     assert [row[0] for row in shown.rows] == [
         "mixture, other images",
         *(f"{pool}, same images" for pool in ("one Dirichlet", "mixture", "atoms", "auto")),
@@ -114,7 +122,7 @@ def people(temperature, seed=0):
 
 
 def test_temperatures_find_who_is_too_sure():
-    found = recalibration.temperatures(people(2.0))
+    found = fit_temperatures(people(2.0))
     assert found.argmax() == 0
     assert found[0] > 1.4 * found[1:].max()
 
@@ -130,15 +138,11 @@ def data(data_folder):
 def test_the_mixture_beats_one_dirichlet_on_cifar10h(data):
     """A fifth of the images, one split; the target of the whole is .090."""
     population = data.all_images
-    made = replay(population.index, population.counts, hard.BUILD, 500)
-    n, evidence = made.votes(5), made.votes(hard.BUILD)
+    made = replay_votes(population.index, population.counts, votes.BUILD, 500)
 
     def score(fit):
-        priors = [
-            fit(hard.part_of(made.index, rest), evidence[rest])
-            for rest, _ in folds(len(n), population.folds, 500)
-        ]
-        return hard.kl(made.share, hard.with_priors(n, population.folds, 500, priors)).mean()
+        priors = votes.fit_others(made, votes.BUILD, population.folds, 500, fit)
+        return kl(made.share, votes.label_with_priors(made.votes(5), 500, priors)).mean()
 
     mixture, single = score(DirichletMixture(levels=3).fit), score(Dirichlet().fit)
     assert mixture < 0.097
@@ -146,30 +150,30 @@ def test_the_mixture_beats_one_dirichlet_on_cifar10h(data):
 
 
 def test_six_rich_answers_stacked(data):
-    alone, _ = answers.score(data.rich, data.thousand.counts, (500,), (6,), lambda step: None, ())
+    alone, _ = score_answers(data.rich, data.thousand.counts, (500,), (6,), lambda step: None, ())
     assert alone.value("stack", 6) <= 0.200
     assert alone.value("linear pool, floor 1e-3", 6) == pytest.approx(0.228, abs=0.015)
     assert alone.value("stack", 6) < alone.value("mixture, w fitted", 6)
 
 
 def test_chaosnli_is_no_worse_than_one_dirichlet(data):
-    ledger = chaos.score(*data.nli, (500,), lambda step: None)
-    for votes in chaos.VOTES[1:]:
-        assert ledger.value(chaos.MIXTURE, votes) <= ledger.value(chaos.ONE, votes)
+    ledger = votes.score_nli(*data.nli, (500,), lambda step: None)
+    for number in votes.NLI_VOTES[1:]:
+        assert ledger.value(votes.MIXTURE, number) <= ledger.value(votes.ONE, number)
 
 
 def test_coverage_on_the_images_of_cifar10s(data):
-    found = coverage.coverage(data.thousand, lambda step: None)
-    for votes in coverage.VOTES:
+    found = votes.measure_coverage(data.thousand, lambda step: None)
+    for number in votes.COVERAGE_VOTES:
         for place in ("top", "second"):
             # one split: two standard errors more than the target of .87 to .93
-            assert 0.85 <= found[coverage.OTHER, place, votes][0] <= 0.95
+            assert 0.85 <= found[votes.OTHER, place, number][0] <= 0.95
 
 
 def test_the_page_says_what_failed():
     good = pooling.Target("this", "<= 1", "0.5", True)
     bad = pooling.Target("that", "<= 1", "1.5", False)
-    text = page.markdown(pooling.Outcome(True, [good, bad], []))
+    text = pooling.make_page(pooling.Outcome(True, [good, bad], []))
     assert "| this | <= 1 | 0.5 | pass |" in text
     assert "| that | <= 1 | 1.5 | FAIL |" in text
     assert "quick" in text

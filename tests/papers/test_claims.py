@@ -12,8 +12,8 @@ from softlabel.papers.claims.claims import (
     Claim,
     Published,
     count,
-    judged,
-    rehearsed,
+    judge,
+    rehearse,
     verdict,
 )
 from softlabel.papers.claims.results import Result, Results
@@ -120,23 +120,11 @@ def test_untested_says_why():
     def of(metric, reason=""):
         return claim("value", Published(1.0), ours=lambda r: r.mean("hard", metric), reason=reason)
 
-    assert judged(of("kl"), one).reason == FEW  # one run has no interval
-    assert judged(of("kl", "no ids"), Results([])).reason == "no ids"
-    assert judged(of("odd"), two).reason == UNDEFINED
-    told = judged(of("kl"), two)
+    assert judge(of("kl"), one).reason == FEW  # one run has no interval
+    assert judge(of("kl", "no ids"), Results([])).reason == "no ids"
+    assert judge(of("odd"), two).reason == UNDEFINED
+    told = judge(of("kl"), two)
     assert (told.verdict, told.reason, told.ours.n) == ("holds", "", 2)
-    told = rehearsed(of("kl"), two)
+    told = rehearse(of("kl"), two)
     assert (told.verdict, told.ours.value) == ("untested", 1.5)
     assert count([told, told]) == {"holds": 0, "weaker": 0, "fails": 0, "untested": 2}
-
-
-def test_differences_are_between_runs_of_one_seed():
-    values = {"a": {0: 1.0, 1: 2.0, 2: 9.0}, "b": {0: 0.5, 1: 1.0, 3: 7.0}}
-    results = Results(
-        [Result(cell, seed, {"kl": x}) for cell, by in values.items() for seed, x in by.items()]
-    )
-    found = results.difference("a", "b", "kl")
-    assert (found.value, found.n) == (0.75, 2)
-    assert results.difference("a", "unheard of", "kl") is None
-    assert results.cells == ["a", "b"]
-    assert results.names("a", "k") == ["kl"]

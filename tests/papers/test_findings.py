@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 from softlabel.cli import reproduce as command
 from softlabel.papers import collins2022
-from softlabel.papers.claims import document, figures, findings, sheet
-from softlabel.papers.claims.claims import FEW, Claim, Published, judged
+from softlabel.papers.claims import figures, findings
+from softlabel.papers.claims.claims import FEW, Claim, Published, judge
 from softlabel.papers.claims.findings import Findings
 from softlabel.papers.claims.results import Result, Results
 from softlabel.tables import Score
@@ -17,7 +17,7 @@ PAPER = SimpleNamespace(NAME="mine2027", TITLE="Mine 2027")
 
 def said(id, kind, published, ours):
     claim = Claim(id, f"table {id}", id, kind, lambda _: ours, published)
-    return judged(claim, Results([]))
+    return judge(claim, Results([]))
 
 
 def test_counts_that_are_in_no_paper_stand_apart():
@@ -26,9 +26,10 @@ def test_counts_that_are_in_no_paper_stand_apart():
         said("printed", "exact", Published(5), five),
         said("counted", "exact", Published(5, recounted=True), five),
     ]
-    rows = sheet.summary(Findings(PAPER, told)).rows
-    assert [row[1] for row in rows] == ["facts", sheet.RECOUNTS]
-    table = sheet.side_by_side(sheet.RECOUNTS, sheet.of_kind({"data": told}, sheet.RECOUNTS))
+    rows = findings.tabulate_verdicts(Findings(PAPER, told)).rows
+    assert [row[1] for row in rows] == ["facts", findings.RECOUNTS]
+    _, recounts = findings.compare_scales({"data": told})
+    table = recounts.table()
     assert [row[1] for row in table.rows] == ["counted"]
     assert "published" not in table.columns
 
@@ -43,7 +44,7 @@ def test_the_command_does_not_count_them_among_the_claims_that_hold(capsys):
     command._show_findings(Findings(PAPER, told))
     lines = capsys.readouterr().out.splitlines()
     assert "  1 hold, 0 weaker, 0 fail, 0 untested, of 1" in lines
-    assert f"  not among these: 1 of 2 {sheet.RECOUNTS} come out the same" in lines
+    assert f"  not among these: 1 of 2 {findings.RECOUNTS} come out the same" in lines
     assert any(line.startswith("  fails") and "miscounted" in line for line in lines)
 
 
@@ -54,10 +55,10 @@ def test_an_ordering_that_was_not_shown_before_is_counted_and_one_that_was_is_to
         said("unsure", "ordering", Published(-0.1, 0.5, "ci95"), wrong),
         said("spread", "ordering", Published(-0.1, 0.5, "sd"), wrong),  # no interval of a mean
     ]
-    first, second, counted = sheet.failing(Findings(PAPER, claims={"cpu": told}))
+    first, second, counted = findings.describe_failures(Findings(PAPER, claims={"cpu": told}))
     assert first.startswith("table sure: sure. Published −1.000 ± 0.500; ours 0.500")
     assert second.startswith("table spread")
-    assert counted.startswith("1 ordering is the other way round")
+    assert counted.startswith("1 ordering is reversed whose published interval includes 0")
     assert counted.endswith("(small network): table unsure.")
 
 
@@ -67,19 +68,22 @@ def test_one_run_is_shown_and_says_nothing():
         Result(f"resnet34a/{cell}", 0, ours | {"10h/fgsm-hard": 1.5})
         for cell in ("hard", "10h/mean")
     )
-    found = findings.found(collins2022, {"paper": Results([hard, soft], "collins2022", "paper")})
+    found = findings.judge_paper(
+        collins2022, {"paper": Results([hard, soft], "collins2022", "paper")}
+    )
     assert {one.verdict for one in found.claims["paper"]} == {"untested"}
     one = next(one for one in found.claims["paper"] if one.claim.id == "hard, 10h, ce")
     assert (one.ours.value, one.ours.n, one.reason) == (1.5, 1, FEW)
-    (row, *_) = sheet.side_by_side("numbers", {"paper": [one]}).rows
+    (numbers,) = findings.compare_scales({"paper": [one]})
+    (row, *_) = numbers.table().rows
     assert row[-1] == "untested: 1.500 n=1"
-    assert "1.500 n=1; fewer than two" in document.mark(one)
+    assert "1.500 n=1; fewer than two" in findings.mark_verdict(one)
     ((_, first), *_) = found.tables()
     assert first.rows[0][2:4] == ("2.026 ±0.18", "1.500")
     assert first.rows[0][-1] == "1"
     drawn = {figure.name: figure.draw(900) for _, figure in found.figures()}
     assert "nan" not in drawn["tables"]
-    alone = findings.found(collins2022, {"paper": Results([hard], "collins2022", "paper")})
+    alone = findings.judge_paper(collins2022, {"paper": Results([hard], "collins2022", "paper")})
     assert alone.figures() == []  # hard labels beside themselves
 
 

@@ -1,0 +1,347 @@
+"""Fill the marked spots of docs/what-we-learned.md with numbers from the stored results.
+
+python tools/learned.py
+
+A spot is a phrase between two comments: <!-- run: name -->the phrase<!-- end -->.  Its words are
+below, so that no number of our own runs is typed by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from softlabel.papers.claims.claims import count, judge
+from softlabel.papers.claims.papers import find
+from softlabel.papers.claims.results import Results, read_shipped
+from softlabel.papers.collins2022.cells import (
+    BETAS,
+    CLAMP_EACH,
+    CLAMP_MEAN,
+    HARD,
+    LONG,
+    SMOOTHING,
+    UNIFORM,
+    VOTES_EACH,
+    VOTES_MEAN,
+    Condition,
+)
+from softlabel.papers.collins2022.claims import (
+    PRINTED,
+    T1_CLAMP,
+    choose,
+    printed_difference,
+)
+from softlabel.tables import Score
+
+PAGE = Path(__file__).parent.parent / "docs" / "what-we-learned.md"
+SPOT = re.compile(r"(<!-- run: ([\w-]+) -->)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def short(value: float, digits: int) -> str:
+    """Write a number as the page does: .683."""
+    return f"{value:.{digits}f}".removeprefix("0").replace("-0.", "-.").replace("-", "−")
+
+
+def with_half(score: Score | None) -> str:
+    """Write the size of a difference and half of its interval: .283 ± .060.
+
+    The words around it give its direction, which tests/papers/test_learned.py checks.
+    """
+    assert score is not None, "it was run"
+    return f"{short(abs(score.value), 3)} ± {short(score.half, 3)}"
+
+
+def means(results: Results, cells: Iterable[str | Condition], score: str, digits: int) -> list[str]:
+    """Write the means of several cells."""
+    every = [results.mean(cell, score) for cell in cells]
+    return [short(one.value, digits) for one in every if one is not None]
+
+
+# ── Collins et al. 2022 ──────────────────────────────────────────────────────────────────────
+
+C22 = read_shipped("collins2022")
+CPU, FEATURES, PAPER = C22["cpu"], C22["features"], C22["paper"]
+T1_NONE, T2_NONE = Condition("t1-none", "each"), Condition("t2-none", "each")
+
+
+def redistribution() -> str:
+    pairs = (T1_NONE, T1_CLAMP), (T2_NONE, CLAMP_EACH)
+    one, two = (with_half(CPU.difference(*pair, "10h/ce")) for pair in pairs)
+    apart = [
+        CPU.difference(*pair, "10h/ce") for pair in ((T1_NONE, T2_NONE), (T1_CLAMP, CLAMP_EACH))
+    ]
+    none, clamp = (short(score.value, 3) for score in apart if score is not None)
+    printed = short(printed_difference(T1_CLAMP, CLAMP_EACH, "10h", "ce").value, 3)
+    return (
+        f"their cross-entropy is higher than that of T1-clamp and T2-clamp by {one} (T1) and {two} "
+        f"(T2). Without redistribution, T1 and T2 differ by {none}; with clamp they differ by "
+        f"{clamp}, and the printed difference is {printed}"
+    )
+
+
+def fresh_hard() -> str:
+    hard, fresh, soft = means(CPU, (HARD, replace(HARD, fresh=True), CLAMP_EACH), "10h/ce", 2)
+    return (
+        f"lower the soft cross-entropy of hard labels from {hard} to {fresh} (3,000 images, 20 "
+        f"epochs). Frozen crops with any soft label do not get that far (T2-clamp: {soft})"
+    )
+
+
+def _gain(soft: Condition, **how: object) -> str:
+    soft, hard = (replace(one, **how) for one in (soft, HARD))  # type: ignore[arg-type]
+    return with_half(CPU.difference(soft, hard, "10h/ce"))
+
+
+def fresh_gains() -> str:
+    rich, votes = (
+        f"from {_gain(one)} to {_gain(one, fresh=True)}" for one in (CLAMP_EACH, VOTES_EACH)
+    )
+    return (
+        f"Fresh crops cut T2-clamp's gain over hard labels {rich}, and that of CIFAR-10H votes "
+        f"{votes}"
+    )
+
+
+def fresh_long() -> str:
+    (hard,) = means(CPU, [replace(HARD, fresh=True, epochs=LONG)], "10h/ce", 2)
+    rich, votes = (_gain(one, fresh=True, epochs=LONG) for one in (CLAMP_EACH, VOTES_EACH))
+    return (
+        f"hard labels have become overconfident ({hard}), and soft labels gain {rich} and {votes}"
+    )
+
+
+def early_end() -> str:
+    both = replace(HARD, fresh=True), replace(CLAMP_EACH, fresh=True, epochs=LONG)
+    early, late = means(CPU, both, "10h/ce", 2)
+    less, more = means(CPU, both, "10h/accuracy", 3)
+    return (
+        f"hard labels trained for 20 epochs ({early}) are as close to people as soft labels "
+        f"trained for 65 ({late}), though less accurate ({less} against {more})"
+    )
+
+
+def same_time() -> str:
+    ahead = []
+    for scale in ("cpu", "features"):
+        for claim in find("collins2022").claims(scale):
+            if "same time" in claim.id:
+                score = claim.ours(C22[scale])
+                assert score is not None, "it was run"
+                ahead.append((score.high < 0) - (score.low > 0))
+    return (
+        f"votes are significantly better in {ahead.count(1)} of {len(ahead)} comparisons, rich "
+        f"answers in {ahead.count(-1)}"
+    )
+
+
+def softness() -> str:
+    cells = UNIFORM, CLAMP_MEAN, HARD
+    uniform, people, hard = means(CPU, cells, "10s/ce", 2)
+    features = "{}, {} and {}".format(*means(FEATURES, cells, "10s/ce", 2))
+    return (
+        f"is {uniform} with uniform labels, {people} with people's T2-clamp labels (aggregated) "
+        f"and {hard} with hard labels; with frozen features it is {features}"
+    )
+
+
+def softness_10h() -> str:
+    apart = [one.difference(UNIFORM, CLAMP_MEAN, "10h/ce") for one in (CPU, FEATURES)]
+    return "by {} and {}".format(*(short(one.value, 2) for one in apart if one is not None))
+
+
+def paper_network() -> str:
+    cells = HARD, VOTES_MEAN, CLAMP_MEAN, VOTES_EACH, CLAMP_EACH
+    hard, *ours = means(PAPER, [replace(one, network="resnet34a") for one in cells], "10h/ce", 3)
+    first, *printed = (f"{PRINTED[one, '10h', 'ce'].value:.3f}" for one in cells)
+    return (
+        f"is {hard} with hard labels (printed {first}, the mean of three networks), {ours[0]} and "
+        f"{ours[1]} with votes and T2-clamp labels, aggregated ({printed[0]} and {printed[1]}), "
+        f"and {ours[2]} and {ours[3]} de-aggregated ({printed[2]} and {printed[3]})"
+    )
+
+
+def smoothing() -> str:
+    fixed, betas, ahead, votes = [], [], [], []
+    for results in (CPU, FEATURES):
+        beta = choose(results, BETAS)
+        gap = results.difference(SMOOTHING, CLAMP_EACH, "10h/ce")
+        assert beta is not None, "it was run"
+        assert gap is not None, "it was run"
+        tuned = BETAS[beta.value]
+        betas.append(short(beta.value, 1))
+        fixed.append(short(gap.value, 3))
+        ahead.append(with_half(results.difference(CLAMP_EACH, tuned, "10h/ce")))
+        votes.append(with_half(results.difference(VOTES_EACH, tuned, "10h/ce")))
+    return (
+        f"With the printed β = .05 it is {fixed[0]} worse than T2-clamp labels (de-aggregated; "
+        f"soft cross-entropy, 3,000 images; frozen features: {fixed[1]}). Our validation images "
+        f"choose β = {betas[0]} (frozen features: {betas[1]}). With it, smoothing is {ahead[0]} "
+        f"better (frozen features: {ahead[1]} worse) and better calibrated. Votes of CIFAR-10H are "
+        f"{votes[0]} and {votes[1]} worse than it"
+    )
+
+
+# ── Uma et al. 2020 ──────────────────────────────────────────────────────────────────────────
+
+U20 = read_shipped("uma2020")["paper"]
+
+
+def labelme() -> str:
+    (own,) = means(U20, ["labelme/softmax"], "cross-entropy", 2)
+    ways = (f"labelme/{way}" for way in ("crowd-layer", "shares", "softmax"))
+    crowd, shares, soft = means(U20, ways, "share/cross-entropy", 2)
+    return (
+        f"it scores {own} nats, and no other method comes close. By the plain shares of the same "
+        f"votes, the crowd layer is closest to people ({crowd}), then learning from shares "
+        f"({shares}), then the soft loss ({soft})"
+    )
+
+
+def pos() -> str:
+    claims = [one for one in find("uma2020").claims("paper") if one.kind == "ordering"]
+    orders = [one for one in claims if "POS" in one.where]
+    counted = count(judge(one, U20) for one in orders)
+    (near,) = means(U20, ["pos/softmax"], "cross-entropy", 2)
+    (unsure,) = means(U20, ["pos/softmax"], "entropy-pearson", 2)
+    return (
+        f"{counted['holds']} of the {len(orders)} orderings of Tables 2 and 3 hold and "
+        f"{counted['weaker']} are weaker: the soft loss is closest to people ({near}), and unsure "
+        f"where they are ({unsure})"
+    )
+
+
+def pos_shares() -> str:
+    ways = (f"pos/{way}" for way in ("shares", "crowd-layer", "softmax"))
+    shares, crowd, soft = means(U20, ways, "share/cross-entropy", 2)
+    first = f"learning from shares ({shares})"
+    return f"{first}, then the crowd layer ({crowd}), then the soft loss ({soft})"
+
+
+# ── Singh et al. 2025 ────────────────────────────────────────────────────────────────────────
+
+
+def best_epoch() -> str:
+    drops: list[tuple[str, int, int]] = []
+    paper = find("singh2025")
+    for scale, results in read_shipped("singh2025").items():
+        for table in paper.tables(results) if scale != "paper" else []:  # type: ignore[attr-defined]
+            if table.title.startswith("KL to people at the last"):
+                for row in table.rows:
+                    last, best = (int(cell.strip("%")) for cell in row[-2:])
+                    drops.append((row[0], last, best))
+    last, best = ([drop[place] for drop in drops] for place in (1, 2))
+    inference = max(drop[2] for drop in drops if drop[0].startswith("chaosnli"))
+    return (
+        f"a drop of {min(last)} to {max(last)} % becomes one of {min(best)} to {max(best)} %, and "
+        f"on ChaosNLI at most {inference} %"
+    )
+
+
+# ── Gheibi & Ghazizadeh 2026 ─────────────────────────────────────────────────────────────────
+
+G26 = read_shipped("gheibi2026")
+NLL = "10h/cross-entropy"
+
+
+def flat() -> str:
+    cells = ("all/shuffled", "all/soft", "all/sls", "all/multipass")
+    shuffled, soft, sls, multipass = means(G26["cpu"], cells, "flat/lambda-max", 0)
+    traces = means(G26["cpu"], cells[:2], "flat/trace", 0)
+    return (
+        f"largest eigenvalue {shuffled} against {soft} after soft training, trace {traces[0]} "
+        f"against {traces[1]}). Single votes do give flatter networks, as claimed (SLS {sls}, "
+        f"multipass {multipass})"
+    )
+
+
+def flat_far() -> str:
+    cells = "k5/sls", "all/soft"
+    flatter, soft = means(G26["cpu"], cells, "flat/lambda-max", 0)
+    far, near = means(G26["cpu"], cells, NLL, 2)
+    return (
+        f"five single votes per image give a flatter network ({flatter}) than the soft labels of "
+        f"all votes ({soft}), and one that is farther from people (soft NLL {far} against {near})"
+    )
+
+
+def few_votes() -> str:
+    gains = {
+        (k, way): G26["cpu"].difference(f"k{k}/soft", f"k{k}/{way}", NLL)
+        for k in (5, 10, 50)
+        for way in ("sls", "multipass", "control")
+    }
+    values = {key: gain.value for key, gain in gains.items() if gain is not None}
+    few = [value for (k, _), value in values.items() if k < 50]
+    return (
+        f"with 5 and with 10 votes all three policies are better than soft labels (by "
+        f"{short(min(few), 3)} to {short(max(few), 3)}); with 50 votes none is, and multipass is "
+        f"{short(-values[50, 'multipass'], 3)} worse"
+    )
+
+
+def stale() -> str:
+    cells = (f"all/{way}" for way in ("sls", "stale-5", "stale-10", "stale-50", "majority"))
+    every, five, ten, once, majority = means(G26["cpu"], cells, NLL, 2)
+    return (
+        f"give a soft NLL of {every}, every five epochs {five}, every ten {ten}, and once for the "
+        f"whole run {once}, which equals that of majority votes ({majority})"
+    )
+
+
+def _lengths(scale: str) -> tuple[list[str], list[str]]:
+    ways = ("soft", "sls", "multipass")
+    results = {str(key): some for key, some in G26.items()}[scale]
+    short_run, long_run = ([f"{start}/{way}" for way in ways] for start in ("all", "all-64"))
+    return means(results, short_run, NLL, 3), means(results, long_run, NLL, 3)
+
+
+def length_features() -> str:
+    (soft, sls, multipass), later = _lengths("features")
+    return (
+        f"is {soft} (soft), {sls} (SLS) and {multipass} (multipass) after 20 epochs, and "
+        f"{later[0]}, {later[1]} and {later[2]} after 64"
+    )
+
+
+def length_cpu() -> str:
+    first, later = ("{}, {} and {}".format(*some) for some in _lengths("cpu"))
+    return f"is {first} after 20 epochs, which is no difference, and {later} after 64"
+
+
+SPOTS: dict[str, Callable[[], str]] = {
+    one.__name__.replace("_", "-"): one
+    for one in (
+        redistribution,
+        fresh_hard,
+        fresh_gains,
+        fresh_long,
+        early_end,
+        same_time,
+        softness,
+        softness_10h,
+        paper_network,
+        smoothing,
+        labelme,
+        pos,
+        pos_shares,
+        best_epoch,
+        flat,
+        flat_far,
+        few_votes,
+        stale,
+        length_features,
+        length_cpu,
+    )
+}
+
+
+def fill(text: str) -> str:
+    """Return the page with all its spots filled."""
+    return SPOT.sub(lambda spot: f"{spot[1]}{SPOTS[spot[2]]()}{spot[4]}", text)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(fill(PAGE.read_text("utf-8")), "utf-8")
