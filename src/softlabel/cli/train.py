@@ -73,7 +73,8 @@ def train(  # noqa: PLR0913  (a command has as many arguments as options)
     that was interrupted goes on from its checkpoint. Several runs are made at once, a process per
     core; a single one has all cores.
     """
-    from softlabel.train import Job, parsed
+    from softlabel.train import file_job as Job
+    from softlabel.train import parsed
 
     job = Job(
         recipe,
