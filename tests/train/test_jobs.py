@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from softlabel.errors import FileError
-from softlabel.train import Job, Run, file_job, read_grid
+from softlabel.errors import FileError, SoftlabelError
+from softlabel.train import Job, Run, file_job, jobs, read_grid
+from softlabel.train.worker import complete_job
 
 GRID = """
 recipe = "small"
@@ -29,19 +30,19 @@ def write(tmp_path):
 
 
 def test_lists_are_crossed(write):
-    jobs = read_grid(write(GRID.replace(":resample=true", "")))
-    assert len(jobs) == 2 * 2 * 2
-    made = [(job.deliver, job.settings["lr"], job.seed) for job in jobs]
+    found = read_grid(write(GRID.replace(":resample=true", "")))
+    assert len(found) == 2 * 2 * 2
+    made = [(job.deliver, job.settings["lr"], job.seed) for job in found]
     assert made[:3] == [("hard", 0.1, 3), ("hard", 0.1, 5), ("hard", 0.2, 3)]
     assert len(set(made)) == 8
-    assert {(job.recipe, job.source.images, job.config.epochs) for job in jobs} == {
+    assert {(job.recipe, job.source.images, job.config.epochs) for job in found} == {
         ("small", "cifar10h", 4)
     }
 
 
 def test_five_seeds_unless_told(write):
-    jobs = read_grid(write('recipe = ["small", "u20"]\nimages = "x.npz"\n'))
-    assert [(job.recipe, job.seed) for job in jobs] == [
+    found = read_grid(write('recipe = ["small", "u20"]\nimages = "x.npz"\n'))
+    assert [(job.recipe, job.seed) for job in found] == [
         (recipe, seed) for recipe in ("small", "u20") for seed in range(5)
     ]
 
@@ -85,7 +86,7 @@ def test_mistakes_are_found_before_anything_runs(write, before, after, message):
 
 
 def test_labels_delivery_and_settings_make_other_runs(toy):
-    jobs = [
+    made = [
         file_job(**toy.words()),
         file_job(**toy.words(seed=1)),
         file_job(**toy.words(labels=toy.labels)),
@@ -93,10 +94,10 @@ def test_labels_delivery_and_settings_make_other_runs(toy):
         file_job(**toy.words(settings={"lr": 0.2})),
         file_job(**toy.words(recipe="u20")),
     ]
-    assert len({job.start_run().name for job in jobs}) == len(jobs)
+    assert len({job.start_run().name for job in made}) == len(made)
     often = file_job(**toy.words(settings={"checkpoint_seconds": 9.0}))  # decides nothing
-    assert often.start_run().name == jobs[0].start_run().name
-    assert Job.from_json(jobs[4].to_json()) == jobs[4]
+    assert often.start_run().name == made[0].start_run().name
+    assert Job.from_json(made[4].to_json()) == made[4]
 
 
 def test_a_job_for_somebody_elsewhere_has_whole_paths(toy, monkeypatch):
@@ -106,6 +107,15 @@ def test_a_job_for_somebody_elsewhere_has_whole_paths(toy, monkeypatch):
     assert (sent.source.images, sent.out) == (toy.pictures, str(toy.folder / "runs"))
     assert file_job("small", "cifar10h").resolve().source.images == "cifar10h"
     assert sent.start_run() == Run(toy.folder / "runs" / job.start_run().name)  # the same run
+
+
+def test_a_job_of_other_code_is_refused(monkeypatch):
+    """By a worker that has another version, or after the code was changed while others ran."""
+    sent = file_job("small", "cifar10h").to_json()
+    monkeypatch.setattr(jobs, "code_digest", lambda: "0123456789abcdef")
+    with pytest.raises(SoftlabelError, match="and this process has 0123456789abcdef"):
+        Job.from_json(sent)
+    assert complete_job(sent)["state"] == "failed"
 
 
 def test_files_that_change_are_read_again(toy):

@@ -311,7 +311,3 @@ REFUSED = [
 def test_refused(call, words):
     with pytest.raises(DataError, match=words):
         call()
-
-
-def test_the_room_offers_what_it_says():
-    assert all(hasattr(sharpness, name) for name in sharpness.__all__)

@@ -31,6 +31,7 @@ NAMED = "named"  # what things were called, for readers: the same labels in anot
 CODE = "code"  # the key of the code digest in a configuration
 LENGTH = 16  # hexadecimal digits: 64 bits, of which no two of a million runs share all
 
+DESCRIBED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef  # by a docstring
 PACKAGE = Path(__file__).parents[1]
 TRAINING_CODE = (  # files and folders that decide what training computes, below the package
     "deliver",
@@ -128,24 +129,17 @@ right=(Name id='x' ctx=(Load))))])])"
             return repr(node)
         parts = [type(node).__name__]
         for key, value in ast.iter_fields(node):
-            if key == "body" and isinstance(value, list) and _is_docstring(node, value):
+            if (
+                key == "body"
+                and isinstance(node, DESCRIBED)
+                and ast.get_docstring(node) is not None
+            ):
                 value = value[1:]
             if value not in (None, []):  # fields that only some versions of Python have
                 parts.append(f"{key}={form(value)}")
         return f"({' '.join(parts)})"
 
     return form(ast.parse(source))
-
-
-def _is_docstring(node: ast.AST, body: list[Any]) -> bool:
-    described = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    first = body[0] if body else None
-    return (
-        isinstance(node, described)
-        and isinstance(first, ast.Expr)
-        and isinstance(first.value, ast.Constant)
-        and isinstance(first.value.value, str)
-    )
 
 
 @cache

@@ -23,6 +23,7 @@ from softlabel.errors import FileError, SoftlabelError, UnknownName, nearest
 from softlabel.io import Tell, loading, silent
 from softlabel.train.config import Config, change_settings
 from softlabel.train.encoders import encode_split
+from softlabel.train.identity import code_digest
 from softlabel.train.recipes import RECIPES, Recipe
 from softlabel.train.runs import Run
 from softlabel.train.splits import Split, read_split
@@ -126,12 +127,17 @@ class Job:
         kind = type(self.source)
         words = {one.name: getattr(self, one.name) for one in fields(self)}
         source = {"class": f"{kind.__module__}:{kind.__qualname__}", **asdict(self.source)}
-        return json.dumps(words | {"source": source})
+        return json.dumps(words | {"source": source, "code": code_digest()})
 
     @classmethod
     def from_json(cls, text: str) -> Job:
-        """Read what ``to_json`` wrote."""
+        """Read what ``to_json`` wrote; this process must have the same training code."""
         words = json.loads(text)
+        if (code := words.pop("code")) != code_digest():
+            raise SoftlabelError(
+                f"the job is of training code {code}, and this process has {code_digest()}: the "
+                "code changed meanwhile, or a worker has another version; start again"
+            )
         module, _, name = words["source"].pop("class").partition(":")
         kind = getattr(import_module(module), name)
         assert issubclass(kind, Source), f"{kind} is no source of a job"

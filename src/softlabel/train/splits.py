@@ -146,7 +146,7 @@ def read_split(images: str, labels: str | None = None, against: str | None = Non
         items, rows = known.items, known.images
         teaching, learn = known.teaching, known.learn
         if labels is not None:
-            teaching = _relabel(known, _read_answers(labels), labels)
+            teaching = _relabel(known, read_answers(labels), labels)
         people = known.people if against is None else _read_people(against)
         held = known.held if against is None else people.index.items
         classes = known.people.index.labels
@@ -156,12 +156,12 @@ def read_split(images: str, labels: str | None = None, against: str | None = Non
         items, rows = _read_inputs(Path(images))
         if labels is None:
             raise DataError(f"{images} has no labels of its own; say --labels FILE")
-        each, pooled = _read_answers(labels)
+        each, pooled = read_answers(labels)
         people = _hold_out(pooled) if against is None else _read_people(against)
         held = people.index.items
         learn = pooled.index.items[pooled.answered & ~np.isin(pooled.index.items, held)]
         teaching = Teaching.of(
-            _select(pooled, learn), None if each is None else select_items(each, learn)
+            select_labels(pooled, learn), None if each is None else select_items(each, learn)
         )
         classes = pooled.index.labels
     inside = np.isin(learn, held)
@@ -205,7 +205,7 @@ def _read_inputs(path: Path) -> tuple[Names, Inputs]:
     return items, rows
 
 
-def _read_answers(path: str) -> tuple[Annotations | None, SoftLabels]:
+def read_answers(path: str) -> tuple[Annotations | None, SoftLabels]:
     """Read soft labels, or answers and their mean."""
     if path.endswith(".npz"):
         return None, SoftLabels.load(path)
@@ -219,7 +219,7 @@ def _read_people(against: str) -> SoftLabels:
     if against in PUBLISHED:
         return load_people(against)
     people = SoftLabels.load(against)
-    return _select(people, people.index.items[people.answered])
+    return select_labels(people, people.index.items[people.answered])
 
 
 def _hold_out(pooled: SoftLabels) -> SoftLabels:
@@ -230,7 +230,7 @@ def _hold_out(pooled: SoftLabels) -> SoftLabels:
             f"{len(items)} items are too few to hold one in {ONE_IN} out; name those to be tested "
             "on with --against FILE.npz"
         )
-    return _select(pooled, held)
+    return select_labels(pooled, held)
 
 
 def _rows_of(wanted: Iterable[str], items: Names, where: str) -> Ints:
@@ -246,7 +246,7 @@ def _rows_of(wanted: Iterable[str], items: Names, where: str) -> Ints:
     return np.array([place[item] for item in asked], dtype=np.int64)
 
 
-def _select(soft: SoftLabels, wanted: Names) -> SoftLabels:
+def select_labels(soft: SoftLabels, wanted: Names) -> SoftLabels:
     """Return the labels of these items only, in this order."""
     rows = _rows_of(wanted, soft.index.items, "the labels")
     index = Index(wanted, soft.index.annotators, soft.index.labels)

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from softlabel.deliver import Teaching
 from softlabel.errors import DataError
-from softlabel.tables import Bools, Index, Ints, SoftLabels, names
+from softlabel.tables import Ints, SoftLabels
 from softlabel.train.networks.text import BUCKETS, PIECES
-from softlabel.train.splits import ONE_IN, Split, choose_held_out
+from softlabel.train.splits import ONE_IN, Split, choose_held_out, select_labels
 
 MAX_WORDS = 64  # of a text; what comes after is not read
 WORD = re.compile(r"[^\W_]+|[^\w\s]")  # letters and digits, or one sign
@@ -52,18 +52,14 @@ def split_texts(texts: Texts, read: Reader, reader: str) -> Split:
     """Split texts: four items in five to learn from, the others held out; ``read`` makes the rows
     of all of them, and ``reader`` is its name."""
     rows = read(texts.sides)
-    held = choose_held_out(texts.pooled.index.items)
+    items = texts.pooled.index.items
+    held = choose_held_out(items)
     if not held.any() or held.all():
         raise DataError(f"{texts.name}: {len(held)} items are too few to hold one in {ONE_IN} out")
-    learned, people = _select(texts.pooled, ~held), _select(texts.pooled, held)
-    teaching = Teaching.of(learned, hard=texts.hard[~held])
+    people = select_labels(texts.pooled, items[held])
+    teaching = Teaching.of(select_labels(texts.pooled, items[~held]), hard=texts.hard[~held])
     split = Split.of(rows[~held], teaching, rows[held], people)
     return replace(split, named={"texts": texts.name, "encoder": reader})
-
-
-def _select(soft: SoftLabels, these: Bools) -> SoftLabels:
-    index = Index(soft.index.items[these], names([]), soft.index.labels)
-    return SoftLabels(index, soft.probs[these], soft.count[these], soft.estimand, soft.made_by)
 
 
 def hash_words(sides: Sequence[Sequence[str]], words: int = MAX_WORDS) -> npt.NDArray[np.float32]:

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
 
 from softlabel.errors import SoftlabelError, UnknownName
 from softlabel.io import Tell, silent
 from softlabel.papers.claims import papers
 from softlabel.papers.claims.claims import Recipe
 from softlabel.papers.claims.collecting import collect, read_probes, save_probes, write_map
-from softlabel.papers.claims.papers import Cell, Paper
+from softlabel.papers.claims.papers import Cell
 from softlabel.papers.claims.results import Results
 from softlabel.train import (
     RECIPES,
@@ -52,9 +52,6 @@ class CellSource(Source):
     def __post_init__(self) -> None:
         object.__setattr__(self, "also", tuple(self.also))  # JSON has lists alone
 
-    def find_paper(self) -> Paper:
-        return papers.find(self.paper)
-
     def find_cell(self, name: str = "") -> Cell:
         """Return the cell of this name, or this cell itself."""
         known = find_cells(self.paper, self.recipe, self.quick)
@@ -79,13 +76,13 @@ class CellSource(Source):
         return not self._unprobed(run)
 
     def probe(self, run: Run, tell: Tell) -> None:
-        paper = self.find_paper()
+        paper = papers.find(self.paper)
         for name in self._unprobed(run):
             tell("probing")
             save_probes(run, paper.NAME, name, paper.probes(run, self.find_cell(name)))
 
     def _unprobed(self, run: Run) -> list[str]:
-        paper = self.find_paper().NAME
+        paper = papers.find(self.paper).NAME
         return [one for one in (self.cell, *self.also) if read_probes(run, paper, one) is None]
 
 
@@ -124,18 +121,6 @@ def cell_job(
     return Job(base, source, one.deliver, seed, dict(one.settings), out)
 
 
-class CellSeed(NamedTuple):
-    """The cell and the seed of a job."""
-
-    cell: str
-    seed: int
-
-
-def cell_and_seed(state: JobState) -> CellSeed:
-    """Return what a job of a paper is about."""
-    return CellSeed(source_of(state.job).cell, state.job.seed)
-
-
 def source_of(job: Job) -> CellSource:
     """Return the cell that is the source of a paper's job."""
     assert isinstance(job.source, CellSource), "jobs of papers have cells"
@@ -171,7 +156,7 @@ def run(
         tell("training", sum(one.state == "finished" for one in states), len(states))
 
     states = find_states(paper, recipe, seeds, out, quick, tell)
-    run_jobs(states, watch)
+    runner.run_jobs(states, watch, processes=PROCESSES)
     if problem := describe_unfinished(states):
         raise SoftlabelError(problem)
     return collect(out, papers.find(paper).NAME, recipe, quick)
@@ -216,11 +201,6 @@ def find_states(
     return sorted(first.values(), key=lambda one: order(one.job))
 
 
-def run_jobs(states: Sequence[JobState], watch: Watch, **how: Any) -> None:
-    """Make every run that is not finished and probed; ``how`` is as in ``runner.run_jobs``."""
-    runner.run_jobs(states, watch, **{"processes": PROCESSES, **how})
-
-
 def describe_unfinished(states: Sequence[JobState]) -> str:
     """Return a sentence on runs that did not finish; "" if all did."""
     wrong = [one for one in states if one.state in ("failed", "died")]
@@ -233,6 +213,12 @@ def describe_unfinished(states: Sequence[JobState]) -> str:
 
 
 stand = find_states  # OLD NAME
-work = run_jobs  # OLD NAME
 unfinished = describe_unfinished  # OLD NAME
-task_of = cell_and_seed  # OLD NAME
+
+
+def work(states: Sequence[JobState], watch: Watch) -> None:  # OLD NAME
+    runner.run_jobs(states, watch, processes=PROCESSES)
+
+
+def task_of(state: JobState) -> SimpleNamespace:  # OLD NAME
+    return SimpleNamespace(cell=source_of(state.job).cell, seed=state.job.seed)
