@@ -198,8 +198,9 @@ def small(options: argparse.Namespace) -> str:
         formats = zip(mean, spread, (1, 3, 3, 3), strict=True)
         rows.append([kind, *(f"{m:.{d}f} ± {s:.{d}f}" for m, s, d in formats)])
     gaps = [hard[2] - soft[2] for hard, soft in zip(found["hard"], found["soft"], strict=True)]
+    parameters = networks.count_parameters(networks.make_network("small", 10, 0))
     return (
-        f"The small network ({networks.count_parameters(networks.make_network('small', 10, 0)):,} trained parameters), "
+        f"The small network ({parameters:,} trained parameters), "
         f"{len(train):,} pictures with the class alone or with CIFAR-10H's vote shares, evaluated "
         f"on {len(test):,} others, {options.seeds} seeds, mean ± sd.\n\n{table(rows)}\n\nSoft CE, "
         f"hard minus soft: **{np.mean(gaps):.3f}** (least {min(gaps):.3f}). Bars: at most 60 s, "

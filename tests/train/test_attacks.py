@@ -218,7 +218,7 @@ def test_any_callable_can_be_attacked():
 
 REFUSED = [
     (lambda: fgsm(PRINTED, X * 3, P, normalise=None), "from 1.5 to 1.5; attacks need"),
-    (lambda: fgsm(PRINTED, X, P), "say normalise=None"),
+    (lambda: fgsm(PRINTED, X, P), "pass normalise=None"),
     (lambda: fgsm(PRINTED, X.astype(int), P), "bytes or numbers"),
     (lambda: fgsm(PRINTED, X, P[:, :2], normalise=None), r"shape \(1, 2\); 1 items of 3 classes"),
     (lambda: fgsm(PRINTED, X, np.array([3]), normalise=None), "class 3 is not in 0..2"),
