@@ -39,7 +39,7 @@ class SoftLabelClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     each row once.
 
     ``classes_`` are the classes of y, the names in a table's index, or 0..k-1 for an array of
-    distributions.  A class that has no weight anywhere is never predicted, and its probability is 0.
+    distributions.  A class that has no weight anywhere is never predicted: its probability is 0.
     """
 
     def __init__(self, estimator: Any) -> None:
