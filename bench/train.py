@@ -26,7 +26,8 @@ from training import ours, plain
 
 from softlabel import datasets
 from softlabel.metrics import cross_entropy, entropy_pearson
-from softlabel.train import Config, cost, fit, nets, predicting
+from softlabel.train import Config, estimate_cost, fit, networks
+from softlabel.train.predict import predict_probs
 
 TITLE = "Training on two cores"
 BATCH = {"resnet34a": 128, "vgg11": 128, "resnet50": 64}
@@ -80,7 +81,7 @@ def peak() -> float:
 def flops(name: str) -> int:
     """Of one picture, forward."""
     with torch.device("meta"), FlopCounterMode(display=False) as counter:
-        nets.NETS[name](10).eval()(torch.zeros(1, 3, 32, 32))
+        networks.NETS[name](10).eval()(torch.zeros(1, 3, 32, 32))
     return counter.get_total_flops()
 
 
@@ -178,13 +179,13 @@ def small(options: argparse.Namespace) -> str:
     pictures, gold = images.arrays["images"], images.gold
     people = counts / counts.sum(axis=1, keepdims=True)
     config, told = Config(epochs=options.epochs), {"hard": np.eye(10)[gold], "soft": people}
-    print(cost(config, len(train)), flush=True)
+    print(estimate_cost(config, len(train)), flush=True)
     found: dict[str, list[tuple[float, ...]]] = {"hard": [], "soft": []}
     for seed in range(options.seeds):
         for kind, labels in told.items():
             begun = time.perf_counter()
             net = fit(config, pictures[train], ours.Fixed(labels[train]), seed=seed).net
-            probs = predicting.probs(net, pictures[test])
+            probs = predict_probs(net, pictures[test])
             spent = time.perf_counter() - begun
             right = float((probs.argmax(axis=1) == gold[test]).mean())
             charged = float(cross_entropy(people[test], probs).mean())
@@ -197,8 +198,9 @@ def small(options: argparse.Namespace) -> str:
         formats = zip(mean, spread, (1, 3, 3, 3), strict=True)
         rows.append([kind, *(f"{m:.{d}f} ± {s:.{d}f}" for m, s, d in formats)])
     gaps = [hard[2] - soft[2] for hard, soft in zip(found["hard"], found["soft"], strict=True)]
+    parameters = networks.count_parameters(networks.make_network("small", 10, 0))
     return (
-        f"The small network ({nets.parameters(nets.make('small', 10, 0)):,} trained parameters), "
+        f"The small network ({parameters:,} trained parameters), "
         f"{len(train):,} pictures with the class alone or with CIFAR-10H's vote shares, evaluated "
         f"on {len(test):,} others, {options.seeds} seeds, mean ± sd.\n\n{table(rows)}\n\nSoft CE, "
         f"hard minus soft: **{np.mean(gaps):.3f}** (least {min(gaps):.3f}). Bars: at most 60 s, "

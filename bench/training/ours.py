@@ -9,8 +9,8 @@ import numpy as np
 
 from softlabel.deliver import Draws
 from softlabel.train import Config, fit
-from softlabel.train.data import Pictures, on_device, order, ready
-from softlabel.train.loop import device_of
+from softlabel.train.data import Pictures, epoch_order, prepare, to_device
+from softlabel.train.loop import choose_device
 
 
 class Fixed:
@@ -35,12 +35,12 @@ def seconds(name: str, images: Any, labels: Any, batch: int, epochs: int) -> lis
 def data_seconds(images: Any, batch: int, epochs: int) -> list[float]:
     """Wall time of the pictures of an epoch, batch by batch, ready for the network."""
     draws, config = Draws(0), Config()
-    pictures = Pictures(on_device(images, device_of(config)), "per_epoch", draws)
+    pictures = Pictures(to_device(images, choose_device(config)), "per_epoch", draws)
     found = []
     for epoch in range(epochs):
         begun = time.perf_counter()
-        table = pictures.epoch(epoch, order(draws, epoch, len(images)))
+        table = pictures.epoch(epoch, epoch_order(draws, epoch, len(images)))
         for part in table.split(batch):
-            ready(part)
+            prepare(part)
         found.append(time.perf_counter() - begun)
     return found

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from softlabel.train import nets
+from softlabel.train import networks
 from softlabel.train.data import MEAN, STD
 
 
@@ -56,7 +56,7 @@ def _usual(layers: torch.nn.Sequential) -> None:
 
 def seconds(name: str, images: Any, labels: Any, batch: int, epochs: int) -> list[float]:
     """Wall time of each epoch of training."""
-    net = nets.make(name, labels.shape[1], seed=0).train()
+    net = networks.make_network(name, labels.shape[1], seed=0).train()
     for layer in net.modules():
         if isinstance(layer, torch.nn.Conv2d):
             layer.__class__ = torch.nn.Conv2d  # torch's own, without our shortcuts

@@ -8,20 +8,18 @@ import pytest
 
 from softlabel.papers.claims import quick
 from softlabel.registry import parse
-from softlabel.train.recipes import RECIPES
-from softlabel.train.recipes.base import completed
-from softlabel.train.recipes.settings import changed
+from softlabel.train import RECIPES, change_settings
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
     recipe = RECIPES["features"]
-    config = changed(recipe.config, {"epochs": 3})
+    config = change_settings(recipe.config, {"epochs": 3})
     lesson = quick.lesson(features=True)
     for deliver in ("hard", "aggregate"):
         for seed in (0, 1):
-            completed(recipe, config, lesson, parse("deliver", deliver), seed=seed, out=out)
+            recipe.complete_run(config, lesson, parse("deliver", deliver), seed=seed, out=out)
     return out
 
 

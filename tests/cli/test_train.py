@@ -220,12 +220,11 @@ def test_evaluate_of_nothing(run, folder):
 
 def test_the_table_shows_every_run(folder):
     from rich.console import Console
-
     from softlabel.cli.grid import table
-    from softlabel.train.recipes.crew import Standing
-    from softlabel.train.recipes.jobs import read_grid
 
-    standings = [Standing(job, job.begun()) for job in read_grid(Path("grid.toml"))]
+    from softlabel.train import JobState, read_grid
+
+    standings = [JobState(job, job.start_run()) for job in read_grid(Path("grid.toml"))]
     standings[2].state, standings[2].epoch, standings[2].loss = "running", 7, 0.512
     standings[2].left = 66.0
     standings[3].state = "died"

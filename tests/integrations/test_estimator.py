@@ -206,7 +206,7 @@ def test_what_cannot_be_learned_from_is_refused(taught, birds):
     model.fit(rows, probs)
     with pytest.raises(ValueError, match="y has 2 classes, 3 were fitted"):
         model.score(rows, np.full((M, 2), 0.5))
-    with pytest.raises(ValueError, match="class 7 was not there in fit"):
+    with pytest.raises(ValueError, match="class 7 was not in the y of fit"):
         neg_cross_entropy(model, rows, np.full(M, 7))
 
 

@@ -1,4 +1,4 @@
-"""The room of bridges opens one door at a time."""
+"""Each integration needs its own package alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-import softlabel.bridges
+
+import softlabel.integrations
 
 
 def test_every_name_is_there_and_no_other():
@@ -30,10 +31,10 @@ def test_scikit_learn_is_used_without_torch():
 ABSENT = """
 import sys
 sys.modules[{package!r}] = None  # as if it were not installed
-from softlabel import bridges
+from softlabel import integrations
 from softlabel.errors import MissingExtra
 try:
-    bridges.{name}
+    integrations.{name}
 except MissingExtra as error:
     print(error)
 """

@@ -14,7 +14,7 @@ from softlabel.papers.claims.figures import Words, along, curve, over, reliabili
 from softlabel.papers.claims.papers import Cell
 from softlabel.papers.claims.results import Table
 from softlabel.tables import Score
-from softlabel.train.recipes import weights
+from softlabel.train.predict import load_network
 
 NAME = "fake2020"
 TITLE = "Nobody 2020: labels that were made up"
@@ -39,7 +39,7 @@ def cells(recipe, quick=False):
 
 
 def probes(run, cell):
-    net = weights.network(run)
+    net = load_network(run)
     true, predicted = run.people.probs, run.predictions.probs
     size = sum(float((part.detach() ** 2).sum()) for part in net.parameters())
     bins = metrics.reliability(true, predicted, 4, "mass")

@@ -12,12 +12,12 @@ from softlabel import datasets, metrics
 from softlabel.deliver import Draws
 from softlabel.errors import UnknownName
 from softlabel.papers import collins2022
-from softlabel.papers.claims import tasks
-from softlabel.papers.claims.tasks import Task
+from softlabel.papers.claims.running import cell_job
 from softlabel.papers.collins2022.cells import CIFAR, GENERATED
 from softlabel.papers.collins2022.labels import Unspread, _make_plain, load_setting, make_lesson
-from softlabel.train import attacks
-from softlabel.train.recipes import published, weights
+from softlabel.train import attacks, jobs
+from softlabel.train.predict import load_network
+from softlabel.train.splits import read_held_10s
 
 # ── the published images ─────────────────────────────────────────────────────────────────────
 
@@ -44,7 +44,7 @@ def test_900_of_6900_are_relabelled(given):
 
 
 def test_t2_clamp_is_the_published_set(given):
-    known = given.known  # as softlabel.train.recipes.published has it
+    known = given.known  # as softlabel.train.splits has it
     made = make_lesson(CIFAR, "t2-clamp")
     np.testing.assert_array_equal(made.teaching.pooled, known.teaching.pooled)
     assert len(made.teaching.each) == len(known.teaching.each)
@@ -57,7 +57,7 @@ def test_votes_are_those_of_cifar10h(given, data_folder):
     rows = asked(made)
     shares = counts[names[rows]] / counts[names[rows]].sum(axis=1, keepdims=True)
     np.testing.assert_allclose(made.teaching.pooled[rows], shares)
-    assert set(names[rows].tolist()).isdisjoint(published.held_10s().tolist())
+    assert set(names[rows].tolist()).isdisjoint(read_held_10s().tolist())
 
 
 def test_released_labels_are_the_released_ones(given):
@@ -108,7 +108,7 @@ def test_no_more_than_so_many_annotators(given):
     made = make_lesson(CIFAR, "t2-clamp")
     rows = np.flatnonzero(asked(made))[:40]
     for name, most in (("t2-clamp/1", 1), ("t2-clamp/2", 2), ("t2-clamp/each", 6)):
-        policy = Task("collins2022", "cpu", name, 0, "nowhere").policy
+        policy = cell_job("collins2022", "cpu", name, 0, "nowhere").policy
         delivery = policy(made.teaching, Draws(3))
         seen = [set() for _ in rows]
         for epoch in range(30):
@@ -129,10 +129,10 @@ def test_an_unknown_kind_of_labels_is_refused():
 
 @pytest.mark.parametrize("recipe", ["cpu", "features"])
 def test_a_quick_run_is_probed(tmp_path, recipe):
-    task = Task("collins2022", recipe, "t2-clamp/each", 1, str(tmp_path), quick=True)
-    run = task.completed()
-    found = collins2022.probes(run, task.what)
-    people = load_setting(task.what.lesson().named["images"]).exams
+    job = cell_job("collins2022", recipe, "t2-clamp/each", 1, str(tmp_path), quick=True)
+    run = job.complete_run()
+    found = collins2022.probes(run, job.source.find_cell())
+    people = load_setting(job.source.find_cell().lesson().named["images"]).exams
     for exam in ("10h", "10s"):
         names = run.predictions.index.items.tolist()
         rows = [names.index(name) for name in people[exam].people.index.items.tolist()]
@@ -150,14 +150,14 @@ def test_a_quick_run_is_probed(tmp_path, recipe):
 
 def test_fgsm_is_of_the_networks_own_gradient(tmp_path):
     """The attack on the held-out pictures, by people's labels and by the given class."""
-    task = Task("collins2022", "cpu", "hard", 0, str(tmp_path), quick=True)
-    run = task.completed()
-    found = collins2022.probes(run, task.what)
+    job = cell_job("collins2022", "cpu", "hard", 0, str(tmp_path), quick=True)
+    run = job.complete_run()
+    found = collins2022.probes(run, job.source.find_cell())
     exam = load_setting(GENERATED).exams["10s"]
     made = make_lesson(GENERATED, "t2-clamp")
     names = made.index.items.tolist()
     images = made.held[[names.index(name) for name in exam.people.index.items.tolist()]]
-    net = weights.network(run)
+    net = load_network(run)
     for key, target in (("fgsm", exam.people.probs), ("fgsm-hard", exam.gold)):
         attack = attacks.fgsm(net, images, target)
         assert found[f"10s/{key}"] == pytest.approx(attack.loss.mean())
@@ -170,4 +170,4 @@ def test_fgsm_is_of_the_networks_own_gradient(tmp_path):
 @pytest.fixture(autouse=True)
 def _forget_lessons():
     yield
-    tasks.LESSONS.clear()
+    jobs._SPLITS.clear()

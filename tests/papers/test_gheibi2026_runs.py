@@ -8,10 +8,8 @@ import pytest
 pytest.importorskip("torch")
 
 from softlabel.papers import gheibi2026
-from softlabel.papers.claims.collecting import collect
-from softlabel.papers.claims.probing import known
-from softlabel.papers.claims.running import stand
-from softlabel.papers.claims.tasks import Task
+from softlabel.papers.claims.collecting import collect, read_probes
+from softlabel.papers.claims.running import cell_job, find_states
 from softlabel.papers.gheibi2026 import measurements
 from softlabel.papers.gheibi2026.cells import CONDITIONS
 
@@ -25,17 +23,17 @@ def out(tmp_path_factory):
     small = pytest.MonkeyPatch()
     for name, number in (("FLAT", 60), ("ITERATIONS", 5), ("VECTORS", 5), ("RE_ESTIMATED", 60)):
         small.setattr(measurements, name, number)
-    stand("gheibi2026", "cpu", 2, out, quick=True)
+    find_states("gheibi2026", "cpu", 2, out, quick=True)
     for cell, seed in MADE:
-        Task("gheibi2026", "cpu", cell, seed, str(out), quick=True).completed()
+        cell_job("gheibi2026", "cpu", cell, seed, str(out), quick=True).complete_run()
     yield out
     small.undo()
 
 
 def scores(out, cell, seed=0):
-    task = Task("gheibi2026", "cpu", cell, seed, str(out), quick=True)
-    run = task.begun()
-    return run, task.what, known(run, "gheibi2026", cell)
+    job = cell_job("gheibi2026", "cpu", cell, seed, str(out), quick=True)
+    run = job.start_run()
+    return run, job.source.find_cell(), read_probes(run, "gheibi2026", cell)
 
 
 def test_a_run_is_scored_probed_and_collected(out):

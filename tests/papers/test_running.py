@@ -16,7 +16,7 @@ import pytest
 from softlabel.cli import reproduce as command
 from softlabel.errors import FileError, SoftlabelError, UnknownName
 from softlabel.io import silent
-from softlabel.papers.claims import collecting, findings, papers, probing, running
+from softlabel.papers.claims import collecting, findings, papers, running
 from softlabel.papers.claims.findings import (
     count_in_words,
     format_number,
@@ -24,11 +24,9 @@ from softlabel.papers.claims.findings import (
     make_markdown,
 )
 from softlabel.papers.claims.results import read_results, write_facts, write_results
-from softlabel.papers.claims.tasks import Task, cells
-from softlabel.train.recipes import crew
-from softlabel.train.recipes.price import price
-from softlabel.train.recipes.worker import made
-from softlabel.train.runs import Run
+from softlabel.papers.claims.running import cell_job, find_cells, source_of
+from softlabel.train import Job, Run, estimate_jobs, runner
+from softlabel.train.worker import complete_job
 
 FAKE = str(Path(__file__).with_name("fake2020.py"))
 
@@ -67,10 +65,10 @@ def test_every_cell_has_its_runs_and_its_probes(runs):
 def test_what_is_finished_is_not_done_again(runs):
     out, results = runs
     before = files(out)
-    standings = running.stand(FAKE, "features", 2, out)
-    assert [running.task_of(one).also for one in standings] == [("table 2/hard",)] * 2 + [()] * 2
-    assert price(standings, 2) == "4 runs, 4 finished already: nothing to do"
-    running.work(standings, lambda standings: None)
+    states = running.find_states(FAKE, "features", 2, out)
+    assert [source_of(one.job).also for one in states] == [("table 2/hard",)] * 2 + [()] * 2
+    assert estimate_jobs(states, 2) == "4 runs, 4 finished already: nothing to do"
+    runner.run_jobs(states, lambda states: None)
     after = files(out)
     after.pop(out / "fake2020-features.json")
     assert {path: before[path] for path in after} == after
@@ -82,31 +80,31 @@ def test_probes_alone_are_made_again(runs):
     out, results = runs
     run = Run(out / results.all[0].run)
     before = files(run.path)
-    (run.path / probing.PROBES).unlink()
+    (run.path / collecting.PROBES).unlink()
     partial = collecting.collect(out, "fake2020", "features")
     assert "size" not in partial.all[0].scores  # finished, and not yet probed
     assert partial.mean("hard", "size").n == 1  # of the other seed
-    standings = running.stand(FAKE, "features", 2, out)
-    assert [one.state for one in standings] == ["waiting", "finished", "finished", "finished"]
-    for one in standings:
-        one.job.completed(silent)
+    states = running.find_states(FAKE, "features", 2, out)
+    assert [one.state for one in states] == ["waiting", "finished", "finished", "finished"]
+    for one in states:
+        one.job.complete_run(silent)
     after = files(run.path)
-    del before[run.path / probing.PROBES], after[run.path / probing.PROBES]
+    del before[run.path / collecting.PROBES], after[run.path / collecting.PROBES]
     assert after == before
-    assert probing.known(run, "fake2020", "hard")["size"] == results.all[0].scores["size"]
+    assert collecting.read_probes(run, "fake2020", "hard")["size"] == results.all[0].scores["size"]
 
 
 def test_seeds_that_were_run_before_still_count(runs):
     out, _ = runs
-    running.stand(FAKE, "features", 1, out)
+    running.find_states(FAKE, "features", 1, out)
     assert collecting.collect(out, "fake2020", "features").mean("hard", "kl").n == 2
-    path = collecting.map_of(out, "fake2020", "features")
+    path = collecting.map_path(out, "fake2020", "features")
     table = json.loads(path.read_text())
     table["hard"]["1"] = table["soft"]["1"]  # of other labels: not the same cell any longer
     path.write_text(json.dumps(table))
-    running.stand(FAKE, "features", 1, out)
+    running.find_states(FAKE, "features", 1, out)
     assert collecting.collect(out, "fake2020", "features").mean("hard", "kl").n == 1
-    running.stand(FAKE, "features", 2, out)
+    running.find_states(FAKE, "features", 2, out)
 
 
 class Killer:
@@ -116,8 +114,8 @@ class Killer:
         self.killed = False
         self.stop = stop
 
-    def __call__(self, standings) -> None:
-        for one in standings:
+    def __call__(self, states) -> None:
+        for one in states:
             if not self.killed and one.run.state == "running" and len(one.run.log) >= 2:
                 pid = int(re.match(r"process (\d+)", (one.run.path / "running").read_text())[1])
                 os.kill(pid, signal.SIGKILL)
@@ -128,32 +126,32 @@ class Killer:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_killed_stopped_and_resumed_it_comes_to_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(crew, "PAUSE", 0.01)
+    monkeypatch.setattr(runner, "PAUSE", 0.01)
     monkeypatch.setenv("FAKE_EPOCHS", "60")
     papers._load_file.cache_clear()
-    cells.cache_clear()
+    find_cells.cache_clear()
     try:
-        standings = running.stand(FAKE, "features", 2, tmp_path)
+        states = running.find_states(FAKE, "features", 2, tmp_path)
         with pytest.raises(KeyboardInterrupt):
-            running.work(standings, Killer(stop=True), processes=1)
+            runner.run_jobs(states, Killer(stop=True), processes=1)
         part = collecting.collect(tmp_path, "fake2020", "features")
         assert 0 < len(part.all) < 6  # what there is, is counted
         done = {one.run for one in part.all}
         scores = {name: (tmp_path / name / "scores.json").stat().st_mtime_ns for name in done}
-        standings = running.stand(FAKE, "features", 2, tmp_path)
-        running.work(standings, lambda standings: None, processes=1)
-        assert {one.state for one in standings} == {"finished"}
+        states = running.find_states(FAKE, "features", 2, tmp_path)
+        runner.run_jobs(states, lambda states: None, processes=1)
+        assert {one.state for one in states} == {"finished"}
         for name, then in scores.items():
             assert (tmp_path / name / "scores.json").stat().st_mtime_ns == then
         whole = collecting.collect(tmp_path, "fake2020", "features")
         assert len(whole.all) == 6
-        one = Task(FAKE, "features", "hard", 0, str(tmp_path / "quiet")).completed()
+        one = cell_job(FAKE, "features", "hard", 0, str(tmp_path / "quiet")).complete_run()
         mine = Run(tmp_path / one.name)
         assert (mine.path / "environment.txt").read_text().count("begun ") == 2  # it was killed
         np.testing.assert_array_equal(*(r.arrays("logits")["logits"] for r in (one, mine)))
     finally:
         papers._load_file.cache_clear()
-        cells.cache_clear()
+        find_cells.cache_clear()
 
 
 # ── what goes wrong ──────────────────────────────────────────────────────────────────────────
@@ -164,48 +162,47 @@ def test_words_that_stand_for_nothing(tmp_path):
         papers.find("colins2022")
     with pytest.raises(FileError, match="there is no such file"):
         papers.find(str(tmp_path / "none.py"))
-    task = Task(FAKE, "features", "sift", 0, str(tmp_path))
     with pytest.raises(UnknownName, match="'sift'"):
-        task.begun()
+        cell_job(FAKE, "features", "sift", 0, str(tmp_path))
     with pytest.raises(SoftlabelError, match="nothing is trained with recipe 'paper'"):
-        running.stand(FAKE, "paper", 2, tmp_path)
-    with pytest.raises(FileError, match="no run of fake2020 was begun"):
+        running.find_states(FAKE, "paper", 2, tmp_path)
+    with pytest.raises(FileError, match="no run of fake2020 was started"):
         collecting.collect(tmp_path, "fake2020", "cpu")
-    again = replace(task, also=("hard", "soft"))
-    assert Task.of(again.text()) == again
+    job = cell_job(FAKE, "features", "hard", 0, str(tmp_path))
+    again = replace(job, source=replace(job.source, also=("hard", "soft")))
+    assert Job.from_json(again.to_json()) == again
 
 
 def test_a_delivery_must_go_with_the_objective(tmp_path, monkeypatch):
-    task = Task(FAKE, "features", "hard", 0, str(tmp_path))
-    cell = task.what
+    cell = find_cells(FAKE, "features")["hard"]
     for wrong in (replace(cell, deliver=None), replace(cell, settings={"objective": "mw"})):
-        monkeypatch.setattr(Task, "what", wrong)
+        monkeypatch.setattr(running, "find_cells", lambda *words, wrong=wrong: {"hard": wrong})
         with pytest.raises(SoftlabelError, match="does not go with objective"):
-            task.begun()
+            cell_job(FAKE, "features", "hard", 0, str(tmp_path))
 
 
 def test_a_probe_that_fails_is_reported_and_the_run_kept(tmp_path, monkeypatch):
     def broken(run, cell):
         raise SoftlabelError("no such picture")
 
-    task = Task(FAKE, "features", "hard", 0, str(tmp_path))
+    job = cell_job(FAKE, "features", "hard", 0, str(tmp_path))
     monkeypatch.setattr(papers.find(FAKE), "probes", broken)
-    assert made(task.completed) == {"state": "failed", "note": "no such picture"}
-    run = task.begun()
+    assert complete_job(job) == {"state": "failed", "note": "no such picture"}
+    run = job.start_run()
     assert run.finished
-    assert not task.probed(run)
+    assert not job.source.is_probed(run)
     monkeypatch.undo()
-    assert made(task.completed)["state"] == "finished"
-    assert list(collecting.begun(tmp_path)) == []  # nobody stood here for all of the paper
+    assert complete_job(job)["state"] == "finished"
+    assert list(collecting.list_started(tmp_path)) == []  # nobody stood here for all of the paper
 
 
 def test_runs_that_fail_are_told_at_the_end(tmp_path, monkeypatch, capsys):
     """The command shows what there is, and then says what is missing."""
-    one = crew.stand([Task(FAKE, "features", "hard", 0, str(tmp_path))], silent)[0]
+    one = runner.find_states([cell_job(FAKE, "features", "hard", 0, str(tmp_path))], silent)[0]
     one.state, one.note = "died", "worker 7 was killed by SIGKILL"
     monkeypatch.setattr(running, "stand", lambda *words: [one])
-    monkeypatch.setattr(running, "work", lambda standings, hear: None)
-    collecting.keep_map(tmp_path, "fake2020", "features", False, {"hard": {0: one.run}})
+    monkeypatch.setattr(running, "work", lambda states, hear: None)
+    collecting.write_map(tmp_path, "fake2020", "features", False, {"hard": {0: one.run}})
     with pytest.raises(SoftlabelError, match=r"1 of 1 runs did not finish; .* killed by SIGKILL"):
         command.paper(FAKE, "features", out=tmp_path)
     assert "what did not hold:" in capsys.readouterr().out

@@ -167,15 +167,14 @@ def test_groups_go_from_agreement_to_doubt(pair):
 @pytest.mark.parametrize("quick", [False, True])
 def test_every_cell_can_be_configured(recipe, quick):
     from softlabel import registry
-    from softlabel.train.recipes import RECIPES
-    from softlabel.train.recipes.settings import changed
+    from softlabel.train import RECIPES, change_settings
 
     cells = singh2025.cells(recipe, quick)
     wanted = {f"{name} {label}" for name in singh2025_data.SETS for label in ("soft", "hard")}
     assert {cell.name for cell in cells} == wanted
     assert len(cells) == 12
     for cell in cells:
-        changed(RECIPES[cell.base].config, cell.settings)
+        change_settings(RECIPES[cell.base].config, cell.settings)
         assert registry.parse("deliver", cell.deliver).name in ("hard", "aggregate")
         assert (cell.deliver == "hard") == cell.name.endswith("hard")
 
@@ -183,18 +182,19 @@ def test_every_cell_can_be_configured(recipe, quick):
 @pytest.mark.parametrize("recipe", ["cpu", "features"])
 def test_a_quick_look_goes_all_the_way(recipe, tmp_path):
     """Two cells of each kind, trained in this process; claims, tables and figures are made."""
-    from softlabel.papers.claims.tasks import Task
+    from softlabel.papers.claims.running import cell_job
 
     found = []
     for name in ("chaosnli/mnli", "popquorn/politeness", "cifar10h"):
         for label in ("soft", "hard"):
             for seed in range(2):
-                task = Task("singh2025", recipe, f"{name} {label}", seed, str(tmp_path), quick=True)
-                run = task.completed()
-                scores = singh2025.probes(run, task.what)
+                cell = f"{name} {label}"
+                job = cell_job("singh2025", recipe, cell, seed, str(tmp_path), quick=True)
+                run = job.complete_run()
+                scores = singh2025.probes(run, job.source.find_cell())
                 assert scores["kl"] == pytest.approx(run.scores["kl"].value)
                 assert scores["held kl@2"] == pytest.approx(scores["kl"], rel=1e-5)
-                found.append(Result(task.cell, seed, scores, run.name))
+                found.append(Result(cell, seed, scores, run.name))
     made = Results(found, "singh2025", recipe)
     said = verdicts(made)
     assert said["cifar10h kl"] != "untested"
@@ -253,11 +253,11 @@ SIZES = {  # items, classes, texts of an item, items held out, share of ties for
 
 @pytest.mark.parametrize("name", SIZES)
 def test_texts_are_split_by_rule_and_labels_are_the_votes(name, data_folder):
-    from softlabel.train.recipes import text
+    from softlabel.train.splits import choose_held_out
 
     made = singh2025_data.texts(name)
     counts = singh2025_data.votes(name)
-    held = text.held_out(made.pooled.index.items)
+    held = choose_held_out(made.pooled.index.items)
     tied = ((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1).mean()
     found = (*counts.shape, len(made.sides), int(held.sum()), round(float(tied), 3))
     assert found == SIZES[name]  # as the page of the paper says

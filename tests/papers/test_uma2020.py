@@ -11,7 +11,7 @@ from softlabel import Index
 from softlabel.papers import uma2020
 from softlabel.papers.claims import Result, Results
 from softlabel.papers.claims.claims import judged
-from softlabel.papers.claims.tasks import Task
+from softlabel.papers.claims.running import cell_job, find_cells, job_order
 from softlabel.papers.uma2020 import tasks
 from softlabel.papers.uma2020.claims import (
     ROWS,
@@ -180,9 +180,9 @@ def test_a_quick_look_needs_no_data(tmp_path, monkeypatch):
     cells = [cell.name for cell in uma2020.cells("cpu", quick=True)]
     assert len(cells) == 6
     for cell in ("cifar10h/softmax", "cifar10h/dawid-skene", "cifar10h/crowd-layer"):
-        task = Task("uma2020", "cpu", cell, 0, str(tmp_path / "runs"), quick=True)
-        run = task.completed()
-        found = uma2020.probes(run, task.what)
+        job = cell_job("uma2020", "cpu", cell, 0, str(tmp_path / "runs"), quick=True)
+        run = job.complete_run()
+        found = uma2020.probes(run, job.source.find_cell())
         assert set(found) == set(SCORES)
         assert 0 < found["accuracy"] <= 1
         assert run.finished
@@ -190,14 +190,13 @@ def test_a_quick_look_needs_no_data(tmp_path, monkeypatch):
 
 def test_quick_tasks_come_before_those_of_an_hour():
     """So that a night without a GPU is not spent on the first few of them."""
-    from softlabel.papers.claims.tasks import Task, cells, in_order
-
     every = [
-        Task("uma2020", "paper", cell, seed, "runs", quick=False)
-        for cell in cells("uma2020", "paper")
+        cell_job("uma2020", "paper", cell, seed, "runs", quick=False)
+        for cell in find_cells("uma2020", "paper")
         for seed in range(2)
     ]
-    found = [f"{task.cell} {task.seed}" for task in sorted(every, key=in_order("paper"))]
+    jobs = sorted(every, key=job_order("paper"))
+    found = [f"{job.source.cell} {job.seed}" for job in jobs]
     assert found.index("pos/crowd-layer 1") < found.index("cifar10h/softmax 0")
     assert found.index("labelme/softmax 1") > found.index("pos/crowd-layer 0")
     assert found.index("cifar10h/softmax 1") > found.index("cifar10h/crowd-layer 0")

@@ -23,7 +23,8 @@ from softlabel.papers.uma2020.claims import (
     statistics,
     votes_by_people,
 )
-from softlabel.train.recipes import folds, tagging
+from softlabel.train import tagging
+from softlabel.train.recipes import LABELME
 
 pytestmark = pytest.mark.usefixtures("data_folder")
 
@@ -149,8 +150,8 @@ def test_cifar10h_is_dealt_to_planted_people():
 def test_scores_are_those_of_the_paper(tmp_path):
     """A short run on LabelMe, scored again by hand."""
     lesson = tasks.labelme("shares")
-    config = replace(folds.CONFIG, epochs=2)
-    run = folds.LABELME.completed(config, lesson, Aggregate(), seed=0, out=tmp_path)
+    config = replace(LABELME.config, epochs=2)
+    run = LABELME.complete_run(config, lesson, Aggregate(), seed=0, out=tmp_path)
     cell = next(cell for cell in uma2020.cells("paper") if cell.name == "labelme/shares")
     found = uma2020.probes(run, cell)
     said, gold = released_votes("labelme")

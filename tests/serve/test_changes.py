@@ -12,7 +12,7 @@ from softlabel.cli import main
 from softlabel.errors import DataError, StoreError
 from softlabel.serve import monitor
 from softlabel.serve.monitor.window import Reader
-from softlabel.train.recipes import lesson
+from softlabel.train import splits
 
 GUESS = {"top": "wren", "certainty": 1, "alternatives": [], "excluded": [], "rest": "possible"}
 
@@ -85,7 +85,7 @@ def test_answers_to_different_questions_are_not_pooled_unasked(changed, tmp_path
     assert "asked for in 3 ways (1 by quick version 2, frame self; 1 by quick:certainty=30" in said
     assert "--mode NAME" in said
     with pytest.raises(DataError, match="asked for in 3 ways"):  # nor does training pool them
-        lesson._answers(str(path))
+        splits.read_answers(str(path))
     for mode, count in (("quick", 2), ("hard", 1)):
         assert main(["label", str(path), str(labels), "--mode", mode]) == 0
         assert pl.read_csv(labels)["count"].sum() == count

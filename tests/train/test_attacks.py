@@ -10,12 +10,11 @@ from torch import nn
 
 from softlabel import DataError, metrics
 from softlabel.train import attacks
-from softlabel.train.attacks import Walk, chosen, fgsm, pgd
-from softlabel.train.nets import make
-from softlabel.train.odin import odin
-from softlabel.train.pixels import CIFAR, Normalise
-from softlabel.train.predicting import probs
-from softlabel.train.surface import surface
+from softlabel.train.attacks import Walk, choose_items, fgsm, pgd
+from softlabel.train.data import CIFAR, Normalise
+from softlabel.train.networks import make_network
+from softlabel.train.predict import odin, predict_probs
+from softlabel.train.sharpness import surface
 
 
 def linear(weight):
@@ -205,11 +204,11 @@ def test_of_several_restarts_the_worst_counts():
 
 
 def test_chosen_items():
-    rows = chosen(3000, 1000, seed=3)
+    rows = choose_items(3000, 1000, seed=3)
     assert len(np.unique(rows)) == 1000
     assert (np.diff(rows) > 0).all()
-    assert np.array_equal(rows, chosen(3000, 1000, seed=3))
-    assert not np.array_equal(rows, chosen(3000, 1000, seed=4))
+    assert np.array_equal(rows, choose_items(3000, 1000, seed=3))
+    assert not np.array_equal(rows, choose_items(3000, 1000, seed=4))
 
 
 def test_any_callable_can_be_attacked():
@@ -219,7 +218,7 @@ def test_any_callable_can_be_attacked():
 
 REFUSED = [
     (lambda: fgsm(PRINTED, X * 3, P, normalise=None), "from 1.5 to 1.5; attacks need"),
-    (lambda: fgsm(PRINTED, X, P), "say normalise=None"),
+    (lambda: fgsm(PRINTED, X, P), "pass normalise=None"),
     (lambda: fgsm(PRINTED, X.astype(int), P), "bytes or numbers"),
     (lambda: fgsm(PRINTED, X, P[:, :2], normalise=None), r"shape \(1, 2\); 1 items of 3 classes"),
     (lambda: fgsm(PRINTED, X, np.array([3]), normalise=None), "class 3 is not in 0..2"),
@@ -244,12 +243,12 @@ def test_what_is_attacked_is_what_predicts():
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (8, 32, 32, 3), dtype=np.uint8)
     target = rng.dirichlet([1.0] * 10, 8)
-    net = make("small", 10, 0)
-    saved = metrics.cross_entropy(target, probs(net, images))
+    net = make_network("small", 10, 0)
+    saved = metrics.cross_entropy(target, predict_probs(net, images))
     done = fgsm(net, images, target)
     np.testing.assert_allclose(done.clean, saved, rtol=1e-5)
     assert done.loss.mean() > done.clean.mean()
     assert surface(net, images, target).loss() == pytest.approx(saved.mean(), rel=1e-5)
     np.testing.assert_allclose(
-        odin(net, images, 1.0, 0.0), probs(net, images).max(axis=1), rtol=1e-5
+        odin(net, images, 1.0, 0.0), predict_probs(net, images).max(axis=1), rtol=1e-5
     )

@@ -9,7 +9,14 @@ import torch
 from softlabel.deliver import Draws
 from softlabel.errors import DataError, UnknownName
 from softlabel.train import data
-from softlabel.train.data import Pictures, framed, moved, normalise, on_device, order
+from softlabel.train.data import (
+    Pictures,
+    crop_images,
+    epoch_order,
+    frame_images,
+    normalise,
+    to_device,
+)
 
 DRAWS = Draws(7)
 
@@ -24,7 +31,7 @@ def by_hand(image, row, column, flip):
 
 def test_every_picture_is_cut_as_by_hand(pictures):
     items = np.array([5, 0, 59, 5, *range(20, 40)])
-    got = moved(framed(torch.from_numpy(pictures)), items, DRAWS, epoch=2).numpy()
+    got = crop_images(frame_images(torch.from_numpy(pictures)), items, DRAWS, epoch=2).numpy()
     for place, item in enumerate(items):
         row, column = (int(9 * DRAWS.uniform(key, 2, item)) for key in (data.ROW, data.COLUMN))
         flip = DRAWS.uniform(data.FLIP, 2, item) < 0.5
@@ -62,10 +69,10 @@ def test_a_cut_depends_on_the_item_not_on_its_company(pictures):
 
 
 def test_the_order_is_a_new_permutation_in_every_epoch():
-    first, second = order(DRAWS, 0, 500), order(DRAWS, 1, 500)
+    first, second = epoch_order(DRAWS, 0, 500), epoch_order(DRAWS, 1, 500)
     assert sorted(first) == sorted(second) == list(range(500))
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.15
-    assert np.array_equal(first, order(Draws(7), 0, 500))
+    assert np.array_equal(first, epoch_order(Draws(7), 0, 500))
 
 
 def test_bytes_and_floats_are_normalised_alike(pictures):
@@ -86,7 +93,7 @@ def test_gradients_pass_through_normalisation():
 
 def test_what_is_wrong_is_named(pictures):
     with pytest.raises(DataError, match="int64"):
-        on_device(pictures.astype(np.int64), torch.device("cpu"))
+        to_device(pictures.astype(np.int64), torch.device("cpu"))
     with pytest.raises(DataError, match="features need augment = 'none'"):
         Pictures(torch.zeros(3, 4), "frozen", DRAWS)
     with pytest.raises(UnknownName, match=r"'per-epoch'.*did you mean 'per_epoch'"):

@@ -11,9 +11,10 @@ import torch
 
 from softlabel.deliver import Draws, Teaching
 from softlabel.errors import DataError, FileError, SoftlabelError, UnknownName
-from softlabel.train import Config, DivergedError, fit, predicting
-from softlabel.train.data import order
+from softlabel.train import Config, DivergedError, fit
+from softlabel.train.data import epoch_order
 from softlabel.train.losses import soft_cross_entropy
+from softlabel.train.predict import predict_probs
 from softlabel.train.schedules import SCHEDULES, Steps
 
 QUICK = Config(epochs=3, batch=16, lr=0.05, checkpoint_seconds=0)
@@ -36,7 +37,7 @@ def features():
 def test_it_learns_the_pictures_and_how_sure_to_be(pictures, soft, delivery, augment):
     trained = fit(replace(QUICK, epochs=8, augment=augment), pictures, delivery, seed=1)
     assert trained.log[-1]["loss"] < 0.75 < trained.log[0]["loss"]  # the entropy is 0.639
-    probs = predicting.probs(trained.net, pictures)
+    probs = predict_probs(trained.net, pictures)
     assert (probs.argmax(axis=1) == soft.argmax(axis=1)).mean() > 0.95
     assert 0.6 < probs.max(axis=1).mean() < 0.95, "as sure as the labels are, not more"
     assert not trained.net.training
@@ -60,7 +61,7 @@ def test_single_votes_through_a_crowd_layer(pictures, teaching, kind):
     config = replace(QUICK, objective=kind, epochs=10, augment="none")
     trained = fit(config, pictures, teaching, seed=1)
     assert trained.log[-1]["loss"] < trained.log[0]["loss"]
-    right = predicting.probs(trained.net, pictures).argmax(axis=1) == teaching.hard
+    right = predict_probs(trained.net, pictures).argmax(axis=1) == teaching.hard
     assert right.mean() > 0.8
     start = {"mw": torch.eye(3).flatten(), "vb": torch.zeros(3)}.get(kind, torch.ones(3))
     first = next(trained.layer.parameters())
@@ -89,7 +90,7 @@ def test_one_epoch_is_plain_sgd_in_keyed_order(features, delivery, soft, reducti
     net = torch.nn.Linear(7, 3).double()
     net.load_state_dict({key[5:]: value for key, value in start.state_dict().items()})
     sgd = torch.optim.SGD(net.parameters(), lr=0.2, momentum=0.9, weight_decay=1e-4)
-    for rows in np.split(order(Draws(4), 0, 60), [16, 32, 48]):
+    for rows in np.split(epoch_order(Draws(4), 0, 60), [16, 32, 48]):
         sgd.zero_grad()
         soft_cross_entropy(net(x[rows]), p[rows], reduction).backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), 0.4)
@@ -110,7 +111,7 @@ def test_labels_are_asked_for_by_epoch_and_item(features):
     for epoch in range(3):
         mine = [items for number, items, _ in asked[1:] if number == epoch]
         assert len(mine) == 1, "once per epoch"
-        assert np.array_equal(mine[0], order(Draws(9), epoch, 60))
+        assert np.array_equal(mine[0], epoch_order(Draws(9), epoch, 60))
     assert all(rng == Draws(9) for _, _, rng in asked)
 
 
@@ -145,7 +146,7 @@ def test_checks_are_logged_and_see_a_network_at_rest(pictures, delivery):
 
     def check(net, epoch):
         seen.append((epoch, net.training))
-        return {"top": float(predicting.probs(net, pictures).max())}
+        return {"top": float(predict_probs(net, pictures).max())}
 
     log = fit(QUICK, pictures, delivery, seed=1, check=check).log
     assert seen == [(0, False), (1, False), (2, False)]

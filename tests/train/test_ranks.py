@@ -81,8 +81,8 @@ def test_two_processes_give_the_result_of_one(tmp_path):
 
 
 def test_one_process_is_everything():
-    assert (ranks.size(), ranks.rank(), ranks.mine(7)) == (1, 0, slice(0, 7))
-    assert ranks.shared("state") == "state"
+    assert (ranks.size(), ranks.rank(), ranks.own_part(7)) == (1, 0, slice(0, 7))
+    assert ranks.broadcast("state") == "state"
 
 
 def test_parts_of_a_batch_are_disjoint_and_all_of_it(monkeypatch):
@@ -90,7 +90,7 @@ def test_parts_of_a_batch_are_disjoint_and_all_of_it(monkeypatch):
     parts = []
     for number in range(3):
         monkeypatch.setattr(ranks, "rank", lambda number=number: number)
-        parts += list(range(17))[ranks.mine(17)]
+        parts += list(range(17))[ranks.own_part(17)]
     assert parts == list(range(17))
     with pytest.raises(SoftlabelError, match="a batch of 2 cannot be divided among 3"):
-        ranks.mine(2)
+        ranks.own_part(2)

@@ -11,10 +11,17 @@ from torch import nn
 
 from softlabel import DataError
 from softlabel.train import sharpness
-from softlabel.train import surface as surface_room
-from softlabel.train.sharpness import barrier, keskar, lambda_max, sam, slice_1d, surface, trace
-from softlabel.train.slices import estimate_statistics
-from softlabel.train.surface import Surface
+from softlabel.train.sharpness import (
+    Surface,
+    barrier,
+    estimate_statistics,
+    keskar,
+    lambda_max,
+    sam,
+    slice_1d,
+    surface,
+    trace,
+)
 
 H = torch.tensor([[3.0, 1.0], [1.0, 2.0]], dtype=torch.float64)
 
@@ -91,7 +98,7 @@ def test_gradient_and_loss_of_a_small_net(items, monkeypatch):
     _, loss, flat = whole_hessian(net, *items)
     expected = torch.autograd.functional.jacobian(loss, flat)
     for batch in (250, 7):
-        monkeypatch.setattr(surface_room, "BATCH", batch)
+        monkeypatch.setattr(sharpness, "BATCH", batch)
         on = surface(net, *items, normalise=None)
         torch.testing.assert_close(on.gradient(), expected)
         assert on.loss() == pytest.approx(float(loss(flat)))
@@ -304,7 +311,3 @@ REFUSED = [
 def test_refused(call, words):
     with pytest.raises(DataError, match=words):
         call()
-
-
-def test_the_room_offers_what_it_says():
-    assert all(hasattr(sharpness, name) for name in sharpness.__all__)

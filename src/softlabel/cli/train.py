@@ -238,7 +238,8 @@ def train(  # noqa: PLR0913  (a command has as many arguments as options)
     an interrupted one resumes from its checkpoint. Several runs use one process per core; a single
     run uses all cores.
     """
-    from softlabel.train import Job, parsed
+    from softlabel.train import file_job as Job
+    from softlabel.train import parsed
 
     job = Job(
         recipe,

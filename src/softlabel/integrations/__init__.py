@@ -1,6 +1,6 @@
 """The same labels for the loops people already use: torch, Hugging Face, scikit-learn.
 
-Each bridge needs its own package and is opened when it is named, so that scikit-learn can be used
+Each needs its own package and is imported when it is named, so that scikit-learn can be used
 without torch and torch without scikit-learn.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelledDataset", "SoftLabelClassifier", "neg_cross_entropy", "to_huggingface"]
 
-HOMES = {  # name: (file, package that must be there, extra that brings it)
+HOMES = {  # name: (file, package that must be installed, extra that installs it)
     "LabelledDataset": ("labelled", "torch", "train"),
     "SoftLabelClassifier": ("estimator", "sklearn", "sklearn"),
     "neg_cross_entropy": ("estimator", "sklearn", "sklearn"),

@@ -1,4 +1,4 @@
-"""Any classifier of scikit-learn, taught with distributions."""
+"""Train any classifier of scikit-learn on distributions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SoftLabelClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     each row once.
 
     ``classes_`` are the classes of y, the names in a table's index, or 0..k-1 for an array of
-    distributions.  A class that has no weight anywhere is never predicted, and its chance is 0.
+    distributions.  A class that has no weight anywhere is never predicted: its probability is 0.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -48,7 +48,7 @@ class SoftLabelClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Expand, and fit a clone of the estimator; ``sample_weight`` (m,) weighs whole rows."""
         validate_data(self, X, skip_check_array=True)
-        self.classes_, probs = distributions(y)
+        self.classes_, probs = as_distributions(y)
         check_consistent_length(X, probs, sample_weight)
         row, code = np.nonzero(probs)
         weight = probs[row, code]
@@ -68,27 +68,27 @@ class SoftLabelClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         return self
 
     def predict(self, X: Any) -> Anything:
-        """(m,) the class that the estimator chooses for each row."""
+        """Return (m,), the class that the estimator chooses for each row."""
         code = self._codes(X)
         return np.asarray(self.classes_[code])
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: Any) -> Floats:
-        """(m, k) the chance of each of ``classes_``."""
+        """Return (m, k), the probability of each of ``classes_``."""
         check_is_fitted(self, "estimator_")
-        found = self.estimator_.predict_proba(X)
-        probs = np.zeros((len(found), len(self.classes_)))
-        probs[:, self.estimator_.classes_] = found
+        known = self.estimator_.predict_proba(X)
+        probs = np.zeros((len(known), len(self.classes_)))
+        probs[:, self.estimator_.classes_] = known
         return probs
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy; against distributions, the chance that a class drawn from a row's distribution
-        is the class predicted there."""
+        """Return the accuracy; against distributions, the probability that a class drawn from a
+        row's distribution is the class predicted there."""
         code = self._codes(X)
         if is_hard(y):
             right = np.asarray(self.classes_[code] == column_or_1d(y), dtype=np.float64)
         else:
-            probs = same_classes(self, y)
+            probs = match_classes(self, y)
             check_consistent_length(code, probs)
             right = probs[np.arange(len(code)), code]
         return float(np.average(right, weights=sample_weight))
@@ -105,21 +105,21 @@ class SoftLabelClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
 
 def neg_cross_entropy(estimator: Any, X: Any, y: Any) -> float:
-    """The mean soft cross-entropy of ``predict_proba``, negative because searches look for the
-    largest ``scoring``; minus infinity where a class that happens was given no chance."""
-    return -float(cross_entropy(same_classes(estimator, y), estimator.predict_proba(X)).mean())
+    """Return minus the mean soft cross-entropy of ``predict_proba``, because searches look for the
+    largest ``scoring``; minus infinity where a class that occurs has probability 0."""
+    return -float(cross_entropy(match_classes(estimator, y), estimator.predict_proba(X)).mean())
 
 
 def is_hard(y: Any) -> bool:
-    """True for one class per row, False for distributions and tables of labels."""
+    """Return True for one class per row, False for distributions and tables of labels."""
     if isinstance(y, Annotations | SoftLabels):
         return False
     shape = np.asarray(y).shape
     return len(shape) != 2 or shape[1] == 1
 
 
-def distributions(y: Any) -> tuple[Anything, Floats]:
-    """The classes, and (m, k) how much of each there is in a row."""
+def as_distributions(y: Any) -> tuple[Anything, Floats]:
+    """Return the classes, and (m, k), the weight of each in a row."""
     if y is None:
         raise TargetError("requires y to be passed, but the target y is None")
     if isinstance(y, Annotations):
@@ -144,16 +144,16 @@ def distributions(y: Any) -> tuple[Anything, Floats]:
     return np.arange(probs.shape[1]), probs
 
 
-def same_classes(estimator: Any, y: Any) -> Floats:
-    """(m, k) the distributions of y over the classes that the estimator was fitted to."""
+def match_classes(estimator: Any, y: Any) -> Floats:
+    """Return (m, k), the distributions of y over the classes that the estimator was fitted to."""
     if is_hard(y):
         y = column_or_1d(y)
         place = {name: code for code, name in enumerate(estimator.classes_.tolist())}
         new = [name for name in y.tolist() if name not in place]
         if new:
-            raise TargetError(f"class {new[0]!r} was not there in fit")
+            raise TargetError(f"class {new[0]!r} was not in the y of fit")
         return np.eye(len(place))[[place[name] for name in y.tolist()]]
-    classes, probs = distributions(y)
+    classes, probs = as_distributions(y)
     if len(classes) != len(estimator.classes_):
         raise TargetError(f"y has {len(classes)} classes, {len(estimator.classes_)} were fitted")
     return probs

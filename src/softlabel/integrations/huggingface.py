@@ -23,10 +23,11 @@ def to_huggingface(
     epoch: int = 0,
     column: str = "labels",
 ) -> Dataset:
-    """``columns`` (m rows) with one more, ``labels``: k float32 per row, the targets of ``epoch``.
+    """Return ``columns`` (m rows) with one more, ``labels``: k float32 per row, the targets of
+    ``epoch``.
 
-    It can be saved, shared and read without softlabel.  It holds one epoch: of a delivery that
-    draws in each, train on ``LabelledDataset`` over the same rows instead.
+    The data set can be saved, shared and read without softlabel.  It holds one epoch: with a
+    delivery that draws in each, train on ``LabelledDataset`` over the same rows instead.
     """
     from datasets import Dataset, List, Value  # takes seconds, and is seldom installed
 

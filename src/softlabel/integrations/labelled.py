@@ -1,4 +1,4 @@
-"""A data set of torch whose labels are those of a delivery, epoch by epoch."""
+"""A torch data set whose labels are those of a delivery, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LabelledDataset(Dataset[Any]):
     data set) stays one, with the target under ``labels``.  Call ``set_epoch`` before each epoch,
     as for a ``DistributedSampler``: deliveries that draw, draw anew.  A draw belongs to seed,
     epoch and item, so workers, batches, shuffling and a resumed run change nothing; the epoch is
-    kept in shared memory, so persistent workers hear of it too.
+    kept in shared memory, so persistent workers see it too.
     """
 
     def __init__(
@@ -44,13 +44,13 @@ class LabelledDataset(Dataset[Any]):
         return int(self._epoch.item())
 
     def set_epoch(self, epoch: int) -> None:
-        """From the next row on, in all workers."""
+        """Hand out the labels of this epoch from the next row on, in all workers."""
         if epoch < 0:
             raise DataError(f"epoch {epoch}: epochs are counted from 0")
         self._epoch[0] = epoch
 
     def targets(self, indices: Sequence[int]) -> torch.Tensor:
-        """(b, k) float32 the targets of these items in this epoch."""
+        """Return (b, k) float32, the targets of these items in this epoch."""
         rows = self._delivery.labels_for(self.epoch, np.asarray(indices, np.int64), self._draws)
         return torch.from_numpy(np.array(rows, dtype=np.float32))
 
@@ -61,7 +61,7 @@ class LabelledDataset(Dataset[Any]):
         return self.__getitems__([index])[0]
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
-        """What a ``DataLoader`` asks for: a whole batch, whose labels are made in one go."""
+        """Return a whole batch for a ``DataLoader``, its labels made in one go."""
         m = len(self)
         places = [int(i) + m if i < 0 else int(i) for i in indices]
         outside = [i for i in places if not 0 <= i < m]

@@ -1,8 +1,8 @@
-"""How a network holds against pictures changed on purpose, by no more than ``eps`` per point.
+"""Adversarial attacks: how a network copes with pictures changed by at most ``eps`` per point.
 
 Attacks are made in pixel space, points in [0, 1], with the normalisation as part of the attacked
-model: "4" in the papers is 4/255 here.  Targets are soft labels (m, k) or classes (m,); which of
-them a table was scored against must be said, because the numbers differ.
+model: "4" in the papers is 4/255 here.  Targets are soft labels (m, k) or classes (m,); a table
+must name which of them it was scored against, because the numbers differ.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from torch import Tensor
 from softlabel.errors import DataError
 from softlabel.metrics import accuracy
 from softlabel.tables import Floats, Ints
-from softlabel.train.losses import soft_cross_entropy
-from softlabel.train.pixels import (
+from softlabel.train.data import (
     CIFAR,
     Array,
     Model,
     as_images,
     as_pixels,
     as_targets,
-    evaluating,
+    evaluation_mode,
     first_parameter,
 )
+from softlabel.train.losses import soft_cross_entropy
 
 BATCH = 250
 
@@ -49,7 +49,7 @@ class Attack:
 
 @dataclass(frozen=True)
 class Walk:
-    """How projected gradient ascent goes: steps of this size, this many, from random starts."""
+    """Projected gradient ascent: the size and number of steps, and of random starts."""
 
     step: float = 2 / 255
     steps: int = 10
@@ -57,11 +57,11 @@ class Walk:
     seed: int = 0
 
 
-def chosen(m: int, most: int = 1000, seed: int = 0) -> Ints:
-    """At most ``most`` of m items, drawn without replacement, in rising order; the papers attack
+def choose_items(m: int, most: int = 1000, seed: int = 0) -> Ints:
+    """Draw at most ``most`` of m items without replacement, in rising order; the papers attack
     1,000.
 
-    >>> chosen(3), len(chosen(5000))
+    >>> choose_items(3), len(choose_items(5000))
     (array([0, 1, 2]), 1000)
     """
     if m <= most:
@@ -77,7 +77,7 @@ def fgsm(
     *,
     normalise: Model | None = CIFAR,
 ) -> Attack:
-    """One step along the sign of the gradient (Goodfellow et al. 2015).
+    """Attack with one step along the sign of the gradient (Goodfellow et al. 2015).
 
     ``images`` (m, h, w, c), bytes or numbers in [0, 1]; with ``normalise=None`` the net takes
     them as they are.
@@ -86,7 +86,7 @@ def fgsm(
     def step(x: Tensor, gradient: Model) -> Tensor:
         return (x + eps * gradient(x).sign()).clamp(0, 1)
 
-    return _attacked(net, images, target, normalise, [step])
+    return _attack(net, images, target, normalise, [step])
 
 
 def pgd(
@@ -98,35 +98,35 @@ def pgd(
     walk: Walk | None = None,
     normalise: Model | None = CIFAR,
 ) -> Attack:
-    """Projected gradient ascent from a random start (Madry et al. 2018); reported is the final
-    point, not the points passed.
+    """Attack by projected gradient ascent from a random start (Madry et al. 2018); the result is
+    the final point, not the points passed.
 
     With several restarts the loss is the largest of the final ones, and an item counts as correct
     if it is so at all of them.
     """
-    how = walk or Walk()
-    if how.steps < 0 or how.restarts < 1:
-        raise DataError(f"{how}: steps are at least 0 and restarts at least 1")
-    rng = np.random.default_rng(how.seed)
+    walk = walk or Walk()
+    if walk.steps < 0 or walk.restarts < 1:
+        raise DataError(f"{walk}: steps are at least 0 and restarts at least 1")
+    rng = np.random.default_rng(walk.seed)
 
     def go(x: Tensor, gradient: Model) -> Tensor:
         low, high = (x - eps).clamp(0, 1), (x + eps).clamp(0, 1)
         start = torch.from_numpy(rng.uniform(-eps, eps, tuple(x.shape))).to(x.device, x.dtype)
         at = torch.clamp(x + start, low, high)
-        for _ in range(how.steps):
-            at = torch.clamp(at + how.step * gradient(at).sign(), low, high)
+        for _ in range(walk.steps):
+            at = torch.clamp(at + walk.step * gradient(at).sign(), low, high)
         return at
 
-    return _attacked(net, images, target, normalise, [go] * how.restarts)
+    return _attack(net, images, target, normalise, [go] * walk.restarts)
 
 
 Move = Callable[[Tensor, Model], Tensor]  # from points and their gradient to other points
 
 
-def _attacked(
+def _attack(
     net: Model, images: Array, target: Array, normalise: Model | None, moves: list[Move]
 ) -> Attack:
-    """The worst that any of the moves does to each item."""
+    """Return the worst that any of the moves does to each item."""
     like = first_parameter(net)
     pixels = as_pixels(images, like)
     if len(pixels) and not (float(pixels.min()) >= 0 and float(pixels.max()) <= 1):
@@ -136,19 +136,19 @@ def _attacked(
     def logits(x: Tensor) -> Tensor:
         return net(x if normalise is None else normalise(x))
 
-    with evaluating(net):
-        clean = _logits(logits, pixels)
+    with evaluation_mode(net):
+        clean = _in_batches(logits, pixels)
         soft = as_targets(target, len(pixels), clean.shape[1])
         goal = torch.from_numpy(soft).to(like.device, like.dtype)
         before = soft_cross_entropy(clean, goal, "none")
         worst, right, kept = None, np.ones(len(pixels)), pixels.clone()
         for move in moves:
             batches = zip(torch.split(pixels, BATCH), torch.split(goal, BATCH), strict=True)
-            found = torch.cat([move(x, partial(_gradient, logits, goal=p)) for x, p in batches])
-            scores = _logits(logits, found)
+            moved = torch.cat([move(x, partial(_gradient, logits, goal=p)) for x, p in batches])
+            scores = _in_batches(logits, moved)
             loss = soft_cross_entropy(scores, goal, "none")
             harder = torch.ones_like(loss, dtype=torch.bool) if worst is None else loss > worst
-            kept[harder] = found[harder]
+            kept[harder] = moved[harder]
             worst = loss if worst is None else torch.maximum(worst, loss)
             right = np.minimum(right, accuracy(soft, _numbers(scores.double().softmax(dim=1))))
     assert worst is not None, "an attack has at least one move"
@@ -156,13 +156,13 @@ def _attacked(
 
 
 def _gradient(logits: Model, x: Tensor, *, goal: Tensor) -> Tensor:
-    """Of each item's loss in its own points; parameters are not touched."""
+    """Return the gradient of each item's loss in its own points; parameters are not touched."""
     at = x.detach().requires_grad_(True)
     with torch.enable_grad():
         return torch.autograd.grad(soft_cross_entropy(logits(at), goal, "sum"), at)[0]
 
 
-def _logits(logits: Model, x: Tensor) -> Tensor:
+def _in_batches(logits: Model, x: Tensor) -> Tensor:
     with torch.no_grad():
         return torch.cat([logits(part) for part in torch.split(x, BATCH)])
 
@@ -170,3 +170,6 @@ def _logits(logits: Model, x: Tensor) -> Tensor:
 def _numbers(values: Tensor) -> Floats:
     array: Floats = values.detach().double().cpu().numpy()
     return array
+
+
+chosen = choose_items  # OLD NAME

@@ -1,24 +1,28 @@
-"""Everything that decides how a network is trained, and why each default is what it is."""
+"""The configuration of training, with a reason for each default, and ``key=value`` changes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from types import NoneType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from softlabel.errors import SoftlabelError, UnknownName
-from softlabel.train.crowd import KINDS
 from softlabel.train.data import AUGMENTS
-from softlabel.train.losses import LOSSES
+from softlabel.train.losses import CROWD_LAYERS, LOSSES
 from softlabel.train.schedules import SCHEDULES
 
 OPTIMISERS = ("sgd", "adam", "adamw")
+Settings = TypeVar("Settings")
 
 
 @dataclass(frozen=True)
 class Config:
-    """A recipe.  The defaults are the small network's, which learns CIFAR-10H in under a minute on
-    two cores; the papers' recipes are other values of the same fields."""
+    """How a network is trained.  The defaults are those of the small network, which learns
+    CIFAR-10H in under a minute on two cores; the papers' recipes are other values of the fields."""
 
-    net: str = "small"  # see nets.NETS; options as in "mlp:hidden=128"
+    net: str = "small"  # see networks.NETS; options as in "mlp:hidden=128"
     epochs: int = 20
     batch: int = 64
     optimiser: str = "sgd"
@@ -28,7 +32,7 @@ class Config:
     weight_decay: float = 1e-4
     schedule: str = "one-cycle"
     loss: str = "cross-entropy"
-    reduction: str = "mean"  # "sum" with clip = 1 is U20's: steps of one length, whatever the loss
+    reduction: str = "mean"  # "sum" with clip = 1 is U20's: every step has the same length
     clip: float = 0.0  # largest norm of the whole gradient; 0: any
     augment: str = "frozen"  # as published; "per_epoch" gains accuracy and hides what labels do
     objective: str = "labels"  # or a crowd layer on single votes: "mw", "vw", "vb", "vw+b", "sw"
@@ -39,7 +43,7 @@ class Config:
     compile: bool = False  # on a CPU it costs minutes and gains nothing
     channels_last: bool = True
     device: str = "auto"  # "cuda" if there is one, else "cpu"
-    dtype: str = "float32"  # "float64" to check that two ways of computing are one
+    dtype: str = "float32"  # "float64" to check that two ways of computing agree
     checkpoint_seconds: float = 30.0  # a checkpoint after every epoch, but not more often than this
 
     def __post_init__(self) -> None:
@@ -49,7 +53,7 @@ class Config:
             ("loss", tuple(LOSSES)),
             ("reduction", ("mean", "sum")),
             ("augment", AUGMENTS),
-            ("objective", ("labels", *KINDS)),
+            ("objective", ("labels", *CROWD_LAYERS)),
             ("crowd_on", ("logits", "probs")),
             ("dtype", ("float32", "float64")),
         ):
@@ -61,10 +65,68 @@ class Config:
         if self.ema >= 1:
             raise SoftlabelError(f"ema = {self.ema} must be below 1: it is a share of the past")
 
-    def decides(self) -> dict[str, object]:
-        """The fields that the result depends on: all but how often it is saved."""
-        return {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name != "checkpoint_seconds"
-        }
+    def identity(self) -> dict[str, object]:
+        """Return the fields that the result depends on: all but how often it is saved."""
+        every = {field.name: getattr(self, field.name) for field in fields(self)}
+        del every["checkpoint_seconds"]
+        return every
+
+
+# ── key=value ────────────────────────────────────────────────────────────────────────────────
+
+
+def change_settings(
+    config: Settings, settings: Mapping[str, Any], where: str = "--set"
+) -> Settings:
+    """Return the configuration with these values, each checked against the type of its field."""
+    hints = get_type_hints(type(config))
+    known = [field.name for field in fields(config)]  # type: ignore[arg-type]
+    checked = {}
+    for key, value in settings.items():
+        if key not in known:
+            raise UnknownName("setting", key, known)
+        checked[key] = _convert(hints[key], value, f"{where} {key}")
+    return replace(config, **checked)  # type: ignore[type-var]
+
+
+def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
+    """Read ``["lr=0.1", "augment=frozen"]``; values are written as in TOML, text without quotes.
+
+    >>> parse_settings(["lr=0.1", "net=small", "ema=none", "nesterov=true"])
+    {'lr': 0.1, 'net': 'small', 'ema': 'none', 'nesterov': True}
+    """
+    table: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals:
+            raise SoftlabelError(f"--set {pair!r} is not of the form key=value")
+        if key in table:
+            raise SoftlabelError(f"--set {key} is given twice")
+        try:
+            table[key] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            table[key] = text
+    return table
+
+
+def _convert(kind: Any, value: Any, where: str) -> Any:
+    """Return the value in the field's type: whole numbers are floats too, ``none`` is None."""
+    for one in (kind,) if get_origin(kind) in (Literal, tuple) else get_args(kind) or (kind,):
+        if get_origin(one) is Literal and value in get_args(one):
+            return value
+        if one is float and isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        if one is NoneType and value in (None, "none"):
+            return None
+        if get_origin(one) is tuple and isinstance(value, list | tuple):
+            return tuple(value)
+        if isinstance(one, type) and type(value) is one:
+            return value
+    if get_origin(kind) is Literal:
+        raise UnknownName(f"choice for {where}", str(value), map(str, get_args(kind)))
+    right = getattr(kind, "__name__", str(kind)).replace("NoneType", "none")
+    raise SoftlabelError(f"{where} = {value!r} is of the wrong type; it is of type {right}")
+
+
+changed = change_settings  # OLD NAME
+parsed = parse_settings  # OLD NAME

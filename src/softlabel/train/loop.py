@@ -1,17 +1,20 @@
 """The loop: from items and their labels to a trained network, top to bottom.
 
-Whatever is random is keyed by seed, epoch and item (``Draws``): the order, the crops, the labels.
+All random draws are keyed by seed, epoch and item (``Draws``): the order, the crops, the labels.
 So a run that was killed and resumed, and a run in several processes, does what an undisturbed run
 in one process does.  On one machine with one number of threads a rerun gives the same bits.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import pickle
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -22,32 +25,43 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from softlabel._util.files import aside
 from softlabel._util.progress import Tell, silent
 from softlabel.deliver import Delivery, Draws, Teaching
-from softlabel.errors import DataError
+from softlabel.errors import DataError, FileError, SoftlabelError
 from softlabel.randomness import name_keys
 from softlabel.tables import names
-from softlabel.train import checkpoints, nets, ranks
+from softlabel.train import networks, ranks
 from softlabel.train.config import Config
-from softlabel.train.crowd import CrowdLayer
-from softlabel.train.data import Pictures, on_device, order, ready
-from softlabel.train.diverging import DivergedError
-from softlabel.train.learner import Learner
-from softlabel.train.objectives import Objective, objective
-from softlabel.train.schedules import schedule
+from softlabel.train.data import Pictures, epoch_order, prepare, to_device
+from softlabel.train.losses import CrowdLayer
+from softlabel.train.objectives import Objective, make_objective
+from softlabel.train.schedules import find_schedule
 
 Check = Callable[[nn.Module, int], Mapping[str, float]]
 Line = dict[str, Any]
 
-SEEN = 2000  # pictures that a network may look at before its first step
+CHECKPOINT, LOG = "checkpoint.pt", "log.jsonl"
+INSPECTED = 2000  # pictures that a network may inspect before its first step
 (DROPOUT,) = name_keys(names(["dropout"])).tolist()
+
+
+class DivergedError(SoftlabelError):
+    """The loss is no longer a finite number: where, and at which learning rate."""
+
+    def __init__(self, epoch: int, step: int, lr: float) -> None:
+        self.epoch, self.step, self.lr = epoch, step, lr
+        super().__init__(
+            f"training diverged: the loss is not a finite number in epoch {epoch}, step {step} of "
+            f"it, at learning rate {lr:.3g}; try a lower lr, or clip = 1 (the log is kept)"
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
     """The network, ready for use; one line of log per epoch; the crowd layer, if there was one."""
 
-    net: nets.Net
+    net: networks.Net
     log: tuple[Line, ...]
     layer: CrowdLayer | None = None
 
@@ -64,121 +78,47 @@ def fit(
 ) -> Trained:
     """Train a network on uint8 pictures (m, h, w, 3) or float32 features (m, d).
 
-    ``delivery`` gives the labels of every epoch (for a crowd layer: the ``Teaching`` itself).  In
-    ``folder`` are kept ``checkpoint.pt``, from which a stopped run goes on exactly, and
-    ``log.jsonl``.  ``check(net, epoch)`` gives numbers to be logged after every epoch.
+    ``delivery`` gives the labels of every epoch (for a crowd layer: the ``Teaching`` itself).
+    ``folder`` holds ``checkpoint.pt``, from which a stopped run resumes exactly, and
+    ``log.jsonl``.  ``check(net, epoch)`` returns numbers to be logged after every epoch.
     """
     ranks.join()
-    device, draws = device_of(config), Draws(seed)
-    table = on_device(inputs, device)
-    _check_sizes(config, len(table))
-    aim = objective(config, delivery, draws, device, len(table))
+    device, draws = choose_device(config), Draws(seed)
+    table = to_device(inputs, device)
+    if not len(table):
+        raise DataError("there are no items to train on")
+    ranks.own_part(len(table) % config.batch or min(config.batch, len(table)))  # the last batch
+    objective = make_objective(config, delivery, draws, device, len(table))
     pictures = Pictures(table, config.augment, draws)
-    learner = Learner(config, _begin(config, pictures, aim.classes, seed), aim.layer, device)
+    net = _first_network(config, pictures.inputs, objective.classes, seed)
+    learner = Learner(config, net, objective.layer, device)
 
-    made_by = {**config.decides(), "seed": seed, "inputs": _digest(inputs), "labels": aim.digest}
+    digest = blake2b(np.ascontiguousarray(inputs).data, digest_size=8).hexdigest()
+    made_by = {**config.identity(), "seed": seed, "inputs": digest, "labels": objective.digest}
     record = _Record(folder if ranks.rank() == 0 else None, made_by, config.checkpoint_seconds)
-    state = ranks.shared(record.resume())
+    state = ranks.broadcast(record.resume())
     if state is not None:
         learner.restore(state)
         record.log = state["log"]
     tell = tell if ranks.rank() == 0 else silent
 
-    plan = schedule(config.schedule)
+    schedule = find_schedule(config.schedule)
     for epoch in range(len(record.log), config.epochs):
-        begun = time.perf_counter()
-        if plan.resets(epoch, config.epochs):
-            learner.forget()
-        loss, lr = _epoch(learner, aim, pictures, epoch, tell, record)
+        started = time.perf_counter()
+        if schedule.resets(epoch, config.epochs):
+            learner.reset_momentum()
+        loss, lr = _run_epoch(learner, objective, pictures, epoch, tell, record)
+        threads = torch.get_num_threads() if device.type == "cpu" else 0
         line: Line = {"epoch": epoch, "loss": loss, "lr": lr}
-        line |= {"seconds": round(time.perf_counter() - begun, 3), "threads": _threads(device)}
+        line |= {"seconds": round(time.perf_counter() - started, 3), "threads": threads}
         if check is not None:
             line |= check(learner.result.eval(), epoch)
         record.add(line, learner, last=epoch + 1 == config.epochs)
-    return Trained(learner.result.eval(), tuple(record.log), aim.layer)
+    return Trained(learner.result.eval(), tuple(record.log), objective.layer)
 
 
-def _epoch(
-    learner: Learner,
-    aim: Objective,
-    pictures: Pictures,
-    epoch: int,
-    tell: Tell,
-    record: _Record,
-) -> tuple[float, float]:
-    """Every item once; the mean loss and the last learning rate."""
-    config, dtype = learner.config, getattr(torch, learner.config.dtype)
-    items = order(pictures.draws, epoch, len(pictures.inputs))
-    starts = range(0, len(items), config.batch)
-    aim.turn(epoch, items)
-    table = pictures.epoch(epoch, items)
-    losses = torch.zeros(len(starts), dtype=dtype, device=learner.device)
-    before = f", loss {record.log[-1]['loss']:.3f}" if record.log else ""
-    doing = f"training: epoch {epoch + 1} of {config.epochs}{before}"
-    plan, lrs = schedule(config.schedule), []
-    learner.net.train()
-    with _own_dropout(learner.device, pictures.draws, epoch):
-        for number, start in enumerate(starts):
-            whole = slice(start, min(start + config.batch, len(items)))
-            part = ranks.mine(whole.stop - start)
-            rows = slice(start + part.start, start + part.stop)
-            scores = learner.scores(ready(table[rows], dtype))
-            loss = aim.loss(scores, rows)  # of this process's rows
-            losses[number] = loss.detach()
-            factor = plan.factor(epoch, (number + 0.5) / len(starts), config.epochs)
-            lrs.append(config.lr * factor)
-            over = aim.weight(whole) if config.reduction == "mean" else 1
-            learner.step(loss / over, lrs[-1])
-            if learner.device.type == "cpu" and ranks.size() == 1:  # looking costs nothing here
-                _look(losses[number:], epoch, number, lrs, record)
-            tell(doing, epoch * len(starts) + number + 1, config.epochs * len(starts))
-    losses = ranks.total(losses).cpu()  # the one time in an epoch that a GPU is waited for
-    _look(losses, epoch, 0, lrs, record)
-    return float(losses.double().sum()) / aim.weight(slice(0, len(items))), lrs[-1]
-
-
-def _look(losses: Tensor, epoch: int, first: int, lrs: list[float], record: _Record) -> None:
-    """Stop if a loss is not finite, and leave a line in the log that says so."""
-    wrong = ~losses.isfinite()
-    if wrong.any():
-        step = first + int(wrong.nonzero()[0])
-        record.note({"epoch": epoch, "step": step, "lr": lrs[step], "diverged": True})
-        raise DivergedError(epoch, step, lrs[step])
-
-
-class _Record:
-    """The log and the checkpoint of a run; without a folder, the log alone."""
-
-    def __init__(self, folder: Path | None, made_by: dict[str, Any], every: float) -> None:
-        self.folder, self.made_by, self.every = folder, made_by, every
-        self.log: list[Line] = []
-        self.saved = -math.inf
-
-    def resume(self) -> dict[str, Any] | None:
-        """The state of an earlier attempt; its log, too, goes back to that moment."""
-        if self.folder is None:
-            return None
-        self.folder.mkdir(parents=True, exist_ok=True)
-        state = checkpoints.load(self.folder, self.made_by)
-        checkpoints.write_log(self.folder, state["log"] if state else [])
-        return state
-
-    def add(self, line: Line, learner: Learner, last: bool) -> None:
-        """An epoch is over."""
-        self.log.append(line)
-        self.note(line)
-        if self.folder and (last or time.monotonic() - self.saved >= self.every):
-            state = {**learner.state(), "log": self.log, "made_by": self.made_by}
-            checkpoints.save(self.folder, state)
-            self.saved = time.monotonic()
-
-    def note(self, line: Line) -> None:
-        if self.folder:
-            checkpoints.add_to_log(self.folder, line)
-
-
-def device_of(config: Config) -> torch.device:
-    """The one that is named, or else this process's own GPU, or else the CPU."""
+def choose_device(config: Config) -> torch.device:
+    """Return the device that is named, or else this process's own GPU, or else the CPU."""
     if config.device != "auto":
         return torch.device(config.device)
     if not torch.cuda.is_available():
@@ -186,34 +126,242 @@ def device_of(config: Config) -> torch.device:
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
 
 
-def _begin(config: Config, pictures: Pictures, classes: int, seed: int) -> nets.Net:
-    """The network before its first step, on the device, in the layout that is fastest there."""
-    inputs, dtype = pictures.inputs, getattr(torch, config.dtype)
-    net = nets.make(config.net, classes, seed, inputs.shape[-1]).to(inputs.device, dtype)
-    net.look(ready(inputs[:SEEN], dtype))
-    if config.channels_last and inputs.ndim == 4:
-        net = net.arranged()
-    return net
+def _first_network(config: Config, inputs: Tensor, classes: int, seed: int) -> networks.Net:
+    """Return the network before its first step, on the device, in the layout fastest there."""
+    dtype = getattr(torch, config.dtype)
+    net = networks.make_network(config.net, classes, seed, inputs.shape[-1])
+    net = net.to(inputs.device, dtype)
+    net.inspect(prepare(inputs[:INSPECTED], dtype))
+    return net.arrange() if config.channels_last and inputs.ndim == 4 else net
 
 
-def _check_sizes(config: Config, count: int) -> None:
-    if count == 0:
-        raise DataError("there are no items to train on")
-    ranks.mine(count % config.batch or min(config.batch, count))  # of the last batch, too
+def _run_epoch(
+    learner: Learner,
+    objective: Objective,
+    pictures: Pictures,
+    epoch: int,
+    tell: Tell,
+    record: _Record,
+) -> tuple[float, float]:
+    """Train on every item once; return the mean loss and the last learning rate."""
+    config, dtype = learner.config, getattr(torch, learner.config.dtype)
+    items = epoch_order(pictures.draws, epoch, len(pictures.inputs))
+    starts = range(0, len(items), config.batch)
+    objective.start_epoch(epoch, items)
+    table = pictures.epoch(epoch, items)
+    losses = torch.zeros(len(starts), dtype=dtype, device=learner.device)
+    before = f", loss {record.log[-1]['loss']:.3f}" if record.log else ""
+    step = f"training: epoch {epoch + 1} of {config.epochs}{before}"
+    schedule, lrs = find_schedule(config.schedule), []
+    learner.net.train()
+    with _keyed_dropout(learner.device, pictures.draws, epoch):
+        for number, start in enumerate(starts):
+            whole = slice(start, min(start + config.batch, len(items)))
+            part = ranks.own_part(whole.stop - start)
+            rows = slice(start + part.start, start + part.stop)
+            scores = learner.scores(prepare(table[rows], dtype))
+            loss = objective.loss(scores, rows)  # of this process's rows
+            losses[number] = loss.detach()
+            factor = schedule.factor(epoch, (number + 0.5) / len(starts), config.epochs)
+            lrs.append(config.lr * factor)
+            over = objective.weight(whole) if config.reduction == "mean" else 1
+            learner.step(loss / over, lrs[-1])
+            if learner.device.type == "cpu" and ranks.size() == 1:  # a look costs nothing here
+                _check_finite(losses[number:], epoch, number, lrs, record)
+            tell(step, epoch * len(starts) + number + 1, config.epochs * len(starts))
+    losses = ranks.total(losses).cpu()  # the one time in an epoch that a GPU is waited for
+    _check_finite(losses, epoch, 0, lrs, record)
+    return float(losses.double().sum()) / objective.weight(slice(0, len(items))), lrs[-1]
+
+
+def _check_finite(
+    losses: Tensor, epoch: int, first: int, lrs: list[float], record: _Record
+) -> None:
+    """Stop if a loss is not finite, and add a line to the log that says so."""
+    wrong = ~losses.isfinite()
+    if wrong.any():
+        step = first + int(wrong.nonzero()[0])
+        record.note({"epoch": epoch, "step": step, "lr": lrs[step], "diverged": True})
+        raise DivergedError(epoch, step, lrs[step])
 
 
 @contextmanager
-def _own_dropout(device: torch.device, draws: Draws, epoch: int) -> Iterator[None]:
-    """Dropout draws from torch's global generator: for an epoch it is ours, and keyed."""
+def _keyed_dropout(device: torch.device, draws: Draws, epoch: int) -> Iterator[None]:
+    """Key torch's global generator, from which dropout draws, for an epoch."""
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(int(draws.uniform(DROPOUT, epoch, ranks.rank()) * 2**53))
         yield
 
 
-def _threads(device: torch.device) -> int:
-    return torch.get_num_threads() if device.type == "cpu" else 0
+# ── one network in training ──────────────────────────────────────────────────────────────────
 
 
-def _digest(inputs: npt.NDArray[Any]) -> str:
-    return blake2b(np.ascontiguousarray(inputs).data, digest_size=8).hexdigest()
+class Learner:
+    """A network, the layer of its objective if it has one, their optimiser and averages."""
+
+    def __init__(
+        self, config: Config, net: networks.Net, layer: CrowdLayer | None, device: torch.device
+    ):
+        self.config, self.net, self.layer, self.device = config, net, layer, device
+        self.parameters = [each for each in net.parameters() if each.requires_grad]
+        groups: list[dict[str, Any]] = [{"params": self.parameters}]
+        if layer is not None:  # decay would draw annotators to zero, not to their start
+            own = list(layer.parameters())
+            groups.append({"params": own, "weight_decay": 0.0})
+            self.parameters = self.parameters + own
+        self.optimiser = _optimiser(config, groups)
+        self.average = deepcopy(net) if config.ema else None
+        self.half = _half(config, device)
+        self.scaler = torch.amp.GradScaler(device.type, enabled=self.half == torch.float16)
+        self.forward = torch.compile(net) if config.compile else net
+
+    def scores(self, x: Tensor) -> Tensor:
+        """Return logits (b, k), computed in half precision where that is wanted."""
+        enabled = self.half is not None
+        with torch.autocast(self.device.type, dtype=self.half, enabled=enabled):
+            return self.forward(x).to(x.dtype)
+
+    def step(self, loss: Tensor, lr: float) -> None:
+        """Step down the gradient of ``loss``, summed over all processes."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = lr
+        self.optimiser.zero_grad()
+        self.scaler.scale(loss).backward()
+        gradients = [each.grad for each in self.parameters if each.grad is not None]
+        ranks.sum_gradients(gradients)
+        if self.config.clip:
+            self.scaler.unscale_(self.optimiser)
+            nn.utils.clip_grad_norm_(self.parameters, self.config.clip)
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
+        if self.average is not None:
+            _update_average(self.average, self.net, 1 - self.config.ema)
+
+    def reset_momentum(self) -> None:
+        """Forget momentum and all other state of the optimiser."""
+        self.optimiser.state.clear()
+
+    @property
+    def result(self) -> networks.Net:
+        """The network to use: the average, if there is one."""
+        return self.net if self.average is None else self.average
+
+    def state(self) -> dict[str, Any]:
+        """Return all that the next step depends on."""
+        parts = {"net": self.net, "layer": self.layer, "average": self.average}
+        state = {name: part.state_dict() for name, part in parts.items() if part is not None}
+        return {
+            **state,
+            "optimiser": self.optimiser.state_dict(),
+            "scaler": self.scaler.state_dict(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a ``state``."""
+        for name, part in (("net", self.net), ("layer", self.layer), ("average", self.average)):
+            if part is not None:
+                part.load_state_dict(state[name])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.scaler.load_state_dict(state["scaler"])
+
+
+def _optimiser(config: Config, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+    """Make the optimiser; fused is one pass over the weights, on CPUs too."""
+    common: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay, "fused": True}
+    if config.optimiser == "sgd":
+        nesterov = config.nesterov and config.momentum > 0
+        return torch.optim.SGD(groups, momentum=config.momentum, nesterov=nesterov, **common)
+    kind = torch.optim.Adam if config.optimiser == "adam" else torch.optim.AdamW
+    return kind(groups, **common)
+
+
+def _half(config: Config, device: torch.device) -> torch.dtype | None:
+    if not config.amp or device.type != "cuda" or config.dtype != "float32":
+        return None
+    return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+
+
+@torch.no_grad()
+def _update_average(average: nn.Module, net: nn.Module, share: float) -> None:
+    """Move the average towards the network by this share of the way; copy counters."""
+    for old, new in zip(average.state_dict().values(), net.state_dict().values(), strict=True):
+        if old.is_floating_point():
+            old.lerp_(new, share)
+        else:
+            old.copy_(new)
+
+
+# ── the log and the checkpoint ───────────────────────────────────────────────────────────────
+
+
+class _Record:
+    """The log and the checkpoint of a run; without a folder, the log alone.
+
+    A checkpoint is either whole or the one before, whenever the power goes.
+    """
+
+    def __init__(self, folder: Path | None, made_by: dict[str, Any], every: float) -> None:
+        self.folder, self.made_by, self.every = folder, made_by, every
+        self.log: list[Line] = []
+        self.saved = -math.inf
+
+    def resume(self) -> dict[str, Any] | None:
+        """Return the state of an earlier attempt, if any, and cut its log back to that moment.
+
+        A checkpoint of another run is refused.  Only tensors and plain values are read: nothing
+        in the file is executed.
+        """
+        if self.folder is None:
+            return None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / CHECKPOINT
+        if not path.exists():
+            write_log(self.folder, [])
+            return None
+        try:
+            state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        except (RuntimeError, pickle.UnpicklingError, EOFError):
+            reason = "is no checkpoint, or a damaged one; remove it to start again"
+            raise FileError(path, reason) from None
+        for key, value in self.made_by.items():
+            other = state["made_by"].get(key)
+            if other != value:
+                raise FileError(
+                    path,
+                    f"is of another run: there {key} is {other!r}, here {value!r}; "
+                    "remove it to start again, or use another folder",
+                )
+        write_log(self.folder, state["log"])
+        return state
+
+    def add(self, line: Line, learner: Learner, last: bool) -> None:
+        """Add the line of an epoch, and save a checkpoint if it is time to."""
+        self.log.append(line)
+        self.note(line)
+        if self.folder and (last or time.monotonic() - self.saved >= self.every):
+            with aside(self.folder / CHECKPOINT) as part, part.open("wb") as file:
+                torch.save({**learner.state(), "log": self.log, "made_by": self.made_by}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            self.saved = time.monotonic()
+
+    def note(self, line: Line) -> None:
+        """Write a line to the log file alone."""
+        if self.folder:
+            append_log(self.folder, line)
+
+
+def write_log(folder: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Write the log anew, one JSON object per line."""
+    with aside(folder / LOG) as part:
+        part.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+
+def append_log(folder: Path, line: Mapping[str, Any]) -> None:
+    """Add one line to the log."""
+    with (folder / LOG).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+device_of = choose_device  # OLD NAME

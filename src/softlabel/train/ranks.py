@@ -1,8 +1,8 @@
-"""Several processes as one: what ``torchrun`` started, and sums over all of them.
+"""Several processes that train as one: what ``torchrun`` started, and sums over all of them.
 
 Every process holds all data and draws the same order, labels and crops (they are keyed, not
 sequential); it works on its slice of each batch, and gradients are summed.  Without ``torchrun``
-there is one process, and nothing here does anything.
+there is one process, and nothing here has any effect.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from softlabel.errors import SoftlabelError
 
 
 def join() -> None:
-    """Meet the other processes, if there are any and we have not met."""
+    """Join the other processes, if there are any, once."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not dist.is_initialized():
         dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
         atexit.register(leave)
 
 
 def leave() -> None:
-    """Part from the other processes."""
+    """Leave the other processes."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
 def size() -> int:
-    """How many processes there are."""
+    """Return the number of processes."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
 def rank() -> int:
-    """Which of them this is; number 0 writes files and tells."""
+    """Return the number of this process; number 0 writes files and reports progress."""
     return dist.get_rank() if size() > 1 else 0
 
 
-def mine(count: int) -> slice:
-    """This process's part of ``count`` rows: contiguous, and of nearly the same size in each."""
+def own_part(count: int) -> slice:
+    """Return this process's part of ``count`` rows: contiguous, of nearly the same size in each."""
     world = size()
     if count < world:
         raise SoftlabelError(
@@ -53,7 +53,7 @@ def mine(count: int) -> slice:
 
 
 class _Total(torch.autograd.Function):
-    """A sum over all processes; so is its gradient, since each of them uses the sum."""
+    """A sum over all processes; its gradient is one too, since each of them uses the sum."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -69,12 +69,12 @@ class _Total(torch.autograd.Function):
 
 
 def total(x: Tensor) -> Tensor:
-    """The sum of ``x`` over all processes, differentiable."""
+    """Return the sum of ``x`` over all processes, differentiable."""
     return cast(Tensor, _Total.apply(x)) if size() > 1 else x
 
 
-def add_up(gradients: list[Tensor]) -> None:
-    """Each gradient becomes its sum over all processes, in one exchange."""
+def sum_gradients(gradients: list[Tensor]) -> None:
+    """Replace each gradient by its sum over all processes, in one exchange."""
     if size() > 1:
         flat = torch.cat([each.flatten() for each in gradients])
         dist.all_reduce(flat)
@@ -83,10 +83,10 @@ def add_up(gradients: list[Tensor]) -> None:
             each.copy_(part.view_as(each))
 
 
-def shared(thing: Any) -> Any:
-    """What process 0 has, in every process: a state of which only it has the file."""
+def broadcast(value: Any) -> Any:
+    """Return what process 0 has: a state of which only that process has the file."""
     if size() == 1:
-        return thing
-    box = [thing]
+        return value
+    box = [value]
     dist.broadcast_object_list(box, src=0)
     return box[0]

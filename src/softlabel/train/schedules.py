@@ -1,4 +1,4 @@
-"""How the learning rate goes down (or first up): a factor for every step of a run."""
+"""Learning rate schedules: a factor for every step of a run."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class Schedule(Protocol):
     """A frozen dataclass of its parameters."""
 
     def factor(self, epoch: int, part: float, epochs: int) -> float:
-        """What the learning rate is multiplied by, ``part`` (0 to 1) through this epoch."""
+        """Return what to multiply the learning rate by, ``part`` (0 to 1) through this epoch."""
         ...
 
     def resets(self, epoch: int, epochs: int) -> bool:
-        """True if momentum is forgotten when this epoch begins."""
+        """Return True if momentum is reset when this epoch starts."""
         ...
 
 
 @dataclass(frozen=True)
 class _Continuous:
-    """Schedules that have a curve and no corners."""
+    """A schedule that never resets momentum."""
 
     def resets(self, epoch: int, epochs: int) -> bool:
         return False
@@ -54,7 +54,7 @@ class Steps:
         return self.fresh and epoch in self.starts(epochs)
 
     def starts(self, epochs: int) -> tuple[int, ...]:
-        """The first epoch of every lower rate."""
+        """Return the first epoch of every lower rate."""
         return tuple(round(start * epochs / self.of) for start in self.at)
 
 
@@ -89,10 +89,11 @@ SCHEDULES: dict[str, Schedule] = {
 }
 
 
-def schedule(name: str) -> Schedule:
-    """The schedule of this name.
+def find_schedule(name: str) -> Schedule:
+    """Return the schedule of this name.
 
-    >>> [round(0.1 * schedule("c22").factor(epoch, 0, 65), 9) for epoch in (49, 50, 51, 55, 56)]
+    >>> c22 = find_schedule("c22")
+    >>> [round(0.1 * c22.factor(epoch, 0, 65), 9) for epoch in (49, 50, 51, 55, 56)]
     [0.1, 0.1, 0.01, 0.01, 0.001]
     """
     if name not in SCHEDULES:

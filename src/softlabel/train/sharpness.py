@@ -1,35 +1,125 @@
-"""How sharp the minimum is that a network has found.
+"""How sharp the minimum is that a network has reached: curvature, slices and barriers of the loss.
 
-All of these are taken at one ``surface`` (the same items and the same loss for all networks that
-are compared).  None but the filter-normalised slice is free of the scale of the weights, and a
+The surface is the loss of a network as a function of its parameters, on one fixed set of items.
+Networks are compared on the same function: the mean soft cross-entropy, in evaluation mode with
+frozen batch statistics, whatever they were trained with.  A point of the surface is one flat
+vector of all parameters.
+
+None of these measures but the filter-normalised slice is free of the scale of the weights, and a
 network that has learned nothing can be the flattest of all: print its accuracy beside them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from softlabel.errors import DataError
-from softlabel.train.slices import Barrier, Curve, barrier, slice_1d
-from softlabel.train.surface import Surface, surface
+from softlabel.tables import Floats
+from softlabel.train.data import (
+    CIFAR,
+    Array,
+    Model,
+    as_pixels,
+    as_targets,
+    evaluation_mode,
+    first_parameter,
+)
+from softlabel.train.losses import soft_cross_entropy
 
-__all__ = [
-    "Barrier",
-    "Curve",
-    "Eigenvalue",
-    "Trace",
-    "barrier",
-    "keskar",
-    "lambda_max",
-    "sam",
-    "slice_1d",
-    "surface",
-    "trace",
-]
+BATCH = 250
+Norm = nn.modules.batchnorm._BatchNorm  # the base of all kinds of batch normalisation
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Parameters, and the parts (batches) whose sum is the loss at them."""
+
+    params: tuple[Tensor, ...]
+    parts: Sequence[Callable[[], Tensor]]
+
+    def loss(self) -> float:
+        """Return the loss at the present parameters."""
+        with torch.no_grad():
+            return float(sum(part().double() for part in self.parts))
+
+    def gradient(self) -> Tensor:
+        """Return the gradient of the loss (d,)."""
+        total = torch.zeros_like(self.point())
+        for part in self.parts:
+            total += flatten(torch.autograd.grad(part(), self.params))
+        return total
+
+    def curvature(self, direction: Tensor) -> Tensor:
+        """Return the Hessian times a direction (d,) (Pearlmutter 1994), without the Hessian."""
+        total = torch.zeros_like(direction)
+        for part in self.parts:
+            slope = flatten(torch.autograd.grad(part(), self.params, create_graph=True))
+            if not slope.requires_grad:
+                continue  # a loss that is linear in the parameters has no curvature
+            again = torch.autograd.grad(slope @ direction, self.params, materialize_grads=True)
+            total += flatten(again)
+        return total
+
+    def point(self) -> Tensor:
+        """Return a copy of the parameters (d,)."""
+        return flatten([param.detach() for param in self.params]).clone()
+
+    def put(self, point: Tensor) -> None:
+        """Set the parameters."""
+        start = 0
+        with torch.no_grad():
+            for param in self.params:
+                size = param.numel()
+                param.copy_(point[start : start + size].view(param.shape))
+                start += size
+
+    @contextmanager
+    def moved(self) -> Iterator[Tensor]:
+        """Let the parameters be set inside; afterwards they are bit for bit what they were."""
+        before = self.point()
+        try:
+            yield before.clone()
+        finally:
+            self.put(before)
+
+
+def surface(
+    net: nn.Module, inputs: Array, target: Array, *, normalise: Model | None = CIFAR
+) -> Surface:
+    """Return the surface of a network on these items: pictures (m, h, w, c), which are normalised,
+    or features (m, d), which are not; targets are soft (m, k) or classes (m,)."""
+    like = first_parameter(net)
+    x = as_pixels(inputs, like)
+    if normalise is not None and x.ndim == 4:
+        x = normalise(x)
+    with evaluation_mode(net), torch.no_grad():
+        classes = net(x[:1]).shape[1]
+    goal = torch.from_numpy(as_targets(target, len(x), classes)).to(like.device, like.dtype)
+    batches = zip(torch.split(x, BATCH), torch.split(goal, BATCH), strict=True)
+    parts = [partial(_batch_loss, net, a, b, len(x)) for a, b in batches]
+    return Surface(tuple(p for p in net.parameters() if p.requires_grad), parts)
+
+
+def _batch_loss(net: nn.Module, x: Tensor, goal: Tensor, items: int) -> Tensor:
+    """Return what one batch adds to the mean loss over all items."""
+    with evaluation_mode(net):
+        return soft_cross_entropy(net(x), goal, "sum") / items
+
+
+def flatten(tensors: Sequence[Tensor]) -> Tensor:
+    """Join all entries in one vector."""
+    return torch.cat([tensor.reshape(-1) for tensor in tensors])
+
+
+# ── curvature ─────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
@@ -53,7 +143,7 @@ class Trace:
 def lambda_max(
     on: Surface, iterations: int = 100, tolerance: float = 1e-3, seed: int = 0
 ) -> Eigenvalue:
-    """The largest eigenvalue of the Hessian, by power iteration.
+    """Return the largest eigenvalue of the Hessian, by power iteration.
 
     Power iteration finds the eigenvalue of largest size; if that is a negative one, the Hessian
     is shifted by it and the search goes on for the largest.
@@ -68,20 +158,21 @@ def lambda_max(
 
 
 def trace(on: Surface, probes: int = 50, seed: int = 0) -> Trace:
-    """The trace of the Hessian by Hutchinson's estimate: the mean of v'Hv over random signs v."""
+    """Return Hutchinson's estimate of the trace of the Hessian: the mean of v'Hv over random signs
+    v."""
     if probes < 2:
         raise DataError(f"probes = {probes}: a standard error needs at least 2")
-    found = []
+    products = []
     for probe in range(probes):
         v = _random(on, (seed, probe), _signs)
-        found.append(_dot(v, on.curvature(v)))
-    values = torch.tensor(found, dtype=torch.float64)
+        products.append(_dot(v, on.curvature(v)))
+    values = torch.tensor(products, dtype=torch.float64)
     return Trace(float(values.mean()), float(values.std() / probes**0.5), probes)
 
 
 def sam(on: Surface, rho: float = 0.05) -> float:
-    """How much the loss rises at distance ``rho`` along the gradient (Foret et al. 2021); 0 where
-    there is no gradient."""
+    """Return the rise of the loss at distance ``rho`` along the gradient (Foret et al. 2021); 0
+    where there is no gradient."""
     slope = on.gradient()
     length = slope.norm()
     if not length > 0:
@@ -95,7 +186,8 @@ def sam(on: Surface, rho: float = 0.05) -> float:
 def keskar(
     on: Surface, eps: float = 1e-3, steps: int = 20, restarts: int = 3, seed: int = 0
 ) -> float:
-    """100 (max L - L) / (1 + L) over the box |step_i| <= eps (|w_i| + 1) (Keskar et al. 2017).
+    """Return 100 (max L - L) / (1 + L) over the box |step_i| <= eps (|w_i| + 1) (Keskar et al.
+    2017).
 
     The maximum is searched by sign-gradient ascent from random points of the box, so the value is
     a lower bound that more steps and restarts raise.
@@ -121,15 +213,15 @@ def _power(
     v = start / start.norm()
     value, change = 0.0, float("inf")
     for done in range(1, iterations + 1):
-        made = product(v)
-        before, value = value, _dot(v, made)
-        length = made.norm()
+        image = product(v)
+        before, value = value, _dot(v, image)
+        length = image.norm()
         if not length > 0:
             return Eigenvalue(0.0, done, 0.0)
         change = abs(value - before) / max(abs(value), 1e-30)
         if done > 1 and change <= tolerance:
             break
-        v = made / length
+        v = image / length
     return Eigenvalue(value, done, change)
 
 
@@ -138,7 +230,7 @@ def _dot(first: Tensor, second: Tensor) -> float:
 
 
 def _random(on: Surface, seed: int | tuple[int, int], draw: Callable[..., Tensor]) -> Tensor:
-    """(d,) drawn on the CPU, so that a seed means the same on every device."""
+    """Draw (d,) on the CPU, so that a seed gives the same numbers on every device."""
     key = seed if isinstance(seed, int) else seed[0] * 1_000_003 + seed[1]
     here = on.point()
     return draw(len(here), generator=torch.Generator().manual_seed(key)).to(here)
@@ -146,3 +238,107 @@ def _random(on: Surface, seed: int | tuple[int, int], draw: Callable[..., Tensor
 
 def _signs(count: int, generator: torch.Generator) -> Tensor:
     return torch.randint(0, 2, (count,), generator=generator) * 2.0 - 1
+
+
+# ── along lines ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The loss at places along a line."""
+
+    at: Floats
+    loss: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Barrier(Curve):
+    """``height``: by how much the loss between two networks rises above the straight line between
+    their own losses, at most; 0 if it nowhere does."""
+
+    height: float
+
+
+def slice_1d(on: Surface, points: int = 21, reach: float = 1.0, seed: int = 0) -> Curve:
+    """Return the loss at w + a d for a from -reach to reach, d a random direction of which every
+    filter has the length of the network's own (Li et al. 2018).  Biases and scales stay.
+
+    Multiplying the weights of a layer and dividing those of the next does not change the curve.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    direction = flatten([_random_filters(param.detach(), generator) for param in on.params])
+    at = np.linspace(-reach, reach, points)
+    loss = np.empty(points)
+    with on.moved() as here:
+        for number, a in enumerate(at):
+            on.put(here + float(a) * direction)
+            loss[number] = on.loss()
+    return Curve(at, loss)
+
+
+def _random_filters(param: Tensor, generator: torch.Generator) -> Tensor:
+    """Draw a tensor whose rows (the weights into one unit) are as long as those of ``param``."""
+    if param.ndim < 2:
+        return torch.zeros_like(param)
+    drawn = torch.randn(param.shape, generator=generator, dtype=torch.float64).to(param)
+    length, own = (rows.flatten(1).norm(dim=1) for rows in (drawn, param))
+    scale: Tensor = (own / length).view(-1, *[1] * (param.ndim - 1))
+    return drawn * scale
+
+
+def barrier(
+    first: nn.Module,
+    second: nn.Module,
+    inputs: Array,
+    target: Array,
+    *,
+    points: int = 21,
+    reestimate: Array | None = None,
+    normalise: Model | None = CIFAR,
+) -> Barrier:
+    """Return the loss of the networks (1 - a) first + a second, a from 0 to 1 (Frankle et al.
+    2020).
+
+    Batch statistics are mixed like weights, unless ``reestimate`` gives inputs (the training
+    ones) from which they are estimated again at every point, the ends included: mixed statistics
+    alone can raise a barrier.
+    """
+    one, two = (_float_state(net) for net in (first, second))
+    if one.keys() != two.keys() or any(one[key].shape != two[key].shape for key in one):
+        raise DataError("a barrier lies between two networks of one architecture; these differ")
+    between = deepcopy(first)
+    on = surface(between, inputs, target, normalise=normalise)
+    mixed = _float_state(between)
+    at = np.linspace(0, 1, points)
+    loss = np.empty(points)
+    for number, a in enumerate(at):
+        for key, tensor in mixed.items():
+            tensor.copy_(torch.lerp(one[key], two[key].to(one[key]), float(a)))
+        if reestimate is not None:
+            estimate_statistics(between, reestimate, normalise=normalise)
+        loss[number] = on.loss()
+    rise = loss - (1 - at) * loss[0] - at * loss[-1]
+    return Barrier(at, loss, float(rise.max()))
+
+
+def estimate_statistics(net: nn.Module, inputs: Array, *, normalise: Model | None = CIFAR) -> None:
+    """Estimate the means and variances of batch normalisation from these inputs; nothing else of
+    the network changes."""
+    layers = [layer for layer in net.modules() if isinstance(layer, Norm)]
+    if not layers:
+        return
+    x = as_pixels(inputs, first_parameter(net))
+    momenta = [layer.momentum for layer in layers]
+    with evaluation_mode(net), torch.no_grad():
+        for layer in layers:
+            layer.reset_running_stats()
+            layer.momentum, layer.training = None, True  # None: the plain mean over batches
+        for part in torch.split(x, BATCH):
+            net(normalise(part) if normalise is not None and part.ndim == 4 else part)
+    for layer, momentum in zip(layers, momenta, strict=True):
+        layer.momentum = momentum
+
+
+def _float_state(net: nn.Module) -> dict[str, Tensor]:
+    """Return parameters and statistics, without the counters."""
+    return {key: value for key, value in net.state_dict().items() if value.is_floating_point()}

@@ -1,7 +1,12 @@
-"""From run folders to results: which run is which cell's, and what it scored.
+"""From run folders to results: which run is which cell's, what it scored, and what was probed.
 
-``stand`` writes a map beside the run folders, ``<paper>-<recipe>.json``, so that results can be
-read without the data and without torch.  Runs of ``--quick`` have a map of their own.
+``running.find_states`` writes a map beside the run folders, ``<paper>-<recipe>.json``, so that
+results can be read without the data and without torch.  Runs of ``--quick`` have a map of their
+own.
+
+Probes are what a paper measures on a finished run; they are computed once and kept in its folder.
+A run may serve several cells and papers (hard labels are hard labels), so ``probes.json`` keeps the
+probes of each.  Remove the file to have them computed again.
 """
 
 from __future__ import annotations
@@ -9,24 +14,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from softlabel._util.files import aside
 from softlabel.errors import FileError
-from softlabel.papers.claims import probing
 from softlabel.papers.claims.claims import RECIPES, Recipe
 from softlabel.papers.claims.results import Result, Results
 from softlabel.train import Run
 
 QUICK = "-quick"
+PROBES = "probes.json"
+PACKAGES = ("numpy", "scipy", "torch", "numba", "polars", "softlabel")  # those that matter
 Map = dict[str, dict[str, str]]  # cell: seed: run
 
 
-def map_of(out: str | Path, paper: str, recipe: Recipe, quick: bool = False) -> Path:
-    """Where the map is."""
+def map_path(out: str | Path, paper: str, recipe: Recipe, quick: bool = False) -> Path:
+    """Return the path of the map."""
     return Path(out) / f"{paper}-{recipe}{QUICK if quick else ''}.json"
 
 
-def keep_map(
+def write_map(
     out: str | Path,
     paper: str,
     recipe: Recipe,
@@ -34,40 +41,38 @@ def keep_map(
     runs: Mapping[str, Mapping[int, Run]],
 ) -> None:
     """Write which run is whose.  Seeds that were run before and not asked for now stay, if they
-    are of the same configuration and labels."""
-    path = map_of(out, paper, recipe, quick)
-    before = _read(path) if path.exists() else {}
+    are of the same configuration, labels and code."""
+    path = map_path(out, paper, recipe, quick)
+    before: Map = _read(path) if path.exists() else {}
     table: Map = {}
     for cell, by_seed in runs.items():
         one = next(iter(by_seed.values()))
         table[cell] = {str(seed): run.name for seed, run in by_seed.items()}
         for seed, name in before.get(cell, {}).items():
-            if seed not in table[cell] and _same(Run(Path(out) / name), one):
+            old = Run(Path(out) / name)
+            same = old.finished and old.config == one.config and old.labels == one.labels
+            if seed not in table[cell] and same:
                 table[cell][seed] = name
     with aside(path) as part:
         part.write_text(json.dumps(table, indent=1), "utf-8")
 
 
-def _same(old: Run, new: Run) -> bool:
-    return old.finished and old.config == new.config and old.labels == new.labels
-
-
 def collect(out: str | Path, paper: str, recipe: Recipe, quick: bool = False) -> Results:
-    """What the finished runs scored, of all that were begun."""
-    path = map_of(out, paper, recipe, quick)
+    """Return the scores of the finished runs, of all that were started."""
+    path = map_path(out, paper, recipe, quick)
     if not path.exists():
-        raise FileError(path, f"is not there: no run of {paper} was begun in this folder")
-    found = []
+        raise FileError(path, f"is not there: no run of {paper} was started in this folder")
+    results = []
     for cell, by_seed in _read(path).items():
         for seed, name in sorted(by_seed.items(), key=lambda pair: int(pair[0])):
             run = Run(Path(out) / name)
             if run.finished:
-                found.append(_result(run, paper, cell, int(seed)))
-    return Results(found, paper, recipe)
+                results.append(_result(run, paper, cell, int(seed)))
+    return Results(results, paper, recipe)
 
 
-def begun(out: str | Path) -> Iterator[tuple[str, Recipe]]:
-    """The papers and recipes of which a folder holds runs; not those of ``--quick``."""
+def list_started(out: str | Path) -> Iterator[tuple[str, Recipe]]:
+    """Yield the papers and recipes of which a folder holds runs; not those of ``--quick``."""
     for path in sorted(Path(out).glob("*.json")):
         paper, _, last = path.stem.rpartition("-")
         for recipe in RECIPES:
@@ -76,9 +81,10 @@ def begun(out: str | Path) -> Iterator[tuple[str, Recipe]]:
 
 
 def _result(run: Run, paper: str, cell: str, seed: int) -> Result:
-    """Scores of the run itself and of the paper's probes, which win where both have a name."""
+    """Return the scores of the run itself and of the paper's probes, which win where both have a
+    name."""
     scores = {name: score.value for name, score in run.scores.items()}
-    scores |= probing.known(run, paper, cell) or {}
+    scores |= read_probes(run, paper, cell) or {}
     about = {
         "seconds": run.outcome.get("seconds"),
         "labels": run.labels,
@@ -88,24 +94,47 @@ def _result(run: Run, paper: str, cell: str, seed: int) -> Result:
     return Result(cell, seed, scores, run.name, about)
 
 
-KEPT = ("numpy", "scipy", "torch", "numba", "polars", "softlabel")  # packages that matter
-
-
 def _environment(run: Run) -> str:
-    """Machine, interpreter and packages when the run was last begun, without date."""
+    """Return code, machine, interpreter and packages at the last start of the run, without date."""
     path = run.path / "environment.txt"
     text = path.read_text("utf-8") if path.exists() else ""
     last = text.strip().split("\n\n")[-1].splitlines()[1:]
     if not last:
         return ""
     *lines, packages = last
-    wanted = [one for one in packages.split() if one.partition("==")[0].lower() in KEPT]
+    wanted = [one for one in packages.split() if one.partition("==")[0].lower() in PACKAGES]
     return "\n".join([*lines, " ".join(wanted)])
 
 
-def _read(path: Path) -> Map:
+# ── probes ───────────────────────────────────────────────────────────────────────────────────
+
+
+def read_probes(run: Run, paper: str, cell: str) -> dict[str, float] | None:
+    """Return the probes of this run for this cell; None if there are none yet."""
+    path = run.path / PROBES
+    probes = _read(path).get(paper, {}).get(cell) if path.exists() else None
+    return None if probes is None else {name: float(value) for name, value in probes.items()}
+
+
+def save_probes(run: Run, paper: str, cell: str, probes: Mapping[str, float]) -> None:
+    """Write probes, whole or not at all, beside those of other cells."""
+    path = run.path / PROBES
+    table = _read(path) if path.exists() else {}
+    numbers = {name: float(value) for name, value in probes.items()}
+    table.setdefault(paper, {})[cell] = {
+        name: value if abs(value) < float("inf") else str(value)  # JSON has no NaN
+        for name, value in numbers.items()
+    }
+    with aside(path) as part:
+        part.write_text(json.dumps(table, allow_nan=False, indent=1), "utf-8")
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
     try:
-        table: Map = json.loads(path.read_text("utf-8"))
+        table: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise FileError(path, f"is damaged ({error}); remove it, and start again") from None
     return table
+
+
+begun = list_started  # OLD NAME

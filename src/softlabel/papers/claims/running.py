@@ -1,27 +1,145 @@
-"""All runs of a paper: which there are, which are left, and what came of those that are finished.
+"""All runs of a paper: the job of each cell and seed, which are left, and the results.
 
-Everything stands in folders: whatever stops this leaves runs that go on from their checkpoints, a
-finished one is never repeated, and results are read of those that are finished.
+Everything is in run folders: whatever stops this leaves runs that resume from their checkpoints, a
+finished one is never repeated, and results are read from those that are finished.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
-from softlabel.errors import SoftlabelError
+from softlabel.errors import SoftlabelError, UnknownName
 from softlabel.io import Tell, silent
-from softlabel.papers.claims import papers, worker
+from softlabel.papers.claims import papers
 from softlabel.papers.claims.claims import Recipe
-from softlabel.papers.claims.collecting import collect, keep_map
+from softlabel.papers.claims.collecting import collect, read_probes, save_probes, write_map
+from softlabel.papers.claims.papers import Cell
 from softlabel.papers.claims.results import Results
-from softlabel.papers.claims.tasks import Task, cells, in_order
-from softlabel.train import Hear, Run, Standing, crew
+from softlabel.train import (
+    RECIPES,
+    Job,
+    JobState,
+    Run,
+    Source,
+    Split,
+    Trainer,
+    Watch,
+    change_settings,
+    runner,
+)
 
 QUICK_SEEDS = 2  # the fewest that have an interval
 PROCESSES = 2
+BASES: dict[Recipe, str] = {"cpu": "small", "features": "features"}
+
+
+@dataclass(frozen=True)
+class CellSource(Source):
+    """A cell of a paper as the source of a job.  ``paper`` is a name or a Python file; ``also`` are
+    cells that come to the same run (the same labels, delivered the same way), for which it is only
+    probed."""
+
+    paper: str
+    recipe: Recipe
+    cell: str
+    quick: bool = False
+    also: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "also", tuple(self.also))  # JSON has lists alone
+
+    def find_cell(self, name: str = "") -> Cell:
+        """Return the cell of this name, or this cell itself."""
+        known = find_cells(self.paper, self.recipe, self.quick)
+        if (name or self.cell) not in known:
+            raise UnknownName(f"cell of {self.paper} ({self.recipe})", name or self.cell, known)
+        return known[name or self.cell]
+
+    def read(self) -> Split:
+        return self.find_cell().lesson()
+
+    def key(self) -> tuple[object, ...]:
+        return self.paper, self.recipe, self.cell, self.quick
+
+    def resolve(self) -> CellSource:
+        is_file = self.paper.endswith(".py")
+        return replace(self, paper=str(Path(self.paper).resolve()) if is_file else self.paper)
+
+    def trainer(self) -> Trainer | None:
+        return self.find_cell().trainer
+
+    def is_probed(self, run: Run) -> bool:
+        return not self._unprobed(run)
+
+    def probe(self, run: Run, tell: Tell) -> None:
+        paper = papers.find(self.paper)
+        for name in self._unprobed(run):
+            tell("probing")
+            save_probes(run, paper.NAME, name, paper.probes(run, self.find_cell(name)))
+
+    def _unprobed(self, run: Run) -> list[str]:
+        paper = papers.find(self.paper).NAME
+        return [one for one in (self.cell, *self.also) if read_probes(run, paper, one) is None]
+
+
+@cache
+def find_cells(paper: str, recipe: Recipe, quick: bool = False) -> dict[str, Cell]:
+    """Return the cells of a paper by name, most valuable first."""
+    cells: dict[str, Cell] = {}
+    for cell in papers.find(paper).cells(recipe, quick):
+        if cell.name in cells:
+            raise SoftlabelError(f"{paper} ({recipe}) has two cells called {cell.name!r}")
+        cells[cell.name] = cell
+    return cells
+
+
+def cell_job(
+    paper: str, recipe: Recipe, cell: str, seed: int, out: str, quick: bool = False
+) -> Job:
+    """Return the job of one cell and seed."""
+    source = CellSource(paper, recipe, cell, quick)
+    one = source.find_cell()
+    base = one.base or BASES.get(recipe, "")
+    if one.trainer is None:
+        if not base:
+            raise SoftlabelError(
+                f"{paper}, cell {cell!r}: recipe {recipe!r} stands for none of ours, so the cell "
+                f"must name its base; there are {', '.join(RECIPES)}"
+            )
+        if base not in RECIPES:
+            raise UnknownName("recipe", base, RECIPES)
+        config = change_settings(RECIPES[base].config, one.settings, f"cell {cell!r},")
+        if (one.deliver is None) == (config.objective == "labels"):
+            raise SoftlabelError(
+                f"{paper}, cell {cell!r}: deliver {one.deliver!r} does not go with objective "
+                f"{config.objective!r}; labels need a delivery, and a crowd layer takes none"
+            )
+    return Job(base, source, one.deliver, seed, dict(one.settings), out)
+
+
+def source_of(job: Job) -> CellSource:
+    """Return the cell that is the source of a paper's job."""
+    assert isinstance(job.source, CellSource), "jobs of papers have cells"
+    return job.source
+
+
+def job_order(recipe: Recipe) -> Callable[[Job], tuple[bool, int]]:
+    """Return the sorting key of a recipe's jobs.
+
+    Runs of the papers' own networks take long: a first seed of every cell, then a second, so that
+    the results at any time are even; after cells with a trainer of their own, which are quick.
+    Other recipes follow cell by cell.
+    """
+    if recipe != "paper":
+        return lambda job: (False, 0)
+    return lambda job: (job.source.trainer() is None, job.seed)
+
+
+# ── all runs ─────────────────────────────────────────────────────────────────────────────────
 
 
 def run(
@@ -32,73 +150,75 @@ def run(
     quick: bool = False,
     tell: Tell = silent,
 ) -> Results:
-    """Make all that is left to make of a paper, two at a time, and return what was scored."""
-    standings = stand(paper, recipe, seeds, out, quick, tell)
-    work(standings, lambda standings: tell("training", *_done(standings)))
-    if trouble := unfinished(standings):
-        raise SoftlabelError(trouble)
+    """Make all runs of a paper that are left, two at a time, and return the results."""
+
+    def watch(states: Sequence[JobState]) -> None:
+        tell("training", sum(one.state == "finished" for one in states), len(states))
+
+    states = find_states(paper, recipe, seeds, out, quick, tell)
+    runner.run_jobs(states, watch, processes=PROCESSES)
+    if problem := describe_unfinished(states):
+        raise SoftlabelError(problem)
     return collect(out, papers.find(paper).NAME, recipe, quick)
 
 
-def stand(
+def find_states(
     paper: str,
     recipe: Recipe,
     seeds: int | None,
     out: str | Path,
     quick: bool = False,
     tell: Tell = silent,
-) -> list[Standing]:
-    """Where every run of a paper stands, in the order in which they will be made.
+) -> list[JobState]:
+    """Return the state of every run of a paper, in the order in which they will be made.
 
-    Two cells may come to one run: it stands here once, and is probed for both.
+    Two cells may come to one run: it is here once, and is probed for both.
     """
     found = papers.find(paper)
     number = seeds or (QUICK_SEEDS if quick else papers.seeds(found, recipe))
-    names = cells(paper, recipe, quick)
+    names = find_cells(paper, recipe, quick)
     if not names:
         raise SoftlabelError(f"{found.NAME}: nothing is trained with recipe {recipe!r}")
-    tasks = [
-        Task(paper, recipe, cell, seed, str(out), quick).anywhere()
+    jobs = [
+        cell_job(paper, recipe, cell, seed, str(out), quick).resolve()
         for cell in names
         for seed in range(number)
     ]
     runs: dict[str, dict[int, Run]] = {}
-    first: dict[str, Standing] = {}
-    for one, task in zip(crew.stand(tasks, tell), tasks, strict=True):
-        runs.setdefault(task.cell, {})[task.seed] = one.run
+    first: dict[str, JobState] = {}
+    for one, job in zip(runner.find_states(jobs, tell), jobs, strict=True):
+        cell = source_of(job).cell
+        runs.setdefault(cell, {})[job.seed] = one.run
         leader = first.setdefault(one.run.name, one)
         if leader is not one:
-            job = task_of(leader)
-            leader.job = replace(job, also=(*job.also, task.cell))
-    keep_map(out, found.NAME, recipe, quick, runs)
+            source = source_of(leader.job)
+            source = replace(source, also=(*source.also, cell))
+            leader.job = replace(leader.job, source=source)
+    write_map(out, found.NAME, recipe, quick, runs)
     for one in first.values():
-        if one.state == "finished" and not task_of(one).probed(one.run):
-            one.state = "waiting"
-    order = in_order(recipe)
-    return sorted(first.values(), key=lambda one: order(task_of(one)))
+        one.state = "finished" if one.job.is_complete(one.run) else "waiting"
+    order = job_order(recipe)
+    return sorted(first.values(), key=lambda one: order(one.job))
 
 
-def task_of(one: Standing) -> Task:
-    """What this standing is about."""
-    assert isinstance(one.job, Task), "only tasks stand here"
-    return one.job
-
-
-def work(standings: Sequence[Standing], hear: Hear, **how: Any) -> None:
-    """Make every run that is not finished and probed; ``how`` is as in ``crew.work``."""
-    crew.work(standings, hear, **{"processes": PROCESSES, **how}, by=worker)
-
-
-def unfinished(standings: Sequence[Standing]) -> str:
-    """What to say of runs that did not finish; nothing if all did."""
-    wrong = [one for one in standings if one.state in ("failed", "died")]
+def describe_unfinished(states: Sequence[JobState]) -> str:
+    """Return a sentence on runs that did not finish; "" if all did."""
+    wrong = [one for one in states if one.state in ("failed", "died")]
     if not wrong:
         return ""
     return (
-        f"{len(wrong)} of {len(standings)} runs did not finish; the first, {wrong[0].run.path}, "
+        f"{len(wrong)} of {len(states)} runs did not finish; the first, {wrong[0].run.path}, "
         f"{wrong[0].state}: {wrong[0].note}"
     )
 
 
-def _done(standings: Sequence[Standing]) -> tuple[int, int]:
-    return sum(one.state == "finished" for one in standings), len(standings)
+stand = find_states  # OLD NAME
+unfinished = describe_unfinished  # OLD NAME
+
+
+def work(states: Sequence[JobState], watch: Watch) -> None:  # OLD NAME
+    runner.run_jobs(states, watch, processes=PROCESSES)
+
+
+def task_of(state: JobState) -> SimpleNamespace:  # OLD NAME
+    return SimpleNamespace(cell=source_of(state.job).cell, seed=state.job.seed)

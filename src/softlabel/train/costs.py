@@ -1,0 +1,133 @@
+"""What runs will cost, before they start: one run from a trial step, and one line for many."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from softlabel.train.config import Config
+from softlabel.train.loop import choose_device
+from softlabel.train.losses import soft_cross_entropy
+from softlabel.train.networks import count_parameters, make_network
+from softlabel.train.runner import JobState
+from softlabel.train.runs import replaced_runs
+
+WORK = 4e9  # floating-point operations of the trial step: a fraction of a second on a laptop's core
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one run: ``flops`` are of one item forward, ``seconds`` of all epochs on this machine."""
+
+    net: str
+    parameters: int
+    flops: int
+    items: int
+    epochs: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.net}: {self.parameters:,} parameters, {self.flops / 1e6:.1f} MFLOP per item; "
+            f"{self.epochs} epochs of {self.items:,} items: about {format_seconds(self.seconds)}"
+        )
+
+
+def estimate_cost(
+    config: Config, items: int, classes: int = 10, shape: tuple[int, ...] = (32, 32, 3)
+) -> Cost:
+    """Estimate the cost of a run from a trial step of this network on this device.
+
+    The step has as many of a batch's items as take a moment, forward and backward; its time per
+    item is multiplied by all items of all epochs.
+    """
+    device = choose_device(config)
+    net = make_network(config.net, classes, 0, shape[-1]).to(device)
+    one = (shape[-1], *shape[:-1])  # (3, h, w) or (d,)
+    with FlopCounterMode(display=False) as counter:
+        net.eval()(torch.zeros(1, *one, device=device))
+    flops = counter.get_total_flops()
+    batch = int(min(config.batch, max(2, WORK / max(3 * flops, 1))))
+    x = torch.zeros(batch, *one, device=device)
+    target = torch.full((batch, classes), 1 / classes, device=device)
+    if len(shape) == 3 and config.channels_last:
+        net = net.arrange()
+        x = x.contiguous(memory_format=torch.channels_last)
+    net.train()
+    trials = []
+    for _ in range(3):
+        started = time.perf_counter()
+        soft_cross_entropy(net(x), target).backward()
+        if x.is_cuda:
+            torch.cuda.synchronize()
+        trials.append(time.perf_counter() - started)
+    seconds = min(trials) / batch * items * config.epochs
+    return Cost(config.net, count_parameters(net), flops, items, config.epochs, seconds)
+
+
+def estimate_jobs(states: Sequence[JobState], at_once: int) -> str:
+    """Return one line: how many runs, how many are finished, and how long the rest will take.
+
+    Each kind of network is tried for a moment.  For runs on a cluster only this machine's time is
+    known.  Runs that other code made before are counted: they are made again.
+    """
+    waiting = [one for one in states if one.state != "finished"]
+    known: dict[str, float] = {}
+    total = 0.0
+    for one in waiting:
+        if one.job.seconds is not None:
+            key = f"{one.job.seconds} s"
+            known[key] = one.job.seconds
+        else:
+            config, (shape, classes) = one.job.config, one.job.size()
+            key = f"{config.net} {config.epochs} {config.batch} {shape}"
+            if key not in known:
+                with _threads(1 if at_once > 1 else torch.get_num_threads()):
+                    known[key] = estimate_cost(config, shape[0], classes, shape[1:]).seconds
+        total += known[key] * (1 - one.epoch / one.epochs)
+    text = f"{len(states):,} run{'' if len(states) == 1 else 's'}"
+    if finished := len(states) - len(waiting):
+        text += f", {finished} finished already"
+    if not waiting:
+        return f"{text}: nothing to do"
+    if replaced := len(replaced_runs(one.run for one in waiting)):
+        text += f", {replaced} made before with other code"
+    each = [format_seconds(seconds) for seconds in sorted(set(known.values()))]
+    span = each[0] if len(each) == 1 else f"{each[0]} to {each[-1]}"
+    lanes = min(at_once, len(waiting))
+    return (
+        f"{text}; {len(waiting)} to do, about {span} each, {lanes} at a time: "
+        f"about {format_seconds(total / lanes)}"
+    )
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """Compute with as many threads as the runs will have."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a time as people say it.
+
+    >>> format_seconds(44.2), format_seconds(300), format_seconds(40_000)
+    ('44 s', '5 min', '11 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+
+
+cost = estimate_cost  # OLD NAME
+price = estimate_jobs  # OLD NAME
+spoken = format_seconds  # OLD NAME

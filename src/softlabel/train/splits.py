@@ -1,0 +1,396 @@
+"""What a run learns from and what it is tested on, from files or from published data.
+
+Two data sets are split as their authors split them.  CIFAR-10H and CIFAR-10S number the CIFAR-10
+test images and share one split of 7,000 images to learn from and 3,000 to be tested on.  CIFAR-10S
+holds 100 of its 1,000 images out besides: 6,900 are learned from, 900 of them relabelled, and the
+other 6,000 by their given class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from softlabel import datasets
+from softlabel import io as files
+from softlabel.aggregate import Mean
+from softlabel.construct import Clamp
+from softlabel.deliver import Teaching
+from softlabel.errors import DataError, FileError, UnknownName
+from softlabel.randomness import name_keys
+from softlabel.tables import Annotations, Bools, Index, Ints, Names, SoftLabels, names
+from softlabel.train.identity import digest
+
+Inputs = npt.NDArray[Any]  # images uint8 (m, h, w, 3), or features float32 (m, d)
+ONE_IN = 5  # items are held out unless a file names them
+HELD_10S = Path(__file__).with_name("cifar10s-held-out.txt")
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """``inputs`` and ``teaching`` of the m training items; ``held`` inputs of the items that are
+    only predicted, whose names and classes are in ``index``; ``people``, the labels of these.
+
+    ``named`` tells what things were called.  With ``watched`` the log of a run also has, after
+    every epoch, the scores on the items held out: for curves, not for choosing an epoch.
+    """
+
+    inputs: Inputs
+    teaching: Teaching
+    held: Inputs
+    index: Index
+    people: SoftLabels
+    named: Mapping[str, str] = field(default_factory=dict)
+    watched: bool = False
+
+    def __post_init__(self) -> None:
+        check_inputs("inputs", self.inputs)
+        check_inputs("held", self.held)
+        for what, rows, labels in (
+            ("training", self.inputs, len(self.teaching)),
+            ("held-out", self.held, len(self.index.items)),
+        ):
+            if len(rows) != labels:
+                raise DataError(f"{len(rows)} {what} inputs and {labels} labels do not go together")
+        if self.inputs.shape[1:] != self.held.shape[1:]:
+            raise DataError(
+                f"training inputs are {self.inputs.shape[1:]}, held-out ones {self.held.shape[1:]}"
+            )
+
+    @classmethod
+    def of(cls, inputs: Inputs, teaching: Teaching, held: Inputs, people: SoftLabels) -> Self:
+        """Make a split that is tested on exactly the items of ``people``."""
+        index = Index(people.index.items, names([]), people.index.labels)
+        return cls(inputs, teaching, held, index, people)
+
+    @property
+    def images(self) -> bool:
+        """True for pictures, False for features."""
+        return self.inputs.ndim == 4
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all labels, for the hash that names a run."""
+        teaching = self.teaching
+        arrays: dict[str, Any] = {"hard": teaching.hard, "pooled": teaching.pooled}
+        each = teaching.each
+        if each is not None:
+            arrays |= {"item": each.item, "annotator": each.annotator}
+            arrays["each"] = each.label if each.label is not None else each.soft()
+        return arrays
+
+    @cached_property
+    def hashes(self) -> dict[str, str]:
+        """Hashes of the inputs that are learned from and predicted: the version of the data."""
+        held = {"held": self.held, "item": np.array(self.index.items.tolist(), dtype=np.str_)}
+        return {"inputs_sha": digest({"inputs": self.inputs}), "held_sha": digest(held)}
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedSplit(Split):
+    """A split whose first held-out items are the ones to learn from, in the same order;
+    ``fold`` (m,) is the fold of each of these."""
+
+    fold: Ints = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        count = len(self.fold)
+        if count != len(self.inputs) or not np.array_equal(self.inputs, self.held[:count]):
+            raise DataError(
+                f"{count} folds for {len(self.inputs)} items: there must be as many, and the items "
+                "to learn from must be the first of those held out"
+            )
+
+    @cached_property
+    def hashes(self) -> dict[str, str]:
+        """Hashes of the inputs and of the folds."""
+        return {**super().hashes, "fold_sha": digest({"fold": self.fold})}
+
+
+def check_inputs(what: str, rows: Inputs) -> None:
+    """Refuse all but images (m, h, w, 3) of bytes and features (m, d) of 32-bit floats."""
+    image = rows.dtype == np.uint8 and rows.ndim == 4 and rows.shape[3] == 3
+    if not image and not (rows.dtype == np.float32 and rows.ndim == 2):
+        raise DataError(
+            f"{what}: {rows.dtype} {rows.shape} are neither images, uint8 (m, h, w, 3), nor "
+            "features, float32 (m, d)"
+        )
+
+
+def choose_held_out(items: Names) -> Bools:
+    """Return (m,), True for one item in five, by the hash of its name: a rule, so that no list is
+    needed, and the same items in every run and for all seeds.
+
+    >>> choose_held_out(names(["a", "b", "c", "d", "e"])).tolist()
+    [False, False, True, True, False]
+    """
+    return np.asarray(name_keys(items) % np.uint64(ONE_IN) == 0)
+
+
+def read_split(images: str, labels: str | None = None, against: str | None = None) -> Split:
+    """Read the split that the options of ``softlabel train`` name.
+
+    ``images`` is an ``.npz`` or a published set with its own split; ``labels`` an ``.npz`` of soft
+    labels, or answers of any kind that ``softlabel.io`` reads; ``against`` an ``.npz`` of soft
+    labels of the items that are held out.  Without it a published set is split as it was
+    published, and of other items one in five is held out, by its name.
+    """
+    if images in PUBLISHED:
+        known = PUBLISHED[images]()
+        items, rows = known.items, known.images
+        teaching, learn = known.teaching, known.learn
+        if labels is not None:
+            teaching = _relabel(known, read_answers(labels), labels)
+        people = known.people if against is None else _read_people(against)
+        held = known.held if against is None else people.index.items
+        classes = known.people.index.labels
+    else:
+        if not images.endswith(".npz"):
+            raise UnknownName("set of images", images, [*PUBLISHED, "an .npz file"])
+        items, rows = _read_inputs(Path(images))
+        if labels is None:
+            raise DataError(f"{images} has no labels of its own; say --labels FILE")
+        each, pooled = read_answers(labels)
+        people = _hold_out(pooled) if against is None else _read_people(against)
+        held = people.index.items
+        learn = pooled.index.items[pooled.answered & ~np.isin(pooled.index.items, held)]
+        teaching = Teaching.of(
+            select_labels(pooled, learn), None if each is None else select_items(each, learn)
+        )
+        classes = pooled.index.labels
+    inside = np.isin(learn, held)
+    if inside.any():
+        raise DataError(
+            f"item {learn[inside][0]!r} is to be learned from and tested on "
+            f"({int(inside.sum())} of {len(held)}); leave it out of --labels or of --against"
+        )
+    if sorted(classes.tolist()) != sorted(people.index.labels.tolist()):
+        raise DataError(
+            f"the classes learned, {', '.join(classes.tolist())}, are not those tested on, "
+            f"{', '.join(people.index.labels.tolist())}"
+        )
+    return Split(
+        rows[_rows_of(learn, items, images)],
+        teaching,
+        rows[_rows_of(held, items, images)],
+        Index(held, names([]), classes),
+        people,
+        {"images": images} | ({} if labels is None else {"labels": labels}),
+    )
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_inputs(path: Path) -> tuple[Names, Inputs]:
+    """Read ``images`` or ``features`` and the names of their ``items`` (or their numbers)."""
+    if not path.exists():
+        raise FileError(path, "there is no such file")
+    with np.load(path, allow_pickle=False) as file:
+        given = [key for key in ("images", "features") if key in file]
+        if len(given) != 1:
+            raise FileError(path, f"holds {', '.join(file)}; one of images and features is needed")
+        rows = file[given[0]]
+        called = file["items"].tolist() if "items" in file else range(len(rows))
+    check_inputs(f"{path}, {given[0]}", rows)
+    items = names([str(item) for item in called])
+    if len(items) != len(rows):
+        raise FileError(path, f"has {len(rows)} {given[0]} and {len(items)} items")
+    return items, rows
+
+
+def read_answers(path: str) -> tuple[Annotations | None, SoftLabels]:
+    """Read soft labels, or answers and their mean."""
+    if path.endswith(".npz"):
+        return None, SoftLabels.load(path)
+    source = files.read(path)
+    source.refuse_mixtures()
+    each, _ = files.labelled(source, files.Plan())
+    return each, Mean()(each)
+
+
+def _read_people(against: str) -> SoftLabels:
+    if against in PUBLISHED:
+        return load_people(against)
+    people = SoftLabels.load(against)
+    return select_labels(people, people.index.items[people.answered])
+
+
+def _hold_out(pooled: SoftLabels) -> SoftLabels:
+    items = pooled.index.items[pooled.answered]
+    held = items[choose_held_out(items)]
+    if not len(held) or len(held) == len(items):
+        raise DataError(
+            f"{len(items)} items are too few to hold one in {ONE_IN} out; name those to be tested "
+            "on with --against FILE.npz"
+        )
+    return select_labels(pooled, held)
+
+
+def _rows_of(wanted: Iterable[str], items: Names, where: str) -> Ints:
+    """Return the rows of these names; a missing name is an error."""
+    place = {item: row for row, item in enumerate(items.tolist())}
+    asked = [str(item) for item in wanted]
+    missing = [item for item in asked if item not in place]
+    if missing:
+        raise DataError(
+            f"item {missing[0]!r} is not in {where} ({len(missing)} of {len(asked)} are "
+            "not); items are matched by name"
+        )
+    return np.array([place[item] for item in asked], dtype=np.int64)
+
+
+def select_labels(soft: SoftLabels, wanted: Names) -> SoftLabels:
+    """Return the labels of these items only, in this order."""
+    rows = _rows_of(wanted, soft.index.items, "the labels")
+    index = Index(wanted, soft.index.annotators, soft.index.labels)
+    return SoftLabels(index, soft.probs[rows], soft.count[rows], soft.estimand, soft.made_by)
+
+
+def select_items(each: Annotations, wanted: Names) -> Annotations:
+    """Return the answers about these items only, renumbered in this order."""
+    place = {item: row for row, item in enumerate(wanted.tolist())}
+    new = np.array([place.get(item, -1) for item in each.index.items.tolist()], dtype=np.int64)
+    kept = each.take(new[each.item] >= 0)
+    index = Index(wanted, each.index.annotators, each.index.labels)
+    return Annotations(index, new[kept.item], kept.annotator, kept.label, kept.probs)
+
+
+def _relabel(
+    known: PublishedData, answers: tuple[Annotations | None, SoftLabels], called: str
+) -> Teaching:
+    """Teach a published set by other labels where there are any, else by its given class."""
+    each, pooled = answers
+    if pooled.index.labels.tolist() != known.people.index.labels.tolist():
+        raise DataError(
+            f"{called} has the classes {', '.join(pooled.index.labels.tolist())}, and "
+            f"{known.name} {', '.join(known.people.index.labels.tolist())}"
+        )
+    both = pooled.answered & np.isin(pooled.index.items, known.learn)
+    if not both.any():
+        raise DataError(f"{called} labels none of the {len(known.learn)} items that are taught")
+    soft = np.eye(pooled.probs.shape[1])[known.gold]
+    at = _rows_of(pooled.index.items[both], known.learn, known.name)
+    soft[at] = pooled.probs[both]
+    if each is not None:
+        return Teaching(known.gold, soft, select_items(each, known.learn))
+    # one annotator for all tells which items were labelled at all
+    index = Index(known.learn, names(["label"]), pooled.index.labels)
+    one = Annotations(index, at, np.zeros(len(at), dtype=np.int64), probs=pooled.probs[both])
+    return Teaching(known.gold, soft, one)
+
+
+# ── published data ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedData:
+    """A published set: all ``images`` and their names; of the items in ``learn`` the ``gold``
+    class and the ``teaching``; ``held`` items are predicted, and ``people`` are their labels."""
+
+    name: str
+    items: Names
+    images: npt.NDArray[Any]
+    learn: Names
+    gold: Ints
+    teaching: Teaching
+    held: Names
+    people: SoftLabels
+
+
+def load_cifar10h() -> PublishedData:
+    """Load 7,000 images with the shares of about 51 votes each, and 3,000 to be tested on."""
+    learn, held = _read_indices()
+    each = _select_images(_read_votes(), learn)
+    return _publish("cifar10h", learn, held, lambda gold: Teaching.of(Mean()(each), each, gold))
+
+
+def load_cifar10s() -> PublishedData:
+    """Load 6,900 images, of which 900 have the beliefs of 6 or 7 people; 3,100 to be predicted,
+    scored on the 3,000 of CIFAR-10H (the 100 held out of CIFAR-10S: ``load_people("cifar10s")``).
+    """
+    learn, held = _read_indices()
+    apart = read_held_10s()
+    learn = learn[~np.isin(learn, apart)]
+    each = _select_images(_read_beliefs(), learn)
+
+    def teach(gold: Ints) -> Teaching:
+        asked = np.bincount(each.item, minlength=len(learn)) > 0
+        soft = np.eye(each.index.shape[2])[gold]
+        soft[asked] = Mean()(each).probs[asked]
+        return Teaching(gold, soft, each)
+
+    return _publish("cifar10s", learn, np.concatenate([held, apart]), teach)
+
+
+def _publish(
+    name: str, learn: Ints, held: Ints, teach: Callable[[Ints], Teaching]
+) -> PublishedData:
+    data = datasets.cifar10.load("test")
+    assert data.gold is not None, "CIFAR-10 has its classes"
+    items, images, gold = data.index.items, data.arrays["images"], data.gold[learn]
+    people = load_people("cifar10h")
+    return PublishedData(name, items, images, items[learn], gold, teach(gold), items[held], people)
+
+
+def load_people(name: str) -> SoftLabels:
+    """Load the labels of the held-out items: vote shares of 3,000, or soft labels of 100."""
+    if name == "cifar10h":
+        return Mean()(_select_images(_read_votes(), _read_indices()[1]))
+    return Mean()(_select_images(_read_beliefs(), read_held_10s()))
+
+
+PUBLISHED: dict[str, Callable[[], PublishedData]] = {
+    "cifar10h": load_cifar10h,
+    "cifar10s": load_cifar10s,
+}
+
+
+def read_held_10s() -> Ints:
+    """Read the 100 images that Collins et al. held out, as their script draws them."""
+    lines = HELD_10S.read_text().splitlines()
+    return np.array([int(line) for line in lines if line and not line.startswith("#")])
+
+
+def _read_indices() -> tuple[Ints, Ints]:
+    """Read the 7,000 and the 3,000 of Uma et al., which Collins et al. use too."""
+    info = datasets.cifar10s.INFO
+    return tuple(  # type: ignore[return-value]
+        np.sort(datasets.array(datasets.locate(info, f"{part}_indices.npy")))
+        for part in ("train", "test")
+    )
+
+
+def _read_votes() -> Annotations:
+    votes = datasets.cifar10h.load().annotations
+    assert votes is not None, "CIFAR-10H is votes"
+    return votes
+
+
+def _read_beliefs() -> Annotations:
+    """Read each person's belief: two classes, clamped, a tenth spread over the possible rest."""
+    statements = datasets.cifar10s.load().statements
+    assert statements is not None, "CIFAR-10S is statements"
+    return Clamp()(statements)
+
+
+def _select_images(each: Annotations, images: Ints) -> Annotations:
+    """Return the answers about these images of CIFAR-10, in this order."""
+    return select_items(each, names([str(image) for image in images.tolist()]))
+
+
+Lesson = Split  # OLD NAME
+Known = PublishedData  # OLD NAME
+Folded = FoldedSplit  # OLD NAME
+read = read_split  # OLD NAME
+cifar10h = load_cifar10h  # OLD NAME
+cifar10s = load_cifar10s  # OLD NAME
+people = load_people  # OLD NAME
+SETS = PUBLISHED  # OLD NAME
+held_10s = read_held_10s  # OLD NAME

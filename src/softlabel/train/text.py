@@ -1,0 +1,103 @@
+"""Texts to learn from: items of one text or two, split by name, as rows of numbers.
+
+Here are the rows for the network ``words``, which learns from scratch: no vocabulary, nothing
+learned elsewhere.  Every word is cut into pieces, itself and its character trigrams, and each piece
+goes by its hash to one of a few thousand buckets: words never seen share pieces with those that
+were.  ``text_encoders`` makes rows with pre-trained encoders.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from softlabel.deliver import Teaching
+from softlabel.errors import DataError
+from softlabel.tables import Ints, SoftLabels
+from softlabel.train.networks.text import BUCKETS, PIECES
+from softlabel.train.splits import ONE_IN, Split, choose_held_out, select_labels
+
+MAX_WORDS = 64  # of a text; what comes after is not read
+WORD = re.compile(r"[^\W_]+|[^\w\s]")  # letters and digits, or one sign
+
+Reader = Callable[[Sequence[Sequence[str]]], npt.NDArray[np.float32]]
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """m items, each of as many texts as there are ``sides``: how people labelled them, and the one
+    class (``hard``) that is taught where their distribution is not."""
+
+    name: str
+    sides: tuple[Sequence[str], ...]
+    pooled: SoftLabels
+    hard: Ints
+
+    def __post_init__(self) -> None:
+        sizes = {len(self.hard), len(self.pooled), *map(len, self.sides)}
+        if len(sizes) != 1 or len(self.sides) not in (1, 2):
+            raise DataError(
+                f"{self.name}: {[len(side) for side in self.sides]} texts, {len(self.pooled)} "
+                f"labels and {len(self.hard)} classes are not one or two texts for each item"
+            )
+
+
+def split_texts(texts: Texts, read: Reader, reader: str) -> Split:
+    """Split texts: four items in five to learn from, the others held out; ``read`` makes the rows
+    of all of them, and ``reader`` is its name."""
+    rows = read(texts.sides)
+    items = texts.pooled.index.items
+    held = choose_held_out(items)
+    if not held.any() or held.all():
+        raise DataError(f"{texts.name}: {len(held)} items are too few to hold one in {ONE_IN} out")
+    people = select_labels(texts.pooled, items[held])
+    teaching = Teaching.of(select_labels(texts.pooled, items[~held]), hard=texts.hard[~held])
+    split = Split.of(rows[~held], teaching, rows[held], people)
+    return replace(split, named={"texts": texts.name, "encoder": reader})
+
+
+def hash_words(sides: Sequence[Sequence[str]], words: int = MAX_WORDS) -> npt.NDArray[np.float32]:
+    """Return (m, texts x words x pieces) of one or two texts for each of m items.
+
+    Numbers of buckets are whole, and exact as 32-bit floats, which training takes.
+
+    >>> hash_words([["A cat."]], words=4).shape
+    (1, 32)
+    """
+    rows = np.zeros((len(sides[0]), len(sides), words, PIECES), dtype=np.float32)
+    for side, texts in enumerate(sides):
+        for item, text in enumerate(texts):
+            for place, word in enumerate(WORD.findall(text.lower())[:words]):
+                buckets = word_pieces(word)
+                rows[item, side, place, : len(buckets)] = buckets
+    return rows.reshape(len(rows), -1)
+
+
+@cache
+def word_pieces(word: str) -> tuple[int, ...]:
+    """Return the buckets of a word: of itself, then of its trigrams, as many as there is room for.
+
+    >>> len(word_pieces("cat")), len(word_pieces("a")), len(word_pieces("incomprehensible"))
+    (4, 2, 8)
+    """
+    whole = f"<{word}>"
+    trigrams = [whole[at : at + 3] for at in range(len(whole) - 2)]
+    return tuple(hash_piece(piece) for piece in [f"={word}", *trigrams][:PIECES])
+
+
+def hash_piece(piece: str) -> int:
+    """Return a bucket from 1 to the last, the same on every machine; 0 is left for nothing."""
+    number = int.from_bytes(blake2b(piece.encode(), digest_size=8).digest(), "little")
+    return 1 + number % (BUCKETS - 1)
+
+
+lesson = split_texts  # OLD NAME
+held_out = choose_held_out  # OLD NAME
+rows = hash_words  # OLD NAME
+WORDS = MAX_WORDS  # OLD NAME

@@ -1,0 +1,58 @@
+"""A process that makes runs: a job per line comes in, the outcome of each goes out as a line.
+
+It works with one thread: two such processes make a quarter more runs an hour than one process with
+two threads.  It ends when no more jobs come, or when the process that started it is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+import torch
+
+from softlabel.errors import SoftlabelError
+from softlabel.train.jobs import Job
+
+ONE_THREAD = {
+    f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMBA")
+}  # variables of the environment
+
+
+def complete_job(job: Job | str) -> dict[str, str]:
+    """Make the run of a job and return how it ended.
+
+    A mistake of the user and divergence are outcomes; a mistake of this package is an exception.
+    """
+    torch.set_num_threads(1)
+    try:
+        run = (Job.from_json(job) if isinstance(job, str) else job).complete_run()
+    except SoftlabelError as error:
+        return {"state": "failed", "note": str(error)}
+    return {"state": "finished", "note": "", "name": run.name}
+
+
+def main() -> None:
+    """Work through the jobs that come on stdin."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # nothing else may be written there
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    for line in sys.stdin:
+        answers.write(json.dumps(complete_job(line)) + "\n")
+        answers.flush()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent has ended: nobody would read the outcome."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
