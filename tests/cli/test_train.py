@@ -108,7 +108,7 @@ def freeze_a_run(seconds: float) -> int:
     """
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        every = list(runs.every("runs")) if Path("runs").exists() else []
+        every = list(runs.list_runs("runs")) if Path("runs").exists() else []
         busy = [one for one in every if 3 < len(one.log) < EPOCHS and one.state == "running"]
         if busy and any(one.finished for one in every):
             worker = int(re.match(r"process (\d+)", (busy[0].path / "running").read_text())[1])
@@ -138,7 +138,7 @@ def test_an_interrupted_grid_goes_on(run, folder):
     assert (grid.returncode, err) == (130, b"")
     with pytest.raises(ProcessLookupError):
         os.kill(worker, 0)
-    states = [one.state for one in runs.every("runs")]
+    states = [one.state for one in runs.list_runs("runs")]
     assert 1 <= states.count("finished") < 4
     assert "running" not in states
     files = [path for one in runs.find("runs") for path in one.path.iterdir()]
@@ -196,7 +196,7 @@ def compared(run) -> None:
 def test_a_grid_says_what_it_would_cost(run, folder):
     done = run("grid", "grid.toml", "--dry")
     assert re.fullmatch(r"4 runs; 4 to do, about \S+ s each, \d at a time: about .*\n", done.out)
-    assert all(one.state == "waiting" for one in runs.every("runs"))
+    assert all(one.state == "waiting" for one in runs.list_runs("runs"))
     (folder / "grid.toml").write_text(GRID.replace("seeds", "seedz"))
     done = run("grid", "grid.toml")
     assert (done.code, "no key called 'seedz' (did you mean 'seeds'?)" in done.err) == (1, True)

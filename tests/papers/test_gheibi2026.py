@@ -12,7 +12,7 @@ from softlabel.deliver import SLS, Draws, Hard, Multipass
 from softlabel.metrics import cross_entropy
 from softlabel.papers import gheibi2026
 from softlabel.papers.claims import Result, Results, findings
-from softlabel.papers.claims.claims import judged
+from softlabel.papers.claims.claims import judge
 from softlabel.papers.gheibi2026.cells import (
     CONDITIONS,
     LONG,
@@ -199,7 +199,7 @@ def test_drawn_votes_agree_on_average(known):
 
 
 def test_the_facts_hold_on_the_votes_themselves(data_folder):
-    found = {claim.id: judged(claim, Results([])) for claim in gheibi2026.facts()}
+    found = {claim.id: judge(claim, Results([])) for claim in gheibi2026.facts()}
     for id in ("round-loss", "round-gradient", "drawn-loss", "drawn-variance"):
         assert found[id].verdict == "holds", found[id].ours
     assert found["variance-entropy"].ours.value > 0.999
@@ -242,7 +242,7 @@ def test_claims_speak_of_cells_that_are_run_and_nothing_is_first_hand(recipe):
     for claim in (*claims, *gheibi2026.facts()):
         assert claim.published is None or claim.published.secondhand
     for claim in claims:
-        found = judged(claim, asked)
+        found = judge(claim, asked)
         assert found.verdict == "untested"
         assert found.reason
     assert asked.wanted <= {cell.name for cell in gheibi2026.cells(recipe)}
@@ -270,15 +270,15 @@ def invented(seeds, gain):
 def test_verdicts_follow_the_runs():
     claims = {claim.id: claim for claim in gheibi2026.claims("cpu")}
     better, worse = invented(5, 0.05), invented(5, -0.05)
-    assert judged(claims["k10-sls"], better).verdict == "holds"
-    assert judged(claims["k10-sls"], worse).verdict == "fails"
-    assert judged(claims["k10-sls"], invented(5, 0.005)).verdict == "weaker"
-    curved = judged(claims["lambda-max-sls"], better).ours
+    assert judge(claims["k10-sls"], better).verdict == "holds"
+    assert judge(claims["k10-sls"], worse).verdict == "fails"
+    assert judge(claims["k10-sls"], invented(5, 0.005)).verdict == "weaker"
+    curved = judge(claims["lambda-max-sls"], better).ours
     np.testing.assert_allclose(
         curved.value, np.log([1.0, 1.01, 1.02, 1.03, 1.04]).mean() - np.log(2)
     )
-    assert judged(claims["mixup"], better).reason == "mixup is not part of softlabel"
-    assert judged(claims["barrier"], better).ours.n == 5, "soft and sls both keep it: one each"
+    assert judge(claims["mixup"], better).reason == "mixup is not part of softlabel"
+    assert judge(claims["barrier"], better).ours.n == 5, "soft and sls both keep it: one each"
 
 
 def test_five_pairs_cannot_survive_twelve_comparisons():

@@ -12,7 +12,7 @@ from scipy.stats import entropy, pearsonr, spearmanr
 
 from softlabel.papers import singh2025
 from softlabel.papers.claims import Result, Results
-from softlabel.papers.claims.claims import judged
+from softlabel.papers.claims.claims import judge
 from softlabel.papers.singh2025 import data as singh2025_data
 from softlabel.papers.singh2025.claims import NO_DATA
 from softlabel.papers.singh2025.data import Condition
@@ -49,7 +49,7 @@ HARD |= {"high/kl": 1.5}
 
 
 def verdicts(found: Results) -> dict[str, str]:
-    return {claim.id: judged(claim, found).verdict for claim in singh2025.claims("cpu")}
+    return {claim.id: judge(claim, found).verdict for claim in singh2025.claims("cpu")}
 
 
 def test_a_world_as_published_holds():
@@ -85,7 +85,7 @@ def test_families_count_the_same():
 
 def test_a_gain_over_nothing_is_not_tested():
     nothing = results(SOFT, HARD | {"entropy-pearson": -0.01})
-    said = {claim.id: judged(claim, nothing) for claim in singh2025.claims("cpu")}
+    said = {claim.id: judge(claim, nothing) for claim in singh2025.claims("cpu")}
     assert said["entropy-pearson gain, set by set"].verdict == "untested"
     assert "means nothing" in said["entropy-pearson gain, set by set"].reason
     assert said["entropy-pearson gain"].verdict == "untested"
@@ -102,7 +102,7 @@ def test_seeds_are_compared_with_themselves():
     claim = next(c for c in singh2025.claims("cpu") if c.id == "cifar10h kl")
     ours = claim.ours(Results(made))
     assert (ours.value, ours.low, ours.high) == pytest.approx((0.5, 0.5, 0.5))
-    assert judged(claim, Results(made[:1])).verdict == "untested"
+    assert judge(claim, Results(made[:1])).verdict == "untested"
     assert verdicts(Results([]))["kl drop"] == "untested"
 
 
@@ -225,7 +225,7 @@ def test_claims_can_be_read_without_torch():
 
 
 def test_facts_of_the_released_data(data_folder):
-    said = {claim.id: judged(claim, Results([])) for claim in singh2025.facts()}
+    said = {claim.id: judge(claim, Results([])) for claim in singh2025.facts()}
     assert len(said) == 5
     assert {one.verdict for one in said.values()} == {"holds"}
     assert said["chaosnli/snli labels"].ours.value == 100
@@ -237,7 +237,7 @@ def test_without_data_facts_are_untested(monkeypatch, tmp_path):
     monkeypatch.setenv("SOFTLABEL_DATA", str(tmp_path))
     monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path))
     singh2025_data.votes.cache_clear()
-    said = [judged(claim, Results([])) for claim in singh2025.facts()]
+    said = [judge(claim, Results([])) for claim in singh2025.facts()]
     assert {one.verdict for one in said} == {"untested"}
     assert {one.reason for one in said} == {NO_DATA}
 

@@ -10,7 +10,7 @@ import pytest
 from softlabel import Index
 from softlabel.papers import uma2020
 from softlabel.papers.claims import Result, Results
-from softlabel.papers.claims.claims import judged
+from softlabel.papers.claims.claims import judge
 from softlabel.papers.claims.running import cell_job, find_cells, job_order
 from softlabel.papers.uma2020 import tasks
 from softlabel.papers.uma2020.claims import (
@@ -48,13 +48,13 @@ def test_runs_that_score_what_is_printed_bear_every_claim_out(recipe):
     claims = uma2020.claims(recipe)
     assert len({claim.id for claim in claims}) == len(claims)
     results = as_printed(recipe)
-    assert {judged(claim, results).verdict for claim in claims} == {"holds"}
+    assert {judge(claim, results).verdict for claim in claims} == {"holds"}
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_without_runs_nothing_is_said(recipe):
     for claim in uma2020.claims(recipe):
-        one = judged(claim, Results([]))
+        one = judge(claim, Results([]))
         assert (one.verdict, one.reason) == ("untested", "fewer than two finished runs")
 
 

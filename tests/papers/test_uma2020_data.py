@@ -14,7 +14,7 @@ from softlabel.metrics import cross_entropy, entropy
 from softlabel.metrics.entropy import correlation
 from softlabel.papers import uma2020
 from softlabel.papers.claims import Results
-from softlabel.papers.claims.claims import judged
+from softlabel.papers.claims.claims import judge
 from softlabel.papers.uma2020 import tasks
 from softlabel.papers.uma2020.claims import (
     MOST,
@@ -53,7 +53,7 @@ FACTS = {  # ours to four digits, and whether it is what was printed
 
 
 def test_table_1_is_what_the_released_votes_say():
-    found = {claim.id: judged(claim, Results([])) for claim in uma2020.facts()}
+    found = {claim.id: judge(claim, Results([])) for claim in uma2020.facts()}
     for name, (value, verdict) in FACTS.items():
         assert found[name].ours.value == pytest.approx(value, abs=5e-5), name
         assert found[name].verdict == verdict, name

@@ -69,7 +69,7 @@ def evaluate(
     load_strategies(load)
     found = runs.find(folder)
     if not found:
-        waiting = sum(1 for _ in runs.every(folder))
+        waiting = sum(1 for _ in runs.list_runs(folder))
         raise SoftlabelError(f"{folder}: has no finished run ({waiting} are not finished)")
     names = metric or list(evaluating.DEFAULT)
     answer: dict[str, Any] = {}
@@ -135,7 +135,7 @@ def by_kind(found: Sequence[Run], by: Sequence[str] | None) -> dict[str, Table]:
     tables = {}
     for name, some in groupby(sorted(found, key=kind, reverse=True), key=kind):
         of = list(some)
-        keys = list(by or runs.differing(of) or ["deliver"])
+        keys = list(by or runs.find_differences(of) or ["deliver"])
         tables[name] = Table(keys, runs.group(of, keys, named=True))
     return tables
 
@@ -147,11 +147,13 @@ def _people(against: str | None, groups: Groups) -> SoftLabels:
         return next(iter(groups.values()))[0].people
     if against.endswith(".npz"):
         return SoftLabels.load(against)
-    from softlabel.train import published
+    from softlabel.train import splits
 
-    if against not in published.SETS:
-        raise UnknownName("file or set of people's labels", against, [*published.SETS, "FILE.npz"])
-    return published.people(against)
+    if against not in splits.PUBLISHED:
+        raise UnknownName(
+            "file or set of people's labels", against, [*splits.PUBLISHED, "FILE.npz"]
+        )
+    return splits.load_people(against)
 
 
 def base_group(than: str | None, keys: Sequence[str], groups: Groups) -> str:
@@ -226,18 +228,18 @@ def report(
 
 
 def _shipped() -> str:
-    from softlabel.papers import PAPERS, document, findings, papers
+    from softlabel.papers import PAPERS, findings, make_html, papers
 
-    every = [findings.shipped(papers.find(name)) for name in PAPERS]
-    return document([one for one in every if one.results])
+    every = [findings.judge_shipped(papers.find(name)) for name in PAPERS]
+    return make_html([one for one in every if one.results])
 
 
 def _of_runs(folder: Path) -> str:
-    from softlabel.papers import PAPERS, begun, document, findings, papers
+    from softlabel.papers import PAPERS, findings, list_started, make_html, papers
 
-    names = dict.fromkeys(name for name, _ in begun(folder) if name in PAPERS)
+    names = dict.fromkeys(name for name, _ in list_started(folder) if name in PAPERS)
     if names:
-        return document([findings.in_folder(papers.find(name), folder) for name in names])
+        return make_html([findings.judge_folder(papers.find(name), folder) for name in names])
     from softlabel import __version__
     from softlabel.report import page
 

@@ -19,7 +19,7 @@ from softlabel.papers import PAPERS
 
 if TYPE_CHECKING:
     from softlabel.papers import Findings, Judged, Paper, Table
-    from softlabel.train import Standing
+    from softlabel.train import JobState
 
 reproduce = typer.Typer(
     cls=Contents,
@@ -119,10 +119,10 @@ def paper(
     _show_findings(found)
     if output is not None:
         from softlabel._util.files import aside
-        from softlabel.papers import document
+        from softlabel.papers import make_html
 
         with aside(output) as part:
-            part.write_text(document([found], one.TITLE), "utf-8")
+            part.write_text(make_html([found], one.TITLE), "utf-8")
         typer.echo(f"\nwrote {output}")
     if trouble:
         raise SoftlabelError(trouble)
@@ -131,45 +131,46 @@ def paper(
 def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dry: bool) -> str:
     """Say what it costs and do it; what to say of runs that did not finish, if any."""
     from softlabel.papers import running
-    from softlabel.train import price
+    from softlabel.train import estimate_jobs, runner
 
     with progress() as tell:
-        standings = running.stand(name, cast(Any, recipe), seeds, out, quick, tell)
+        standings = running.find_states(name, cast(Any, recipe), seeds, out, quick, tell)
         tell("trying one step of each kind")
-        line = price(standings, running.PROCESSES)
+        line = estimate_jobs(standings, running.PROCESSES)
     typer.echo(line)
     if dry:
         return ""
     with live(_told_apart) as hear:
-        running.work(standings, hear)
-    return running.unfinished(standings)
+        runner.run_jobs(standings, hear, processes=running.PROCESSES)
+    return running.describe_unfinished(standings)
 
 
-def _told_apart(standings: Sequence[Standing]) -> list[list[str]]:
-    from softlabel.papers import task_of
+def _told_apart(standings: Sequence[JobState]) -> list[list[str]]:
+    from softlabel.papers import running
 
-    tasks = [task_of(one) for one in standings]
-    return [["cell", "seed"], *([task.cell, str(task.seed)] for task in tasks)]
+    jobs = [one.job for one in standings]
+    rows = ([running.source_of(job).cell, str(job.seed)] for job in jobs)
+    return [["cell", "seed"], *rows]
 
 
 def _findings(one: Paper, recipe: str | None, out: Path | None) -> Findings:
     """Of the folder, or as stored; facts are computed where their data are."""
     from softlabel.papers import findings
 
-    kept = findings.shipped(one)
+    kept = findings.judge_shipped(one)
     with progress() as tell:
-        facts: Sequence[Judged] = findings.facts(one, tell)
+        facts: Sequence[Judged] = findings.compute_facts(one, tell)
     if all(fact.verdict == "untested" for fact in facts):
         facts = kept.facts
     if out is not None:
-        return findings.in_folder(one, out, facts)
+        return findings.judge_folder(one, out, facts)
     results = {key: some for key, some in kept.results.items() if recipe in (None, key)}
-    return findings.found(one, results, facts)
+    return findings.judge_paper(one, results, facts)
 
 
 def _rehearse(name: str, recipe: str, seeds: int | None, out: Path, dry: bool) -> None:
     """A quick run, and what it has to show: scores, and that the claims can be computed."""
-    from softlabel.papers import collect, papers, rehearsed, score_table
+    from softlabel.papers import collect, papers, rehearse, tabulate_scores
 
     trouble = _train(name, recipe, seeds, out, True, dry)
     if trouble:
@@ -178,8 +179,8 @@ def _rehearse(name: str, recipe: str, seeds: int | None, out: Path, dry: bool) -
         return
     one = papers.find(name)
     results = collect(out, one.NAME, cast(Any, recipe), quick=True)
-    _show(score_table("made-up pictures and people", results))
-    told = [rehearsed(claim, results) for claim in one.claims(cast(Any, recipe))]
+    _show(tabulate_scores("made-up pictures and people", results))
+    told = [rehearse(claim, results) for claim in one.claims(cast(Any, recipe))]
     computed = sum(claim.ours is not None for claim in told)
     typer.echo(
         f"\n{computed} of {len(told)} claims were computed on these; made-up data test none of them"
@@ -188,34 +189,34 @@ def _rehearse(name: str, recipe: str, seeds: int | None, out: Path, dry: bool) -
 
 def _show_findings(found: Findings) -> None:
     """Every claim; at the end, where it is read first, what did not hold and how many did."""
-    from softlabel.papers import failing, summary
+    from softlabel.papers import describe_failures, tabulate_verdicts
 
     for title, judgements in found.judged.items():
         _show_claims(title, judgements)
     if found.judged:
         typer.echo("\nwhat did not hold:")
-        for told in failing(found) or ["nothing that was tested"]:
+        for told in describe_failures(found) or ["nothing that was tested"]:
             typer.echo(f"  {told}")
-        _show(summary(found))
+        _show(tabulate_verdicts(found))
     if not found.claims:
         typer.echo("\nno results are stored; use --out DIR to train, or --quick for a rehearsal")
 
 
 def _show_claims(recipe: str, judgements: Sequence[Judged]) -> None:
     """The claims of one recipe; counts that are in no paper stand apart and are counted apart."""
-    from softlabel.papers import CALLED, RECOUNTS, claim_table, in_words, kind_of
+    from softlabel.papers import RECOUNTS, SCALE_NAMES, count_in_words, group_of, tabulate_claims
 
-    recounts = [one for one in judgements if kind_of(one.claim) == RECOUNTS]
+    recounts = [one for one in judgements if group_of(one.claim) == RECOUNTS]
     claims = [one for one in judgements if one not in recounts]
-    _show(claim_table(CALLED[cast(Any, recipe)], claims))
+    _show(tabulate_claims(SCALE_NAMES[cast(Any, recipe)], claims))
     reasons = dict.fromkeys(one.reason for one in claims if one.reason)
     for reason in reasons:
         some = sum(one.reason == reason for one in claims)
         typer.echo(f"  untested ({some}): {reason}")
-    typer.echo(f"  {in_words(claims)}")
+    typer.echo(f"  {count_in_words(claims)}")
     differ = [one for one in recounts if one.verdict != "holds"]
     if differ:
-        _show(claim_table(RECOUNTS, differ))
+        _show(tabulate_claims(RECOUNTS, differ))
     if recounts:
         same = len(recounts) - len(differ)
         typer.echo(f"  not among these: {same} of {len(recounts)} {RECOUNTS} come out the same")
@@ -245,18 +246,17 @@ def pooling(
     """Replay CIFAR-10H, CIFAR-10S and ChaosNLI, and compare how well each pool predicts held-out
     votes with its target."""
     from softlabel._util.files import aside
-    from softlabel.papers import page
     from softlabel.papers import pooling as replay
 
     if data is not None:
         os.environ["SOFTLABEL_DATA"] = str(data)  # where all data sets are looked for
     with progress() as tell:
         outcome = replay.run(quick, tell)
-    for table in (*outcome.tables, page.target_table(outcome)):
+    for table in (*outcome.tables, replay.tabulate_targets(outcome)):
         _show(table)
     if output is not None:
         with aside(output) as part:
-            part.write_text(page.markdown(outcome), "utf-8")
+            part.write_text(replay.make_page(outcome), "utf-8")
         typer.echo(f"\nwrote {output}")
 
 

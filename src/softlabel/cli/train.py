@@ -17,7 +17,7 @@ from softlabel.cli.shared import Load, app
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
-    from softlabel.train import Job, Standing
+    from softlabel.train import Job, JobState
 
 
 ORDER = ("running", "died", "failed", "finished", "waiting")
@@ -64,13 +64,13 @@ def carry_out(
     jobs: Sequence[Job], processes: int | None = None, engine: str | None = None, dry: bool = False
 ) -> None:
     """Print what the jobs will cost, run them, and show their scores."""
-    from softlabel.train import crew, price
+    from softlabel.train import estimate_jobs, runner
 
-    at_once = processes or crew.places()
+    at_once = processes or runner.count_slots()
     with progress() as tell:
-        standings = crew.stand(jobs, tell)
+        standings = runner.find_states(jobs, tell)
         tell("trying one step of each kind")
-        line = price(standings, 1 if len(standings) == 1 else at_once)
+        line = estimate_jobs(standings, 1 if len(standings) == 1 else at_once)
     typer.echo(line)
     if dry:
         return
@@ -78,7 +78,7 @@ def carry_out(
         _alone(standings[0])
     else:
         with live() as hear:
-            crew.work(standings, hear, processes=at_once, engine=engine)
+            runner.run_jobs(standings, hear, processes=at_once, engine=engine)
     show_runs([one.run for one in standings if one.state == "finished"])
     wrong = [one for one in standings if one.state in ("failed", "died")]
     if wrong:
@@ -88,11 +88,11 @@ def carry_out(
         )
 
 
-def _alone(one: Standing) -> None:
+def _alone(one: JobState) -> None:
     """Run a single job in this process, with all cores."""
     if one.state != "finished":
         with progress() as tell:
-            one.job.completed(tell)
+            one.job.complete_run(tell)
         one.state = "finished"
 
 
@@ -101,8 +101,8 @@ def _alone(one: Standing) -> None:
 
 @contextmanager
 def live(
-    told_apart: Callable[[Sequence[Standing]], list[list[str]]] | None = None,
-) -> Iterator[Callable[[Sequence[Standing]], None]]:
+    told_apart: Callable[[Sequence[JobState]], list[list[str]]] | None = None,
+) -> Iterator[Callable[[Sequence[JobState]], None]]:
     """Show a live table on a terminal; elsewhere print only problems.
 
     ``told_apart`` gives a row of titles, and one for each run; without it: what settings say.
@@ -113,7 +113,7 @@ def live(
     console = Console(stderr=True)
     told: set[tuple[str, str]] = set()
 
-    def complain(standings: Sequence[Standing]) -> None:
+    def complain(standings: Sequence[JobState]) -> None:
         for one in standings:
             if one.note and (one.run.name, one.note) not in told:
                 told.add((one.run.name, one.note))
@@ -124,26 +124,26 @@ def live(
         return
     with Live(console=console, refresh_per_second=4, transient=True) as drawn:
 
-        def hear(standings: Sequence[Standing]) -> None:
+        def hear(standings: Sequence[JobState]) -> None:
             complain(standings)
             drawn.update(table(standings, console.height - 4, told_apart or settings))
 
         yield hear
 
 
-def settings(standings: Sequence[Standing]) -> list[list[str]]:
+def settings(standings: Sequence[JobState]) -> list[list[str]]:
     """The settings in which these runs differ, and their seeds."""
     from softlabel.train import runs
 
-    differing = runs.differing([one.run for one in standings])
+    differing = runs.find_differences([one.run for one in standings])
     rows = [[str(one.run.value(key)) for key in (*differing, "seed")] for one in standings]
     return [[*differing, "seed"], *rows]
 
 
 def table(
-    standings: Sequence[Standing],
+    standings: Sequence[JobState],
     most: int,
-    told_apart: Callable[[Sequence[Standing]], list[list[str]]] = settings,
+    told_apart: Callable[[Sequence[JobState]], list[list[str]]] = settings,
 ) -> Any:
     """State, epoch, loss and time left of each run, those that are being made first."""
     from rich.table import Table
@@ -163,7 +163,7 @@ def table(
     return made
 
 
-def _count(standings: Sequence[Standing], state: str) -> int:
+def _count(standings: Sequence[JobState], state: str) -> int:
     return sum(one.state == state for one in standings)
 
 
@@ -172,9 +172,9 @@ def _number(value: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    from softlabel.train import spoken
+    from softlabel.train import format_seconds
 
-    return "" if math.isnan(seconds) else spoken(seconds)
+    return "" if math.isnan(seconds) else format_seconds(seconds)
 
 
 @app.command()
@@ -239,7 +239,7 @@ def train(  # noqa: PLR0913  (a command has as many arguments as options)
     run uses all cores.
     """
     from softlabel.train import file_job as Job
-    from softlabel.train import parsed
+    from softlabel.train import parse_settings
 
     job = Job(
         recipe,
@@ -247,7 +247,7 @@ def train(  # noqa: PLR0913  (a command has as many arguments as options)
         labels=labels,
         against=against,
         deliver=deliver,
-        settings=parsed(settings or []),
+        settings=parse_settings(settings or []),
         out=str(out),
         load=None if load is None else str(load),
     )

@@ -133,8 +133,8 @@ def _learn(
     images: Pictures, deliver: Deliver, known: Teaching, held: Pictures, epochs: int, seed: int
 ) -> Floats:
     """(m, k) what a network taught in this way believes of the pictures held out."""
-    from softlabel.train import Config, fit, predicting
+    from softlabel.train import Config, fit, predict
 
     config = Config(**SETTINGS, epochs=epochs)  # type: ignore[arg-type]
     trained = fit(config, images, deliver(known, Draws(seed)), seed=seed)
-    return predicting.probs(trained.net, held)
+    return predict.predict_probs(trained.net, held)

@@ -10,32 +10,22 @@ from softlabel._util.doors import lazy_names
 
 if TYPE_CHECKING:
     from softlabel.papers.claims import findings, papers, running
-    from softlabel.papers.claims.claims import Judged, rehearse, rehearsed
-    from softlabel.papers.claims.collecting import begun, collect
+    from softlabel.papers.claims.claims import Judged, rehearse
+    from softlabel.papers.claims.collecting import collect, list_started
     from softlabel.papers.claims.findings import (
-        CALLED,
         RECOUNTS,
         Findings,
-        claim_table,
         count_in_words,
         describe_failures,
-        document,
-        failing,
         group_of,
-        in_words,
-        kind_of,
         make_html,
-        score_table,
-        summary,
         tabulate_claims,
         tabulate_scores,
         tabulate_verdicts,
     )
     from softlabel.papers.claims.papers import Paper
     from softlabel.papers.claims.results import SCALE_NAMES, Table
-    from softlabel.papers.claims.running import task_of
     from softlabel.papers.pools import pooling
-    from softlabel.papers.pools.pooling import page
 
 PAPERS: dict[str, str] = {
     "collins2022": "Collins, Bhatt & Weller 2022: soft labels elicited from each annotator",
@@ -45,7 +35,6 @@ PAPERS: dict[str, str] = {
 }
 
 __all__ = [
-    "CALLED",
     "PAPERS",
     "RECOUNTS",
     "SCALE_NAMES",
@@ -53,65 +42,44 @@ __all__ = [
     "Judged",
     "Paper",
     "Table",
-    "begun",
-    "claim_table",
     "collect",
     "count_in_words",
     "describe_failures",
-    "document",
-    "failing",
     "findings",
     "group_of",
-    "in_words",
-    "kind_of",
+    "list_started",
     "make_html",
-    "page",
     "papers",
     "pooling",
     "rehearse",
-    "rehearsed",
     "running",
-    "score_table",
-    "summary",
     "tabulate_claims",
     "tabulate_scores",
     "tabulate_verdicts",
-    "task_of",
 ]
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "CALLED": "claims.findings",
         "Findings": "claims.findings",
         "Judged": "claims.claims",
         "Paper": "claims.papers",
         "RECOUNTS": "claims.findings",
         "SCALE_NAMES": "claims.results",
         "Table": "claims.results",
-        "begun": "claims.collecting",
-        "claim_table": "claims.findings",
         "collect": "claims.collecting",
         "count_in_words": "claims.findings",
         "describe_failures": "claims.findings",
-        "document": "claims.findings",
-        "failing": "claims.findings",
         "findings": "claims.",
         "group_of": "claims.findings",
-        "in_words": "claims.findings",
-        "kind_of": "claims.findings",
+        "list_started": "claims.collecting",
         "make_html": "claims.findings",
-        "page": "pools.pooling",
         "papers": "claims.",
         "pooling": "pools.",
         "rehearse": "claims.claims",
-        "rehearsed": "claims.claims",
         "running": "claims.",
-        "score_table": "claims.findings",
-        "summary": "claims.findings",
         "tabulate_claims": "claims.findings",
         "tabulate_scores": "claims.findings",
         "tabulate_verdicts": "claims.findings",
-        "task_of": "claims.running",
     },
 )

@@ -170,6 +170,3 @@ def _in_batches(logits: Model, x: Tensor) -> Tensor:
 def _numbers(values: Tensor) -> Floats:
     array: Floats = values.detach().double().cpu().numpy()
     return array
-
-
-chosen = choose_items  # OLD NAME

@@ -126,7 +126,3 @@ def _convert(kind: Any, value: Any, where: str) -> Any:
         raise UnknownName(f"choice for {where}", str(value), map(str, get_args(kind)))
     right = getattr(kind, "__name__", str(kind)).replace("NoneType", "none")
     raise SoftlabelError(f"{where} = {value!r} is of the wrong type; it is of type {right}")
-
-
-changed = change_settings  # OLD NAME
-parsed = parse_settings  # OLD NAME

@@ -126,8 +126,3 @@ def format_seconds(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
-
-
-cost = estimate_cost  # OLD NAME
-price = estimate_jobs  # OLD NAME
-spoken = format_seconds  # OLD NAME

@@ -197,7 +197,3 @@ def load_lite0() -> Lite0:
         reason = f"does not hold the weights of EfficientNet-Lite0 ({error})"
         raise FileError(path, reason) from None
     return net.eval().requires_grad_(False)
-
-
-encoded = encode  # OLD NAME
-featured = encode_split  # OLD NAME

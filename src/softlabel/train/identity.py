@@ -178,6 +178,3 @@ def describe_environment() -> str:
 def _packages() -> str:
     every = {(one.name or "?", one.version) for one in distributions()}
     return " ".join(f"{name}=={version}" for name, version in sorted(every))
-
-
-name = run_name  # OLD NAME

@@ -39,9 +39,9 @@ class Trainer(Protocol):
 
     seconds: float
 
-    def begun(self, seed: int, out: str) -> Run: ...
+    def start_run(self, seed: int, out: str) -> Run: ...
 
-    def completed(self, seed: int, out: str, tell: Tell) -> Run: ...
+    def complete_run(self, seed: int, out: str, tell: Tell) -> Run: ...
 
 
 @dataclass(frozen=True)
@@ -209,14 +209,14 @@ class Job:
     def start_run(self, tell: Tell = silent) -> Run:
         """Return the run, new, interrupted or finished; every wrong value is an error here."""
         if (trainer := self.source.trainer()) is not None:
-            return trainer.begun(self.seed, self.out)
+            return trainer.start_run(self.seed, self.out)
         recipe, *words = self._words(tell)
         return recipe.start_run(*words, seed=self.seed, out=self.out)
 
     def complete_run(self, tell: Tell = silent) -> Run:
         """Return the run, finished and probed."""
         if (trainer := self.source.trainer()) is not None:
-            run = trainer.completed(self.seed, self.out, tell)
+            run = trainer.complete_run(self.seed, self.out, tell)
         else:
             recipe, *words = self._words(tell)
             run = recipe.complete_run(*words, seed=self.seed, out=self.out, tell=tell)
@@ -231,9 +231,6 @@ class Job:
         if self.load is not None:
             _load_strategies(self.load)
         return self.find_recipe(), self.config, self.split(tell), self.policy
-
-    begun = start_run  # OLD NAME
-    completed = complete_run  # OLD NAME
 
 
 _SPLITS: dict[tuple[object, ...], Split] = {}  # the last few that were read

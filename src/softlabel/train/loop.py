@@ -362,6 +362,3 @@ def append_log(folder: Path, line: Mapping[str, Any]) -> None:
     """Add one line to the log."""
     with (folder / LOG).open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
-
-
-device_of = choose_device  # OLD NAME

@@ -120,10 +120,3 @@ def load_network(run: Run) -> Net:
     net = make_network(run.config["net"], kept["classes"], run.seed, kept["inputs"])
     net.load_state_dict(kept["state"])
     return net.eval()
-
-
-logits = predict_logits  # OLD NAME
-probs = predict_probs  # OLD NAME
-features = extract_features  # OLD NAME
-network = load_network  # OLD NAME
-keep = save_network  # OLD NAME

@@ -281,13 +281,6 @@ class Recipe:
             run.finish(predictions, scores, split.people, {"logits": logits}, facts)
         return run
 
-    begun = start_run  # OLD NAME
-    completed = complete_run  # OLD NAME
-
-    @property
-    def recipe(self) -> Recipe:  # OLD NAME
-        return self
-
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
@@ -305,5 +298,3 @@ RECIPES: dict[str, Recipe] = {
     )
 }
 LABELME = Recipe("u20-labelme", "features", LABELME_CONFIG, learn_folds)  # from Python only
-
-Own = Recipe  # OLD NAME

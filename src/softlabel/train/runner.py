@@ -240,10 +240,3 @@ class _Cluster:
             if one.state not in ENDED:
                 future.cancel()
         self.opened.__exit__(None, None, None)
-
-
-Standing = JobState  # OLD NAME
-Hear = Watch  # OLD NAME
-stand = find_states  # OLD NAME
-work = run_jobs  # OLD NAME
-places = count_slots  # OLD NAME

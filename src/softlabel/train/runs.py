@@ -441,8 +441,3 @@ else:
                 return not _lock(file)
         except FileNotFoundError:
             return False
-
-
-name = run_name  # OLD NAME
-every = list_runs  # OLD NAME
-differing = find_differences  # OLD NAME

@@ -383,14 +383,3 @@ def _read_beliefs() -> Annotations:
 def _select_images(each: Annotations, images: Ints) -> Annotations:
     """Return the answers about these images of CIFAR-10, in this order."""
     return select_items(each, names([str(image) for image in images.tolist()]))
-
-
-Lesson = Split  # OLD NAME
-Known = PublishedData  # OLD NAME
-Folded = FoldedSplit  # OLD NAME
-read = read_split  # OLD NAME
-cifar10h = load_cifar10h  # OLD NAME
-cifar10s = load_cifar10s  # OLD NAME
-people = load_people  # OLD NAME
-SETS = PUBLISHED  # OLD NAME
-held_10s = read_held_10s  # OLD NAME

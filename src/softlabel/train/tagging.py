@@ -202,7 +202,3 @@ def batches(places: list[slice], size: int) -> Iterator[list[slice]]:
 
 
 POS = Recipe("u20-pos", "scratch", CONFIG, learn_tagging)
-
-Sentences = SentenceSplit  # OLD NAME
-vocabulary = build_vocabulary  # OLD NAME
-table = word_table  # OLD NAME

@@ -95,9 +95,3 @@ def hash_piece(piece: str) -> int:
     """Return a bucket from 1 to the last, the same on every machine; 0 is left for nothing."""
     number = int.from_bytes(blake2b(piece.encode(), digest_size=8).digest(), "little")
     return 1 + number % (BUCKETS - 1)
-
-
-lesson = split_texts  # OLD NAME
-held_out = choose_held_out  # OLD NAME
-rows = hash_words  # OLD NAME
-WORDS = MAX_WORDS  # OLD NAME

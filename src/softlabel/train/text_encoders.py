@@ -183,8 +183,3 @@ def token_rows(sides: Sequence[Sequence[str]], place: str) -> npt.NDArray[np.flo
         second = np.array(types[item]) == 1 if types is not None else np.zeros(len(ids), bool)
         rows[item, : len(ids)] = np.where(second, -numbers, numbers)
     return rows
-
-
-paired = encode_texts  # OLD NAME
-known = register_hub  # OLD NAME
-rows = token_rows  # OLD NAME

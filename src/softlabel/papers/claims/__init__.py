@@ -1,7 +1,7 @@
 """The harness that checks a paper: its cells, its runs, its claims and their verdicts."""
 
 from softlabel.papers.claims import figures, quick
-from softlabel.papers.claims.claims import Claim, Kind, Published, Recipe
+from softlabel.papers.claims.claims import Claim, Kind, Published
 from softlabel.papers.claims.figures import Figure, Words, along, beside, curve, panels, scatter
 from softlabel.papers.claims.papers import Cell
 from softlabel.papers.claims.results import (
@@ -13,7 +13,6 @@ from softlabel.papers.claims.results import (
     bounds,
     over_runs,
     show_score,
-    shown,
 )
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "Kind",
     "Named",
     "Published",
-    "Recipe",
     "Result",
     "Results",
     "Scale",
@@ -39,5 +37,4 @@ __all__ = [
     "quick",
     "scatter",
     "show_score",
-    "shown",
 ]

@@ -22,14 +22,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from softlabel.papers.claims.results import SCALES, Results, Scale
+from softlabel.papers.claims.results import Results
 from softlabel.tables import Score
 
 Kind = Literal["value", "ordering", "exact"]
 Verdict = Literal["holds", "weaker", "fails", "untested"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-Recipe = Scale  # OLD NAME
-RECIPES = SCALES  # OLD NAME
 FEW = "fewer than two finished runs"
 REHEARSAL = "generated pictures and simulated people"
 UNDEFINED = "the score is not defined on our runs"
@@ -148,10 +146,6 @@ def judge(claim: Claim, results: Results) -> Judged:
 def rehearse(claim: Claim, results: Results) -> Judged:
     """Compute our number on generated data: that shows that it can be computed, and no more."""
     return Judged(claim, claim.ours(results), "untested", REHEARSAL)
-
-
-judged = judge  # OLD NAME
-rehearsed = rehearse  # OLD NAME
 
 
 def count(judgements: Iterable[Judged]) -> dict[Verdict, int]:

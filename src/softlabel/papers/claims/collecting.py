@@ -18,8 +18,7 @@ from typing import Any
 
 from softlabel._util.files import aside
 from softlabel.errors import FileError
-from softlabel.papers.claims.claims import RECIPES, Recipe
-from softlabel.papers.claims.results import Result, Results
+from softlabel.papers.claims.results import SCALES, Result, Results, Scale
 from softlabel.train import Run
 
 QUICK = "-quick"
@@ -28,7 +27,7 @@ PACKAGES = ("numpy", "scipy", "torch", "numba", "polars", "softlabel")  # those 
 Map = dict[str, dict[str, str]]  # cell: seed: run
 
 
-def map_path(out: str | Path, paper: str, recipe: Recipe, quick: bool = False) -> Path:
+def map_path(out: str | Path, paper: str, recipe: Scale, quick: bool = False) -> Path:
     """Return the path of the map."""
     return Path(out) / f"{paper}-{recipe}{QUICK if quick else ''}.json"
 
@@ -36,7 +35,7 @@ def map_path(out: str | Path, paper: str, recipe: Recipe, quick: bool = False) -
 def write_map(
     out: str | Path,
     paper: str,
-    recipe: Recipe,
+    recipe: Scale,
     quick: bool,
     runs: Mapping[str, Mapping[int, Run]],
 ) -> None:
@@ -57,7 +56,7 @@ def write_map(
         part.write_text(json.dumps(table, indent=1), "utf-8")
 
 
-def collect(out: str | Path, paper: str, recipe: Recipe, quick: bool = False) -> Results:
+def collect(out: str | Path, paper: str, recipe: Scale, quick: bool = False) -> Results:
     """Return the scores of the finished runs, of all that were started."""
     path = map_path(out, paper, recipe, quick)
     if not path.exists():
@@ -71,11 +70,11 @@ def collect(out: str | Path, paper: str, recipe: Recipe, quick: bool = False) ->
     return Results(results, paper, recipe)
 
 
-def list_started(out: str | Path) -> Iterator[tuple[str, Recipe]]:
+def list_started(out: str | Path) -> Iterator[tuple[str, Scale]]:
     """Yield the papers and recipes of which a folder holds runs; not those of ``--quick``."""
     for path in sorted(Path(out).glob("*.json")):
         paper, _, last = path.stem.rpartition("-")
-        for recipe in RECIPES:
+        for recipe in SCALES:
             if last == recipe and paper:
                 yield paper, recipe
 
@@ -135,6 +134,3 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     except ValueError as error:
         raise FileError(path, f"is damaged ({error}); remove it, and start again") from None
     return table
-
-
-begun = list_started  # OLD NAME

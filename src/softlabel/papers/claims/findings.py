@@ -15,7 +15,7 @@ from softlabel.datasets import MissingData
 from softlabel.io import Tell, silent
 from softlabel.metrics import evaluate
 from softlabel.papers.claims.claims import VERDICTS, Claim, Judged, Kind, count, judge, verdict
-from softlabel.papers.claims.collecting import begun, collect
+from softlabel.papers.claims.collecting import collect, list_started
 from softlabel.papers.claims.figures import Figure
 from softlabel.papers.claims.papers import Paper
 from softlabel.papers.claims.results import (
@@ -88,7 +88,7 @@ def judge_shipped(paper: Paper, folder: str | Path = SHIPPED) -> Findings:
 
 def judge_folder(paper: Paper, out: str | Path, facts: Sequence[Judged] = ()) -> Findings:
     """Judge the paper by the runs in a folder."""
-    scales = [scale for name, scale in begun(out) if name == paper.NAME]
+    scales = [scale for name, scale in list_started(out) if name == paper.NAME]
     return judge_paper(paper, {one: collect(out, paper.NAME, one) for one in scales}, facts)
 
 
@@ -109,12 +109,6 @@ def _judge_fact(claim: Claim, score: Score | None, why: str) -> Judged:
     outcome = verdict(claim, score)
     return Judged(claim, score, outcome, (claim.reason or why) if outcome == "untested" else "")
 
-
-found = judge_paper  # OLD NAME
-shipped = judge_shipped  # OLD NAME
-in_folder = judge_folder  # OLD NAME
-facts = compute_facts  # OLD NAME
-CALLED = SCALE_NAMES  # OLD NAME
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────
 
@@ -263,11 +257,6 @@ def tabulate_scores(title: str, results: Results, names: Sequence[str] = evaluat
     return Table(title, ("cell", "runs", *kept), rows)
 
 
-claim_table = tabulate_claims  # OLD NAME
-score_table = tabulate_scores  # OLD NAME
-summary = tabulate_verdicts  # OLD NAME
-kind_of = group_of  # OLD NAME
-
 # ── sentences ────────────────────────────────────────────────────────────────────────────────
 
 
@@ -337,9 +326,6 @@ def _list_places(judgements: Sequence[Judged], most: int = 4) -> str:
     places = list(dict.fromkeys(one.claim.where for one in judgements))
     return "; ".join(places[:most]) + ("; …" if len(places) > most else "")
 
-
-in_words = count_in_words  # OLD NAME
-failing = describe_failures  # OLD NAME
 
 # ── pages in Markdown ────────────────────────────────────────────────────────────────────────
 
@@ -484,6 +470,3 @@ def mark_verdict(one: Judged) -> Html:
 def _html_table(table: Table, more: str = "") -> Html:
     note = el("p", table.note) if table.note else ""
     return join(html_table(f"{table.title}{more}", table.columns, table.rows), note)
-
-
-document = make_html  # OLD NAME

@@ -18,24 +18,9 @@ from softlabel.papers.claims.results import Scale
 from softlabel.train import Run
 
 if TYPE_CHECKING:  # claims can be read without torch
-    from softlabel.io import Tell
-    from softlabel.train import Lesson
+    from softlabel.train import Split, Trainer
 
 SEEDS: dict[Scale, int] = {"paper": 5, "cpu": 5, "features": 10}  # unless a paper has its own
-
-
-class Trainer(Protocol):
-    """Trains what no recipe can (a tagger of sentences, say) into a run folder like all others.
-
-    ``softlabel.train.runs.start`` begins a run; its configuration holds ``epochs``, and
-    ``Run.finish`` ends it.  ``seconds`` is about what one run takes.
-    """
-
-    seconds: float
-
-    def begun(self, seed: int, out: str) -> Run: ...
-
-    def completed(self, seed: int, out: str, tell: Tell) -> Run: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +33,7 @@ class Cell:
     """
 
     name: str
-    lesson: Callable[[], Lesson]
+    lesson: Callable[[], Split]
     deliver: str | None = "aggregate"
     settings: Mapping[str, Any] = field(default_factory=dict)
     base: str | None = None

@@ -18,7 +18,7 @@ from softlabel.study import shapes
 from softlabel.tables import Annotations, Floats, Index, Ints, SoftLabels, Statements, names
 
 if TYPE_CHECKING:
-    from softlabel.train import Lesson
+    from softlabel.train import Split
 
 LEARN, HELD = 200, 80  # pictures
 PEOPLE, PER_ITEM = 12, 6
@@ -74,9 +74,9 @@ def made() -> Made:
     return Made(images, truth, said, Hard()(said), Clamp()(said))
 
 
-def lesson(rich: bool = False, features: bool = False) -> Lesson:
+def lesson(rich: bool = False, features: bool = False) -> Split:
     """Make a lesson: 200 pictures with votes or rich answers, 80 with the truth for testing."""
-    from softlabel.train import Lesson
+    from softlabel.train import Split
 
     data = made()
     inputs = data.features if features else data.images
@@ -89,5 +89,5 @@ def lesson(rich: bool = False, features: bool = False) -> Lesson:
     held = Index(every.index.items[LEARN:], names([]), index.labels)
     people = SoftLabels(held, data.truth[LEARN:], np.full(HELD, PER_ITEM))
     teaching = Teaching.of(pooled, each, data.gold[:LEARN])
-    whole = Lesson.of(inputs[:LEARN], teaching, inputs[LEARN:], people)
+    whole = Split.of(inputs[:LEARN], teaching, inputs[LEARN:], people)
     return replace(whole, named={"labels": "rich answers" if rich else "votes"})

@@ -88,10 +88,6 @@ class Results:
     scale: str = ""
 
     @property
-    def recipe(self) -> str:  # OLD NAME
-        return self.scale
-
-    @property
     def cells(self) -> list[str]:
         """The names of the cells that have a run, in the order of first appearance."""
         return list(dict.fromkeys(one.cell for one in self.all))
@@ -160,8 +156,6 @@ def show_score(score: Score | None, form: str = ".3f", half: str = ".3f") -> str
     width = f" ±{score.half:{half}}" if math.isfinite(score.half) else ""
     return f"{score.value:{form}}{width}".replace("-", "−")
 
-
-shown = show_score  # OLD NAME
 
 # ── stored results ───────────────────────────────────────────────────────────────────────────
 

@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 from softlabel.errors import SoftlabelError, UnknownName
 from softlabel.io import Tell, silent
 from softlabel.papers.claims import papers
-from softlabel.papers.claims.claims import Recipe
 from softlabel.papers.claims.collecting import collect, read_probes, save_probes, write_map
 from softlabel.papers.claims.papers import Cell
 from softlabel.papers.claims.results import Results
@@ -27,14 +25,13 @@ from softlabel.train import (
     Source,
     Split,
     Trainer,
-    Watch,
     change_settings,
     runner,
 )
 
 QUICK_SEEDS = 2  # the fewest that have an interval
 PROCESSES = 2
-BASES: dict[Recipe, str] = {"cpu": "small", "features": "features"}
+BASES: dict[Scale, str] = {"cpu": "small", "features": "features"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class CellSource(Source):
     probed."""
 
     paper: str
-    recipe: Recipe
+    recipe: Scale
     cell: str
     quick: bool = False
     also: tuple[str, ...] = ()
@@ -87,7 +84,7 @@ class CellSource(Source):
 
 
 @cache
-def find_cells(paper: str, recipe: Recipe, quick: bool = False) -> dict[str, Cell]:
+def find_cells(paper: str, recipe: Scale, quick: bool = False) -> dict[str, Cell]:
     """Return the cells of a paper by name, most valuable first."""
     cells: dict[str, Cell] = {}
     for cell in papers.find(paper).cells(recipe, quick):
@@ -98,7 +95,7 @@ def find_cells(paper: str, recipe: Recipe, quick: bool = False) -> dict[str, Cel
 
 
 def cell_job(
-    paper: str, recipe: Recipe, cell: str, seed: int, out: str, quick: bool = False
+    paper: str, recipe: Scale, cell: str, seed: int, out: str, quick: bool = False
 ) -> Job:
     """Return the job of one cell and seed."""
     source = CellSource(paper, recipe, cell, quick)
@@ -127,7 +124,7 @@ def source_of(job: Job) -> CellSource:
     return job.source
 
 
-def job_order(recipe: Recipe) -> Callable[[Job], tuple[bool, int]]:
+def job_order(recipe: Scale) -> Callable[[Job], tuple[bool, int]]:
     """Return the sorting key of a recipe's jobs.
 
     Runs of the papers' own networks take long: a first seed of every cell, then a second, so that
@@ -144,7 +141,7 @@ def job_order(recipe: Recipe) -> Callable[[Job], tuple[bool, int]]:
 
 def run(
     paper: str,
-    recipe: Recipe = "cpu",
+    recipe: Scale = "cpu",
     seeds: int | None = None,
     out: str | Path = "runs",
     quick: bool = False,
@@ -164,7 +161,7 @@ def run(
 
 def find_states(
     paper: str,
-    recipe: Recipe,
+    recipe: Scale,
     seeds: int | None,
     out: str | Path,
     quick: bool = False,
@@ -210,15 +207,3 @@ def describe_unfinished(states: Sequence[JobState]) -> str:
         f"{len(wrong)} of {len(states)} runs did not finish; the first, {wrong[0].run.path}, "
         f"{wrong[0].state}: {wrong[0].note}"
     )
-
-
-stand = find_states  # OLD NAME
-unfinished = describe_unfinished  # OLD NAME
-
-
-def work(states: Sequence[JobState], watch: Watch) -> None:  # OLD NAME
-    runner.run_jobs(states, watch, processes=PROCESSES)
-
-
-def task_of(state: JobState) -> SimpleNamespace:  # OLD NAME
-    return SimpleNamespace(cell=source_of(state.job).cell, seed=state.job.seed)

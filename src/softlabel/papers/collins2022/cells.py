@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from softlabel.papers.claims import Cell, Scale
 
 if TYPE_CHECKING:  # claims can be read without torch
-    from softlabel.train import Lesson
+    from softlabel.train import Split
 
 NETWORKS = ("resnet34a", "vgg11", "resnet50")
 PEOPLE = 6  # rich answers per image; 200 of the 1,000 images have a seventh
@@ -145,7 +145,7 @@ def _make_cell(condition: Condition, images: str, quick: bool) -> Cell:
     return Cell(condition.name, partial(_load_lesson, images, lesson), deliver, settings, base)
 
 
-def _load_lesson(images: str, labels: str) -> Lesson:
+def _load_lesson(images: str, labels: str) -> Split:
     from softlabel.papers.collins2022.labels import make_lesson
 
     return make_lesson(images, labels)

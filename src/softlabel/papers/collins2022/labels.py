@@ -45,17 +45,7 @@ from softlabel.tables import (
     Statements,
     names,
 )
-from softlabel.train import (
-    ENCODERS,
-    Known,
-    Lesson,
-    Run,
-    attacks,
-    encoded,
-    predicting,
-    published,
-    weights,
-)
+from softlabel.train import ENCODERS, PublishedData, Run, Split, attacks, encode, predict, splits
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +66,7 @@ class Setting:
     answers with all that the release counts twice.  ``validation`` loads images and classes.
     """
 
-    known: Known
+    known: PublishedData
     first: Statements
     every: Statements
     votes: Annotations
@@ -106,11 +96,11 @@ def _load_cifar() -> Setting:
     assert classes is not None, "its images were just read"
     exams = {}
     for exam, size in (("10h", 100), ("10s", 10)):  # images per bin, as published
-        people = published.people(f"cifar{exam}")
+        people = splits.load_people(f"cifar{exam}")
         numbers = np.array([int(item) for item in people.index.items.tolist()])
         exams[exam] = Exam(people, classes[numbers], size)
     return Setting(
-        published.cifar10s(),
+        splits.load_cifar10s(),
         everything.statements.take(first),
         everything.statements,
         votes.take(relabelled[votes.item]),
@@ -141,7 +131,7 @@ def _generate(name: str) -> Setting:
         "10h": make_exam(made.votes, np.arange(quick.LEARN, last), 10),
         "10s": make_exam(made.rich, np.arange(last, len(items)), 5),
     }
-    known = Known(
+    known = PublishedData(
         name,
         items,
         made.features if name == FEATURES else made.images,
@@ -185,7 +175,7 @@ SMOOTHED = {f"smoothing {beta}": beta for beta in BETAS}
 
 
 @lru_cache(maxsize=4)
-def make_lesson(images: str, labels: str) -> Lesson:
+def make_lesson(images: str, labels: str) -> Split:
     """Make the lesson of these labels in this setting; only the relabelled items differ."""
     setting, plain = load_setting(images), _make_plain(images)
     if labels in SMOOTHED:
@@ -204,7 +194,7 @@ def make_lesson(images: str, labels: str) -> Lesson:
 
 
 @cache
-def _make_plain(images: str) -> Lesson:
+def _make_plain(images: str) -> Split:
     """Make the lesson of the given classes, with the images that all lessons share."""
     known = load_setting(images).known
     place = {item: row for row, item in enumerate(known.items.tolist())}
@@ -212,7 +202,7 @@ def _make_plain(images: str) -> Lesson:
         np.array([place[item] for item in items.tolist()]) for items in (known.learn, known.held)
     )
     classes = known.people.index.labels
-    return Lesson(
+    return Split(
         known.images[learn],
         Teaching(known.gold, one_hot(known.gold, len(classes))),
         known.images[held],
@@ -222,7 +212,7 @@ def _make_plain(images: str) -> Lesson:
     )
 
 
-def teach(known: Known, said: Annotations) -> Teaching:
+def teach(known: PublishedData, said: Annotations) -> Teaching:
     """Teach what people say about the items to learn from, and the given class of the others."""
     place = {item: row for row, item in enumerate(known.learn.tolist())}
     row = np.array([place.get(item, -1) for item in said.index.items.tolist()], dtype=np.int64)
@@ -290,12 +280,12 @@ def score_predictions(predictions: Predictions, exam: Exam) -> dict[str, float]:
     }
 
 
-def attack(run: Run, lesson: Lesson, exam: Exam) -> dict[str, float]:
+def attack(run: Run, lesson: Split, exam: Exam) -> dict[str, float]:
     """Return the loss under FGSM, 4/255, with either kind of target for attack and score."""
     place = {item: row for row, item in enumerate(lesson.index.items.tolist())}
     rows = np.array([place[item] for item in exam.people.index.items.tolist()])
-    few = attacks.chosen(len(rows), ATTACKED)
-    net, images = weights.network(run), lesson.held[rows[few]]
+    few = attacks.choose_items(len(rows), ATTACKED)
+    net, images = predict.load_network(run), lesson.held[rows[few]]
     soft = attacks.fgsm(net, images, exam.people.probs[few])
     hard = attacks.fgsm(net, images, exam.gold[few].astype(np.int64))
     return {"fgsm": float(soft.loss.mean()), "fgsm-hard": float(hard.loss.mean())}
@@ -305,8 +295,8 @@ def validate(run: Run, setting: Setting, from_scratch: bool) -> dict[str, float]
     """Return cross-entropy and accuracy by the given classes of images that nobody relabelled."""
     assert setting.validation is not None, "there are validation images"
     images, gold = setting.validation()
-    inputs = images if from_scratch else encoded(images, ENCODERS["lite0"]())
-    predicted = predicting.probs(weights.network(run), inputs)
+    inputs = images if from_scratch else encode(images, ENCODERS["lite0"]())
+    predicted = predict.predict_probs(predict.load_network(run), inputs)
     true = metrics.one_hot(gold, predicted.shape[1])
     return {
         "val/ce": float(metrics.cross_entropy(true, predicted).mean()),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from softlabel.papers.claims import Cell, Recipe
+from softlabel.papers.claims import Cell, Scale
 from softlabel.papers.gheibi2026.cells import CONDITIONS, cells
 from softlabel.papers.gheibi2026.claims import claims
 from softlabel.papers.gheibi2026.facts import facts
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NAME = "gheibi2026"
 TITLE = "Gheibi & Ghazizadeh 2026: Same target, different basins"
 COVER = "by-votes"
-SEEDS: dict[Recipe, int] = {"paper": 5, "cpu": 5, "features": 10}
+SEEDS: dict[Scale, int] = {"paper": 5, "cpu": 5, "features": 10}
 
 __all__ = [
     "COVER",

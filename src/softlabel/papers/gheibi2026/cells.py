@@ -22,13 +22,13 @@ import numpy.typing as npt
 from softlabel import datasets, metrics, registry
 from softlabel.aggregate import Mean
 from softlabel.deliver import NO_CLASS, Draws, Foretold, Teaching
-from softlabel.papers.claims import Cell, Recipe
+from softlabel.papers.claims import Cell, Scale
 from softlabel.papers.claims import quick as generated
 from softlabel.randomness import name_keys
 from softlabel.tables import Annotations, Bools, Floats, Index, Ints, Names, SoftLabels, names
 
 if TYPE_CHECKING:  # the votes can be read without torch
-    from softlabel.train import Lesson
+    from softlabel.train import Split
 
 # ── conditions ───────────────────────────────────────────────────────────────────────────────
 
@@ -51,7 +51,7 @@ MAIN = ("soft", "sls", "multipass", "majority")
 SINGLE = ("sls", "multipass", "control")  # deliver single votes
 VOTES = (1, 2, 5, 10, 25, 50)
 LONG = 64  # epochs in which every vote has its turn
-BASES: dict[Recipe, str] = {"paper": "g26", "cpu": "small", "features": "features"}
+BASES: dict[Scale, str] = {"paper": "g26", "cpu": "small", "features": "features"}
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def condition_of(policy: str, votes: int | None) -> Condition:
     return Condition("soft" if votes == 1 else policy, votes)
 
 
-def conditions(recipe: Recipe, quick: bool = False) -> list[Condition]:
+def conditions(recipe: Scale, quick: bool = False) -> list[Condition]:
     """Return the conditions of a recipe, the most valuable first."""
     if quick:
         few = [Condition("soft", 5), Condition("sls", 5), Condition("soft", 1)]
@@ -111,7 +111,7 @@ PROBED = {  # where flatness and detection are measured: they cost more than the
 }
 
 
-def cells(recipe: Recipe, quick: bool = False) -> list[Cell]:
+def cells(recipe: Scale, quick: bool = False) -> list[Cell]:
     """Return the cells of a recipe, the most valuable first."""
     base, lesson = BASES[recipe], cifar10h
     if quick:
@@ -132,7 +132,7 @@ FEW = 100  # pictures of a quick look: measuring a run costs more than training 
 
 
 @cache
-def cifar10h() -> Lesson:
+def cifar10h() -> Split:
     """Return 8,000 images to learn from and 2,000 to be tested on, 200 of each class."""
     images = datasets.cifar10.load("test").arrays["images"]
     return make_lesson(images, *_cifar10h_votes(), "cifar10h, 80/20")
@@ -154,7 +154,7 @@ def _cifar10h_votes() -> tuple[Annotations, Bools]:
 
 
 @cache
-def quick_lesson() -> Lesson:
+def quick_lesson() -> Split:
     """Return drawn shapes with the votes of simulated people."""
     shapes = generated.made()
     votes = shapes.votes.take(shapes.votes.item < FEW)
@@ -183,15 +183,15 @@ def teach(votes: Annotations, held: Bools) -> Teaching:
 
 def make_lesson(
     pictures: npt.NDArray[np.uint8], votes: Annotations, held: Bools, name: str
-) -> Lesson:
+) -> Split:
     """Return a lesson taught by votes alone and tested on the shares of all votes."""
-    from softlabel.train import Lesson
+    from softlabel.train import Split
 
     pooled = Mean()(votes)
     index = Index(pooled.index.items[held], names([]), pooled.index.labels)
     people = SoftLabels(index, pooled.probs[held], pooled.count[held])
     named = {"images": name}
-    return Lesson(pictures[~held], teach(votes, held), pictures[held], index, people, named)
+    return Split(pictures[~held], teach(votes, held), pictures[held], index, people, named)
 
 
 # ── delivered labels, and their distance from the shares of all votes ────────────────────────

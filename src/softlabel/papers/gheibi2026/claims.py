@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from softlabel.metrics import intervals
-from softlabel.papers.claims import Claim, Published, Recipe, Results, over_runs
+from softlabel.papers.claims import Claim, Published, Results, Scale, over_runs
 from softlabel.papers.gheibi2026.cells import SINGLE, Condition
 from softlabel.tables import Floats, Score
 
@@ -156,7 +156,7 @@ SOFT, SLS = Condition("soft"), Condition("sls")
 CHANCE = 0.03  # tolerance around their 12 % accuracy: chance is 10 %
 
 
-def claims(recipe: Recipe) -> list[Claim]:
+def claims(recipe: Scale) -> list[Claim]:
     """Return all claims about training, orderings first."""
     values = _values() if recipe == "paper" else ()
     return [*_policies(), *_shuffling(), *_geometry(), *_distance(), *_similarity(recipe), *values]
@@ -232,7 +232,7 @@ def _distance() -> Iterator[Claim]:
             yield Claim(id, where, says, "value", ours, published)
 
 
-def _similarity(recipe: Recipe) -> Iterator[Claim]:
+def _similarity(recipe: Scale) -> Iterator[Claim]:
     """Detection and representations after sls and soft training, and what cannot be tested."""
     for place in ("cifar100", "svhn"):
         for score in ("energy", "odin"):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from softlabel.papers.claims import Figure, Result, Results, Table, Words, shown
+from softlabel.papers.claims import Figure, Result, Results, Table, Words, show_score
 from softlabel.papers.claims import figures as draw
 from softlabel.papers.gheibi2026.cells import (
     ABLATIONS,
@@ -182,7 +182,7 @@ def _number(score: Score | None, published: float | None = None) -> str:
     thousandths, so the number of digits follows from the interval: two of its own."""
     width = math.nan if score is None else score.half
     digits = 4 if not width > 0 else max(0, min(5, 1 - math.floor(math.log10(width))))
-    ours = shown(score, f".{digits}f", f".{digits}f")
+    ours = show_score(score, f".{digits}f", f".{digits}f")
     return ours if published is None else f"{ours} ({published:g})".replace("-", "−")
 
 

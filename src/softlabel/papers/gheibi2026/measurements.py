@@ -32,18 +32,16 @@ from softlabel.train import (
     Config,
     Encoder,
     Inputs,
-    Lesson,
     Net,
     Run,
-    device_of,
-    encoded,
-    features,
-    odin,
-    predicting,
+    Split,
+    choose_device,
+    encode,
+    encode_split,
+    predict,
     sharpness,
-    weights,
 )
-from softlabel.train import name as run_name
+from softlabel.train import run_name as run_name
 
 Pictures = npt.NDArray[np.uint8]
 
@@ -54,15 +52,15 @@ class FinishedRun:
 
     run: Run
     condition: Condition
-    pictures: Lesson
+    pictures: Split
 
     @cached_property
     def net(self) -> Net:
         """The trained network, on a GPU if there is one."""
-        return weights.network(self.run).to(device_of(Config()))
+        return predict.load_network(self.run).to(choose_device(Config()))
 
     @cached_property
-    def lesson(self) -> Lesson:
+    def lesson(self) -> Split:
         """The lesson as the network saw it."""
         return _featured(self.pictures) if self.on_features else self.pictures
 
@@ -79,12 +77,12 @@ class FinishedRun:
     @cached_property
     def losses(self) -> Floats:
         """(2000,) cross-entropy of the first training items to the shares of all votes."""
-        predicted = predicting.probs(self.net, self.lesson.inputs[:SEEN])
+        predicted = predict.predict_probs(self.net, self.lesson.inputs[:SEEN])
         return metrics.cross_entropy(self.full[:SEEN], predicted)
 
     def as_inputs(self, pictures: Pictures) -> Inputs:
         """Return other pictures as this network sees pictures."""
-        return encoded(pictures, _encoder()) if self.on_features else pictures
+        return encode(pictures, _encoder()) if self.on_features else pictures
 
     def twin(self, policy: str, seed: int) -> FinishedRun | None:
         """Return the finished run in the same folder that differs in policy and seed alone."""
@@ -98,8 +96,8 @@ class FinishedRun:
 
 
 @cache
-def _featured(lesson: Lesson) -> Lesson:
-    return features.featured(lesson, _encoder())
+def _featured(lesson: Split) -> Split:
+    return encode_split(lesson, _encoder())
 
 
 @cache
@@ -156,7 +154,7 @@ def measure_flatness(finished: FinishedRun) -> dict[str, float]:
     top = sharpness.lambda_max(surface, ITERATIONS)
     trace = sharpness.trace(surface, VECTORS)
     line = sharpness.slice_1d(surface, SLICE)
-    right = metrics.accuracy(full, predicting.probs(finished.net, inputs))
+    right = metrics.accuracy(full, predict.predict_probs(finished.net, inputs))
     return {
         "flat/lambda-max": top.value,
         "flat/lambda-max-change": top.change,
@@ -192,20 +190,20 @@ def measure_detection(finished: FinishedRun) -> dict[str, float]:
 
 def _detection_scores(finished: FinishedRun, inputs: Inputs, bank: Floats) -> dict[str, Floats]:
     """Return the scores by name; ODIN is left out for a head on features, which has no pixels."""
-    logits = predicting.logits(finished.net, inputs).astype(np.float64)
+    logits = predict.predict_logits(finished.net, inputs).astype(np.float64)
     scores = {name: score(logits) for name, score in metrics.LOGIT_SCORES.items()}
     scores["knn"] = metrics.knn(_features(finished, inputs), bank, min(NEIGHBOURS, len(bank)))
     if not finished.on_features:
-        scores["odin"] = odin.odin(finished.net, inputs)
+        scores["odin"] = predict.odin(finished.net, inputs)
     return scores
 
 
 def _features(finished: FinishedRun, inputs: Inputs) -> Floats:
-    return predicting.features(finished.net, inputs).astype(np.float64)
+    return predict.extract_features(finished.net, inputs).astype(np.float64)
 
 
 @cache
-def outside_pictures(lesson: Lesson) -> Mapping[str, Pictures]:
+def outside_pictures(lesson: Split) -> Mapping[str, Pictures]:
     """Return 500 pictures of each outside set that is on this machine; the first two always are."""
     held = lesson.held[:OUTSIDE]
     side = held.shape[1]

@@ -6,7 +6,6 @@ and ChaosNLI.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -191,8 +190,3 @@ def tabulate_targets(outcome: Outcome) -> Table:
         (one.what, one.target, one.ours, "pass" if one.met else "FAIL") for one in outcome.targets
     ]
     return Table("Targets", ("what", "target", "ours", ""), rows)
-
-
-page = sys.modules[__name__]  # OLD NAME
-markdown = make_page  # OLD NAME
-target_table = tabulate_targets  # OLD NAME

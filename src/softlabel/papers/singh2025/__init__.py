@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from softlabel.papers.claims import Cell, Recipe
+from softlabel.papers.claims import Cell, Scale
 from softlabel.papers.singh2025 import data
 from softlabel.papers.singh2025.claims import claims, facts
 from softlabel.papers.singh2025.data import PICTURES, SETS, Condition, Labels
@@ -19,12 +19,12 @@ from softlabel.papers.singh2025.figures import figures, score_constant, score_ru
 from softlabel.train import Run
 
 if TYPE_CHECKING:  # claims can be read without torch
-    from softlabel.train import Lesson
+    from softlabel.train import Split
 
 NAME = "singh2025"
 TITLE = "Singh et al. 2025: Soft-Label Training Preserves Epistemic Uncertainty"
 COVER = "curves"
-SEEDS: dict[Recipe, int] = {"paper": 5, "cpu": 5, "features": 10}
+SEEDS: dict[Scale, int] = {"paper": 5, "cpu": 5, "features": 10}
 
 __all__ = [
     "COVER",
@@ -40,12 +40,12 @@ __all__ = [
 ]
 
 DELIVERIES: dict[Labels, str] = {"soft": "aggregate", "hard": "hard"}
-PICTURE_BASES: dict[Recipe, str] = {"cpu": "small", "features": "features", "paper": "g26"}
-TEXT_BASES: dict[Recipe, data.Base] = {"cpu": "words", "features": "features", "paper": "hub"}
+PICTURE_BASES: dict[Scale, str] = {"cpu": "small", "features": "features", "paper": "g26"}
+TEXT_BASES: dict[Scale, data.Base] = {"cpu": "words", "features": "features", "paper": "hub"}
 ENCODER = "roberta-base"  # of the recipe "paper": a usual choice, and not known to be theirs
 
 
-def cells(recipe: Recipe, quick: bool = False, encoder: str = ENCODER) -> list[Cell]:
+def cells(recipe: Scale, quick: bool = False, encoder: str = ENCODER) -> list[Cell]:
     """Return soft and hard labels for each set; ``encoder`` is a name on a model hub, or a
     folder.  A quick look learns generated pictures and texts, without a large network."""
     if quick and recipe == "paper":
@@ -53,7 +53,7 @@ def cells(recipe: Recipe, quick: bool = False, encoder: str = ENCODER) -> list[C
     all_cells = []
     for name in SETS:
         settings: dict[str, Any] = {"epochs": 2} if quick else {}
-        lesson: Callable[[], Lesson]
+        lesson: Callable[[], Split]
         if name == PICTURES:
             base = PICTURE_BASES[recipe]
             lesson = partial(data.shapes, recipe == "features") if quick else data.pictures

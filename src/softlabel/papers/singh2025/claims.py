@@ -15,7 +15,7 @@ import numpy as np
 
 from softlabel.datasets import MissingData
 from softlabel.metrics import intervals
-from softlabel.papers.claims import Claim, Published, Recipe, Results
+from softlabel.papers.claims import Claim, Published, Results, Scale
 from softlabel.papers.singh2025 import data
 from softlabel.papers.singh2025.data import CHAOSNLI, FAMILIES, PICTURES, SETS, Condition
 from softlabel.tables import Floats, Score
@@ -35,7 +35,7 @@ NEAR_ZERO = (
 )
 
 
-def claims(recipe: Recipe) -> list[Claim]:
+def claims(recipe: Scale) -> list[Claim]:
     """Return the claims, which are the same for all recipes."""
     return [*_abstract(), *(claim for name in SETS for claim in _one_set(name)), *_figures()]
 

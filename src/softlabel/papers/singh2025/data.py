@@ -23,7 +23,7 @@ from softlabel.randomness import name_keys
 from softlabel.tables import Floats, Index, Ints, SoftLabels, names
 
 if TYPE_CHECKING:
-    from softlabel.train import Lesson, Reader, Texts
+    from softlabel.train import Reader, Split, Texts
 
 CHAOSNLI = ("chaosnli/snli", "chaosnli/mnli", "chaosnli/alphanli")
 POPQUORN = ("popquorn/offensiveness", "popquorn/politeness")
@@ -83,34 +83,34 @@ def votes(name: str) -> Ints:
 
 
 @cache
-def pictures() -> Lesson:
+def pictures() -> Split:
     """Return CIFAR-10H, where the hard label is the majority's, not the one CIFAR-10 gives."""
-    from softlabel.train import read
+    from softlabel.train import read_split
 
-    lesson = read(PICTURES)
+    lesson = read_split(PICTURES)
     hard = lesson.teaching.pooled.argmax(axis=1)
     return replace(lesson, teaching=replace(lesson.teaching, hard=hard), watched=True)
 
 
 @cache
-def read_lesson(name: str, base: Base, quick: bool, encoder: str) -> Lesson:
+def read_lesson(name: str, base: Base, quick: bool, encoder: str) -> Split:
     """Return a set of texts as a base recipe reads them: by words, by frozen features, or by an
     encoder of a hub.  With ``quick`` texts are simulated."""
-    from softlabel.train import text, text_encoders, text_hub, text_words
+    from softlabel.train import text, text_encoders
 
-    read: Reader
+    read_split: Reader
     if base == "words":
-        read = partial(text_words.rows, words=10) if quick else text_words.rows
-        reader = "words" if quick else f"words-{text_words.WORDS}"
+        read_split = partial(text.hash_words, words=10) if quick else text.hash_words
+        reader = "words" if quick else f"words-{text.MAX_WORDS}"
     elif base == "hub":
-        text_hub.known(encoder)
-        read, reader = partial(text_hub.rows, place=encoder), encoder
+        text_encoders.register_hub(encoder)
+        read_split, reader = partial(text_encoders.token_rows, place=encoder), encoder
     elif quick:
-        read, reader = bags, "bag"
+        read_split, reader = bags, "bag"
     else:
         frozen = text_encoders.MiniLM()
-        read, reader = partial(text_encoders.paired, encoder=frozen), frozen.name
-    lesson = text.lesson(simulated(name) if quick else texts(name), read, reader)
+        read_split, reader = partial(text_encoders.encode_texts, encoder=frozen), frozen.name
+    lesson = text.split_texts(simulated(name) if quick else texts(name), read_split, reader)
     return replace(lesson, watched=True)
 
 
@@ -153,6 +153,6 @@ def bags(sides: Sequence[Sequence[str]]) -> npt.NDArray[np.float32]:
     return counts
 
 
-def shapes(features: bool) -> Lesson:
+def shapes(features: bool) -> Split:
     """Return drawn shapes and the votes of simulated people."""
     return replace(generated.lesson(features=features), watched=True)

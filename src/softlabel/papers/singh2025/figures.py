@@ -23,7 +23,7 @@ from softlabel.metrics import (
     normalised_entropy,
 )
 from softlabel.papers.claims import Figure, Results, Table, Words, along, curve, panels, scatter
-from softlabel.papers.claims import shown as show
+from softlabel.papers.claims import show_score as show
 from softlabel.papers.singh2025.claims import PEARSON, SPEARMAN, drop
 from softlabel.papers.singh2025.data import SETS, Condition, Labels
 from softlabel.report import Line

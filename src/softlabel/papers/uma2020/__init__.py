@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from softlabel.metrics import accuracy, cross_entropy, entropy_pearson, evaluate
-from softlabel.papers.claims import Cell, Recipe
+from softlabel.papers.claims import Cell, Scale
 from softlabel.papers.uma2020.claims import Condition, Way, claims, facts
 from softlabel.papers.uma2020.figures import figures, tables
 from softlabel.train import Run
@@ -23,12 +23,12 @@ if TYPE_CHECKING:  # claims can be read without torch
     from softlabel.deliver import Deliver
     from softlabel.io import Tell
     from softlabel.papers.uma2020.tasks import Truth
-    from softlabel.train import Lesson, Own
+    from softlabel.train import Recipe, Split
 
 NAME = "uma2020"
 TITLE = "Uma et al. 2020: A Case for Soft Loss Functions"
 COVER = "labelme-ways"
-SEEDS: dict[Recipe, int] = {"paper": 10, "cpu": 10, "features": 10}
+SEEDS: dict[Scale, int] = {"paper": 10, "cpu": 10, "features": 10}
 
 __all__ = [
     "COVER",
@@ -65,7 +65,7 @@ QUICK = {"epochs": 3, "batch": 32}
 # ── what is trained ──────────────────────────────────────────────────────────────────────────
 
 
-def cells(recipe: Recipe, quick: bool = False) -> list[Cell]:
+def cells(recipe: Scale, quick: bool = False) -> list[Cell]:
     """Return the cells of a recipe, those of the cheap tasks first."""
     if quick:
         return [_cell(Condition("cifar10h", way), "small", quick=True) for way in DELIVERIES]
@@ -103,7 +103,7 @@ class TaskLesson:
     task: str
     way: Way
 
-    def __call__(self) -> Lesson:
+    def __call__(self) -> Split:
         from softlabel.papers.uma2020.tasks import TASKS
 
         lesson, _ = TASKS[self.task]
@@ -126,22 +126,27 @@ class TaskTrainer:
     settings: Mapping[str, Any]
     seconds: float
 
-    def begun(self, seed: int, out: str) -> Run:
+    def start_run(self, seed: int, out: str) -> Run:
         trainer, *arguments = self._arguments()
-        return trainer.begun(*arguments, seed=seed, out=out)
+        return trainer.start_run(*arguments, seed=seed, out=out)
 
-    def completed(self, seed: int, out: str, tell: Tell) -> Run:
+    def complete_run(self, seed: int, out: str, tell: Tell) -> Run:
         trainer, *arguments = self._arguments()
-        return trainer.completed(*arguments, seed=seed, out=out, tell=tell)
+        return trainer.complete_run(*arguments, seed=seed, out=out, tell=tell)
 
-    def _arguments(self) -> tuple[Own, Any, Lesson, Deliver | None]:
+    def _arguments(self) -> tuple[Recipe, Any, Split, Deliver | None]:
         from softlabel import registry
-        from softlabel.train import changed, folds, tagging
+        from softlabel.train import change_settings, recipes, tagging
 
-        trainer = folds.LABELME if self.lesson.task == "labelme" else tagging.POS
+        trainer = recipes.LABELME if self.lesson.task == "labelme" else tagging.POS
         policy = DELIVERIES[self.lesson.way]
         deliver = None if policy is None else registry.parse("deliver", policy)
-        return trainer, changed(trainer.recipe.config, self.settings), self.lesson(), deliver
+        return (
+            trainer,
+            change_settings(trainer.config, self.settings),
+            self.lesson(),
+            deliver,
+        )
 
 
 # ── what is measured ─────────────────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ import numpy as np
 
 from softlabel import datasets
 from softlabel.annotators import observed_agreement
-from softlabel.papers.claims import Claim, Published, Recipe, Results
+from softlabel.papers.claims import Claim, Published, Results, Scale
 from softlabel.tables import Annotations, Floats, Ints, Score
 
 Way = Literal["gold", "majority", "dawid-skene", "crowd-layer", "shares", "softmax"]
@@ -125,7 +125,7 @@ SCORE_NAMES = {
 }
 
 
-def claims(recipe: Recipe) -> list[Claim]:
+def claims(recipe: Scale) -> list[Claim]:
     """Return every cell of Tables 2 and 3, and what the paper concludes from them."""
     tasks = TASKS if recipe == "paper" else ("cifar10h",)
     orderings = [claim for task in tasks for claim in _orderings(task)]

@@ -22,7 +22,7 @@ from softlabel.papers.claims import quick as generated
 from softlabel.papers.uma2020.claims import Way, released_votes
 from softlabel.randomness import name_keys, uniform
 from softlabel.tables import Annotations, Floats, Index, Ints, Names, SoftLabels, names
-from softlabel.train import Folded, Lesson, Sentences, published, tagging
+from softlabel.train import FoldedSplit, SentenceSplit, Split, splits, tagging
 
 FOLDS = 9  # of LabelMe: 889 photographs to learn from and 111 held out, nearly the paper's 8 to 1
 CHOOSING = 10  # one training tweet in so many is set aside to choose the best epoch
@@ -81,14 +81,14 @@ def _numbered(what: str, numbers: Names | Ints) -> Names:
 
 
 @lru_cache(maxsize=2)
-def labelme(way: Way) -> Folded:
+def labelme(way: Way) -> FoldedSplit:
     """Return 1,000 photographs with votes, in folds, and 1,188 that only experts labelled."""
     data = datasets.labelme.load()
     truth = labelme_truth()
     people, tested = truth.people[""], truth.gold["accuracy"]
     items = [*people.index.items.tolist(), *tested.index.items.tolist()]
     photographs = data.arrays["x_train"]
-    return Folded(
+    return FoldedSplit(
         photographs,
         teach(*released_votes("labelme"), way),
         np.concatenate([photographs, data.arrays["x_test"]]),
@@ -115,7 +115,7 @@ def assign_folds(items: Names) -> Ints:
 
 
 @lru_cache(maxsize=2)
-def pos(way: Way) -> Sentences:
+def pos(way: Way) -> SentenceSplit:
     """Return 910 tweets to learn from, of which one in ten chooses the epoch, and 90 held out
     together with the Lowlands tweets, of which only the true tags are known."""
     data = datasets.pos.load()
@@ -126,14 +126,16 @@ def pos(way: Way) -> Sentences:
     choose = ~held & (tweet % CHOOSING == CHOOSING - 1)
     learn = np.flatnonzero(~held & ~choose)
     words = np.array(data.texts["word"].tolist(), dtype=object)
-    codes = tagging.vocabulary(words[learn])
+    codes = tagging.build_vocabulary(words[learn])
     tables = {
-        name: tagging.table(words[rows].tolist(), tweet[rows], codes)
+        name: tagging.word_table(words[rows].tolist(), tweet[rows], codes)
         for name, rows in (("learn", learn), ("choose", choose), ("held", held))
     }
     items = [f"gimpel {item}" for item in data.index.items[held].tolist()]
     if "test_word" in data.texts:
-        other = tagging.table(data.texts["test_word"].tolist(), data.arrays["test_tweet"], codes)
+        other = tagging.word_table(
+            data.texts["test_word"].tolist(), data.arrays["test_tweet"], codes
+        )
         tables["held"] = np.concatenate([tables["held"], other])
         items += [f"lowlands {row}" for row in range(len(other))]
     unpooled = np.full((len(gold), len(data.index.labels)), np.nan)
@@ -141,7 +143,7 @@ def pos(way: Way) -> Sentences:
     assert learned.each is not None, "the votes were given"
     all_people = pos_truth().people[""]
     index = Index(all_people.index.items[held], names([]), data.index.labels)
-    return Sentences(
+    return SentenceSplit(
         tables["learn"],
         teach(learned.each, learned.hard, way),
         tables["held"],
@@ -162,10 +164,10 @@ def pos_truth() -> Truth:
 # ── CIFAR-10H ────────────────────────────────────────────────────────────────────────────────
 
 
-def cifar10h(way: Way) -> Lesson:
+def cifar10h(way: Way) -> Split:
     """Return the authors' 7,000 and 3,000 images.  Votes are dealt to planted people unless the
     raw file, which says who voted, is on this machine."""
-    known = published.cifar10h()
+    known = splits.load_cifar10h()
     votes = known.teaching.each
     assert votes is not None, "CIFAR-10H is votes"
     planted = votes.anonymous
@@ -173,7 +175,7 @@ def cifar10h(way: Way) -> Lesson:
         votes = deal_votes(votes.index, votes.counts().astype(np.int64), known.gold)
     place = {item: row for row, item in enumerate(known.items.tolist())}
     learn, held = ([place[item] for item in some.tolist()] for some in (known.learn, known.held))
-    return Lesson(
+    return Split(
         known.images[learn],
         teach(votes, known.gold, way),
         known.images[held],
@@ -189,7 +191,7 @@ def cifar10h_truth() -> Truth:
     images = datasets.cifar10.load("test")
     assert images.gold is not None, "CIFAR-10 has its classes"
     gold = true_labels(images.index.items, images.gold, images.index.labels)
-    return Truth({"accuracy": gold}, {"": published.people("cifar10h")})
+    return Truth({"accuracy": gold}, {"": splits.load_people("cifar10h")})
 
 
 # Planted people.  The released counts do not say who voted for what, which a crowd layer and Dawid
@@ -253,7 +255,7 @@ def deal_votes(index: Index, counts: Ints, gold: Ints, people: int = PEOPLE) -> 
 # ── generated pictures, for a quick look without data ────────────────────────────────────────
 
 
-def quick(way: Way) -> Lesson:
+def quick(way: Way) -> Split:
     """Return 200 pictures with simulated votes to learn from, and 80 held out."""
     base = generated.lesson()
     assert base.teaching.each is not None, "people voted"
@@ -268,7 +270,7 @@ def quick_truth() -> Truth:
     return Truth({"accuracy": classes}, {"": people})
 
 
-TASKS: dict[str, tuple[Callable[[Way], Lesson], Callable[[], Truth]]] = {
+TASKS: dict[str, tuple[Callable[[Way], Split], Callable[[], Truth]]] = {
     "labelme": (labelme, labelme_truth),
     "pos": (pos, pos_truth),
     "cifar10h": (cifar10h, cifar10h_truth),
