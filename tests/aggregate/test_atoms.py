@@ -95,7 +95,7 @@ def test_a_sample_stands_for_all_items():
 
 
 def _atoms_of(counts):
-    from softlabel.aggregate.evidence import distinct
+    from softlabel.aggregate.split.mixtures import distinct
 
     rows, where = distinct(counts.astype(float))
     label = (rows.n + 0.1) / (rows.n + 0.1).sum(axis=1, keepdims=True)

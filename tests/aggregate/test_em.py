@@ -12,9 +12,8 @@ import pytest
 
 from softlabel import DataError, aggregate
 from softlabel.aggregate import DawidSkene
-from softlabel.aggregate.compiling import kernel
-from softlabel.aggregate.em import Local, added, fit, local
-from softlabel.aggregate.votes import cut, ordered
+from softlabel.aggregate._kernels.votes import kernel
+from softlabel.aggregate.truth.base import Local, add_sums, fit, open_local, sort_votes
 from softlabel.testing import example_soft, example_votes
 
 METHODS = [
@@ -25,7 +24,7 @@ METHODS = [
 
 
 def example():
-    return ordered(example_votes(items=60)[0], "anything")
+    return sort_votes(example_votes(items=60)[0], "anything")
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 5, 8, 13])
@@ -33,7 +32,7 @@ def test_sums_are_added_entry_by_entry(parts):
     rng = np.random.default_rng(parts)
     each = [(np.array([float(i)]), rng.random((3, 2))) for i in range(parts)]
     expected = sum(one.copy() for _, one in each)
-    total, table = added(iter(each))
+    total, table = add_sums(iter(each))
     assert total[0] == sum(range(parts))
     np.testing.assert_allclose(table, expected, rtol=1e-14)
 
@@ -41,7 +40,7 @@ def test_sums_are_added_entry_by_entry(parts):
 def test_the_tree_is_the_same_however_the_parts_arrive():
     """1e16 + 1 + 1 + ... depends on the order: pairs first, then pairs of pairs."""
     each = [(np.array([value]),) for value in (1e16, 1.0, 1.0, 1.0)]
-    assert added(each)[0][0] == (1e16 + 1.0) + (1.0 + 1.0)
+    assert add_sums(each)[0][0] == (1e16 + 1.0) + (1.0 + 1.0)
 
 
 def test_without_tolerance_every_step_is_made():
@@ -61,7 +60,7 @@ def test_it_stops_when_a_step_gains_little_per_vote():
 
 
 def test_it_tells_of_every_step_and_can_go_on_from_what_it_kept():
-    engine, told, kept = Local(cut(example(), 2)), [], {}
+    engine, told, kept = Local(example().cut(2)), [], {}
     whole = fit(
         DawidSkene(),
         engine,
@@ -79,7 +78,7 @@ def test_it_tells_of_every_step_and_can_go_on_from_what_it_kept():
 
 def test_everybodys_votes_are_counted():
     votes = example()
-    fitted = fit(DawidSkene(), Local(cut(votes, 3)), n_iter=1, tol=0)
+    fitted = fit(DawidSkene(), Local(votes.cut(3)), n_iter=1, tol=0)
     np.testing.assert_array_equal(fitted.asked, np.bincount(votes.annotator, minlength=7))
 
 
@@ -102,18 +101,18 @@ def test_processes_give_what_threads_give():
 
 def test_a_thread_per_core_where_there_is_work_for_them(monkeypatch):
     votes = example()
-    with local(votes) as engine:
+    with open_local(votes) as engine:
         assert len(engine.parts) == 1, "few votes are done sooner than handed over"
-    monkeypatch.setattr("softlabel.aggregate.em.WORTH_A_THREAD", 10)
-    monkeypatch.setattr("softlabel.aggregate.em.cores", lambda: 3)
-    with local(votes) as engine:
+    monkeypatch.setattr("softlabel.aggregate.truth.base.WORTH_A_THREAD", 10)
+    monkeypatch.setattr("softlabel.aggregate.truth.base.cores", lambda: 3)
+    with open_local(votes) as engine:
         assert len(engine.parts) == 3
 
 
 def test_threads_work_in_order_and_only_a_little_ahead(monkeypatch):
-    monkeypatch.setattr("softlabel.aggregate.em.cores", lambda: 2)
+    monkeypatch.setattr("softlabel.aggregate.truth.base.cores", lambda: 2)
     begun = []
-    with local(example(), shards=2) as engine:
+    with open_local(example(), shards=2) as engine:
         results = engine.finer(20).each(lambda part, _: begun.append(part) or part.items, None)
         sizes = [next(results)]
         assert len(begun) <= 5, "two threads, and two calls waiting for each"
@@ -129,11 +128,12 @@ def test_no_shards_are_refused():
 
 CACHED = """
 import numpy as np
-from softlabel.aggregate import sorting
+from softlabel.aggregate._kernels import votes as kernels
 codes, votes = np.array([0, 1, 1], np.int32), np.zeros(2, np.int64)
-sorting.tally((codes, codes, codes, np.zeros((0, 0))), votes)
+kernels.count_per_item((codes, codes, codes, np.zeros((0, 0))), votes)
 assert votes.tolist() == [1, 2]
-print(sum(sorting.tally.stats.cache_hits.values()), sum(sorting.tally.stats.cache_misses.values()))
+stats = kernels.count_per_item.stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
 

@@ -9,9 +9,8 @@ import pytest
 
 from softlabel import Annotations, Index, SoftlabelError
 from softlabel.aggregate import Extremised, LogPool, Mean, Softmax, Weighted
-from softlabel.aggregate.extremised import Sharpened, confusion_table
-from softlabel.aggregate.fitting import left_out, search
-from softlabel.aggregate.weighted import distances
+from softlabel.aggregate.split.simple import LeaveOneOut, Sharpened, confusion_table, search
+from softlabel.aggregate.split.weighted import distances
 from softlabel.sampling import votes_from_counts
 from softlabel.testing import example_soft, example_votes
 from softlabel.testing.examples import reindexed
@@ -39,7 +38,7 @@ def loss_by_loops(pool, said):
 @pytest.mark.parametrize("kind", ["votes", "soft"])
 def test_answers_are_left_out_one_at_a_time(pool, kind):
     said = example_votes(items=12)[0] if kind == "votes" else example_soft(items=12)
-    out = left_out(said)
+    out = LeaveOneOut.of(said)
     if isinstance(pool, Softmax):
         label = pool.rows(out.votes)
     else:
@@ -49,7 +48,7 @@ def test_answers_are_left_out_one_at_a_time(pool, kind):
 
 def test_votes_and_one_hot_rows_leave_out_alike():
     votes, _ = example_votes()
-    codes, rows = left_out(votes), left_out(as_rows(votes))
+    codes, rows = LeaveOneOut.of(votes), LeaveOneOut.of(as_rows(votes))
     for tau in (0.3, 1.0, 4.0):
         few, many = (out.loss(Softmax(tau).rows(out.votes)) for out in (codes, rows))
         assert few == pytest.approx(many, abs=1e-12)
@@ -68,7 +67,7 @@ def test_the_search_finds_the_lowest_point():
 def test_a_fitted_softmax_is_better_than_any_on_a_grid(kind):
     said = example_votes(items=200)[0] if kind == "votes" else example_soft(items=60)
     made = Softmax(tau=None)(said)
-    out = left_out(said)
+    out = LeaveOneOut.of(said)
     best = out.loss(made.fitted.rows(out.votes))
     for tau in np.exp(np.linspace(-2, 3, 60)):
         assert best <= out.loss(Softmax(tau).rows(out.votes)) + 1e-5
@@ -78,7 +77,7 @@ def test_a_fitted_softmax_is_better_than_any_on_a_grid(kind):
 def test_a_fitted_log_pool_is_better_than_the_default():
     said = example_soft(items=60)
     fitted = LogPool(floor=None, power=None)(said).fitted
-    out = left_out(said)
+    out = LeaveOneOut.of(said)
     ours, usual = (out.loss(p._labels(out.others(p._log), out.number)) for p in (fitted, LogPool()))
     assert ours < usual
     half = LogPool(floor=None, power=1.0)(said).fitted
@@ -154,8 +153,8 @@ def test_the_fitted_power_mends_answers_that_are_too_flat():
 
 def test_fitting_floor_and_power_lowers_the_loss():
     said = example_votes(items=300, right=0.8)[0]
-    out = left_out(said)
-    from softlabel.aggregate.splitting import shares
+    out = LeaveOneOut.of(said)
+    from softlabel.aggregate import shares
 
     lin = shares(out.votes)
     fitted = Extremised()(said).fitted

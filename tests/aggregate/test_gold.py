@@ -6,34 +6,34 @@ import numpy as np
 import pytest
 
 from softlabel import DataError, Index, UnknownName
-from softlabel.aggregate.gold import gold_codes
+from softlabel.aggregate.truth.base import encode_gold
 
 INDEX = Index(["a", "b", "c", "d"], ["someone"], ["cat", "dog"])
 
 
 def test_names_become_codes():
-    np.testing.assert_array_equal(gold_codes({"b": "dog", "d": "cat"}, INDEX), [-1, 1, -1, 0])
+    np.testing.assert_array_equal(encode_gold({"b": "dog", "d": "cat"}, INDEX), [-1, 1, -1, 0])
 
 
 def test_codes_stay():
     codes = np.array([0, -1, 1, -1])
-    np.testing.assert_array_equal(gold_codes(codes, INDEX), codes)
+    np.testing.assert_array_equal(encode_gold(codes, INDEX), codes)
 
 
 def test_nothing_known_is_no_gold():
-    assert gold_codes(None, INDEX) is None
-    assert gold_codes({}, INDEX) is None
-    assert gold_codes(np.full(4, -1), INDEX) is None
+    assert encode_gold(None, INDEX) is None
+    assert encode_gold({}, INDEX) is None
+    assert encode_gold(np.full(4, -1), INDEX) is None
 
 
 def test_an_unknown_item_is_named():
     with pytest.raises(DataError, match=r"item 'z'.*1 of 2"):
-        gold_codes({"a": "cat", "z": "cat"}, INDEX)
+        encode_gold({"a": "cat", "z": "cat"}, INDEX)
 
 
 def test_an_unknown_class_is_named_with_the_nearest():
     with pytest.raises(UnknownName, match=r"gold item 'a' called 'dgo' \(did you mean 'dog'\?\)"):
-        gold_codes({"a": "dgo"}, INDEX)
+        encode_gold({"a": "dgo"}, INDEX)
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,4 @@ def test_an_unknown_class_is_named_with_the_nearest():
 )
 def test_wrong_codes_are_refused(codes, complaint):
     with pytest.raises(DataError, match=complaint):
-        gold_codes(codes, INDEX)
+        encode_gold(codes, INDEX)

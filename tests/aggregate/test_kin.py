@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, Index, SoftlabelError
-from softlabel.aggregate.catd import Catd
-from softlabel.aggregate.glad import Glad
-from softlabel.aggregate.kos import Kos
-from softlabel.aggregate.mace import Mace
-from softlabel.aggregate.wawa import Wawa
-from softlabel.aggregate.zencrowd import ZenCrowd
-from softlabel.aggregate.zero_based_skill import ZeroBasedSkill
+from softlabel.aggregate import Catd, Glad, Kos, Mace, Wawa, ZenCrowd, ZeroBasedSkill
 from softlabel.testing import check_aggregate, example_soft, example_votes
 from softlabel.testing.examples import reindexed
 

@@ -11,8 +11,14 @@ from scipy.special import digamma, gammaln
 
 from softlabel import DataError, Index, SoftlabelError
 from softlabel.aggregate import Dirichlet, DirichletMixture
-from softlabel.aggregate.climbing import climb, confusions, majorities
-from softlabel.aggregate.evidence import Rows, distinct, grouped
+from softlabel.aggregate.split.mixtures import (
+    Rows,
+    confusions,
+    distinct,
+    fit_mixture,
+    group_rows,
+    majorities,
+)
 from softlabel.sampling import votes_from_counts
 from softlabel.testing.examples import reindexed
 
@@ -78,7 +84,7 @@ def test_the_log_likelihood_by_loops():
     rng = np.random.default_rng(2)
     n = np.array([[0, 0, 0], [3, 0, 1], [0.5, 0.25, 0], [3, 3, 3]], dtype=float)
     alpha, weight = rng.gamma(1, 1, (4, 3)) + 1e-3, rng.dirichlet(np.ones(4))
-    found = grouped(n).log_joint(alpha, np.log(weight))
+    found = group_rows(n).log_joint(alpha, np.log(weight))
     for i, row in enumerate(n):
         for c in range(4):
             value = (
@@ -127,7 +133,7 @@ def test_a_step_of_em_by_loops():
     n = np.unique(rng.poisson(1.5, (30, 3)), axis=0).astype(float)
     times = rng.integers(1, 5, len(n)).astype(float)
     alpha, weight = rng.gamma(1, 1, (4, 3)) + 0.01, rng.dirichlet(np.ones(4))
-    found = climb(Rows(n, times), alpha, weight, n_iter=1)
+    found = fit_mixture(Rows(n, times), alpha, weight, n_iter=1)
     expected = one_step_by_loops(n, times, alpha, weight)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-10)
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-10)
@@ -139,7 +145,7 @@ def test_the_objective_never_falls(seed):
     rows, _ = distinct(counts.astype(float))
     rng = np.random.default_rng(seed)
     alpha = rng.gamma(1, 1, (5, 4)) + 0.05
-    _, _, trace = climb(rows, alpha, np.full(5, 0.2), n_iter=40)
+    _, _, trace = fit_mixture(rows, alpha, np.full(5, 0.2), n_iter=40)
     assert (np.diff(trace) >= -1e-9 * abs(trace[:-1])).all()
     assert trace[-1] > trace[0]
 
@@ -210,11 +216,11 @@ def test_classes_that_are_alike_stay_alike():
 
 
 def test_many_different_items_are_sampled_by_name(monkeypatch):
-    from softlabel.aggregate import climbing
+    from softlabel.aggregate.split import mixtures
 
     counts, _ = crowd(2000, 25, seed=8)
     whole = DirichletMixture(1)(counted(counts)).probs
-    monkeypatch.setattr(climbing, "FIT_ITEMS", 100)
+    monkeypatch.setattr(mixtures, "FIT_ITEMS", 100)
     said = counted(counts)
     sampled = DirichletMixture(1)(said).probs
     assert 1e-6 < abs(sampled - whole).mean() < 0.01

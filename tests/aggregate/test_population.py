@@ -8,7 +8,8 @@ import pytest
 from scipy.special import digamma, gammaln, logsumexp
 
 from softlabel import Annotations, DataError, Index, SoftlabelError, registry
-from softlabel.aggregate import BayesDawidSkene, DawidSkene, population
+from softlabel.aggregate import BayesDawidSkene, DawidSkene
+from softlabel.aggregate.truth import dawid_skene
 from softlabel.testing import example_soft, example_votes
 
 
@@ -101,8 +102,8 @@ def test_against_loops(kind, said, gold, anchor):
 def test_many_people_in_many_threads_are_the_same(monkeypatch):
     said, _ = example_votes(items=300, annotators=50)
     whole = DawidSkene(n_iter=5, tol=0)(said)
-    monkeypatch.setattr(population, "CELLS", 27)
-    monkeypatch.setattr(population, "cores", lambda: 3)
+    monkeypatch.setattr(dawid_skene, "CELLS", 27)
+    monkeypatch.setattr(dawid_skene, "cores", lambda: 3)
     parted = DawidSkene(n_iter=5, tol=0)(said)
     np.testing.assert_allclose(parted.probs, whole.probs, atol=1e-12)
     np.testing.assert_allclose(parted.trace, whole.trace, rtol=1e-12)

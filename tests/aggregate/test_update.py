@@ -16,12 +16,12 @@ from softlabel.aggregate import (
     DirichletMixture,
     Majority,
     Mean,
+    Posterior,
     Softmax,
     Stack,
     update,
 )
-from softlabel.aggregate.bayes import Posterior
-from softlabel.aggregate.splitting import finished
+from softlabel.aggregate.split.base import make_labels
 from softlabel.testing import example_soft, example_votes
 from softlabel.testing.examples import reindexed
 
@@ -31,7 +31,7 @@ SPLITS = [name for name, kind in AGGREGATORS.items() if kind.estimand == "distri
 def all_by(labels, said):
     """Everything pooled at once with the parameters that ``labels`` were made with."""
     sums = labels.fitted.sums(said)
-    return finished(Mean(), labels.fitted, said.index, sums, said.votes_per_item())
+    return make_labels(Mean(), labels.fitted, said.index, sums, said.votes_per_item())
 
 
 @pytest.mark.parametrize("name", SPLITS)

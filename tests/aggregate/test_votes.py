@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, DataError, Index
-from softlabel.aggregate import Majority, majority, votes
-from softlabel.aggregate.votes import class_counts, cut, ordered
+from softlabel.aggregate import Majority
+from softlabel.aggregate.truth import base, majority
+from softlabel.aggregate.truth.base import sort_votes
+from softlabel.aggregate.truth.majority import class_counts
 from softlabel.testing import example_soft, example_votes
 
 
@@ -25,7 +27,7 @@ def some_votes(items=50, people=9, classes=4, n=400, seed=0):
 
 def check_order(said):
     """By item, and within an item as they came."""
-    found = ordered(said, "anything")
+    found = sort_votes(said, "anything")
     if said.hard:
         rows = np.argsort(said.item, kind="stable")
         np.testing.assert_array_equal(found.annotator, said.annotator[rows])
@@ -50,23 +52,22 @@ def test_votes_lie_item_by_item(said):
 
 @pytest.mark.parametrize("said", [some_votes(), example_soft(), some_votes(items=1)])
 def test_threads_sort_alike(said, monkeypatch):
-    monkeypatch.setattr(votes, "MANY", 1)
-    monkeypatch.setattr(votes, "cores", lambda: 3)
+    monkeypatch.setattr(base, "MANY", 1)
+    monkeypatch.setattr(base, "cores", lambda: 3)
     check_order(said)
 
 
 @pytest.mark.parametrize("said", [some_votes(), example_soft(), some_votes(items=1)])
 def test_many_votes_are_counted_and_won_alike(said, monkeypatch):
     few = {ties: Majority(ties)(said).probs for ties in ("first", "split", "random")}
-    for module in (votes, majority):
-        monkeypatch.setattr(module, "MANY", 1)
+    monkeypatch.setattr(majority, "MANY", 1)
     np.testing.assert_array_equal(class_counts(said), said.counts())
     for ties, probs in few.items():
         np.testing.assert_array_equal(Majority(ties)(said).probs, probs)
 
 
 def test_arrays_are_compact_and_cannot_be_changed():
-    found = ordered(some_votes(), "anything")
+    found = sort_votes(some_votes(), "anything")
     assert (found.start.dtype, found.annotator.dtype) == (np.int64, np.int32)
     assert found.label.dtype == np.int16
     with pytest.raises(ValueError, match="read-only"):
@@ -74,7 +75,7 @@ def test_arrays_are_compact_and_cannot_be_changed():
 
 
 def test_very_many_classes_have_larger_codes():
-    found = ordered(some_votes(classes=40_000), "anything")
+    found = sort_votes(some_votes(classes=40_000), "anything")
     assert found.label.dtype == np.int32
     assert found.label.max() > 2**15
 
@@ -84,13 +85,13 @@ def test_anonymous_votes_are_refused_in_the_name_of_the_method():
     who = said.annotator.copy()
     who[3] = -1
     with pytest.raises(DataError, match="zencrowd weighs people"):
-        ordered(Annotations(said.index, said.item, who, label=said.label), "zencrowd")
+        sort_votes(Annotations(said.index, said.item, who, label=said.label), "zencrowd")
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 7, 1000])
 def test_parts_are_ranges_of_items_of_about_equal_weight(shards):
-    whole = ordered(some_votes(), "anything", np.arange(50) % 4)
-    parts = cut(whole, shards)
+    whole = sort_votes(some_votes(), "anything", np.arange(50) % 4)
+    parts = whole.cut(shards)
     assert len(parts) <= shards
     assert sum(part.items for part in parts) == 50
     for name in ("annotator", "label", "gold"):
@@ -105,19 +106,19 @@ def test_parts_are_ranges_of_items_of_about_equal_weight(shards):
 
 
 def test_parts_are_not_copies():
-    whole = ordered(some_votes(), "anything")
-    assert all(np.shares_memory(part.annotator, whole.annotator) for part in cut(whole, 4))
+    whole = sort_votes(some_votes(), "anything")
+    assert all(np.shares_memory(part.annotator, whole.annotator) for part in whole.cut(4))
 
 
 def test_soft_parts_keep_their_weights():
-    whole = ordered(example_soft(), "anything")
-    together = np.concatenate([part.weight for part in cut(whole, 5)])
+    whole = sort_votes(example_soft(), "anything")
+    together = np.concatenate([part.weight for part in whole.cut(5)])
     np.testing.assert_array_equal(together, whole.weight)
 
 
 def test_no_items_are_one_empty_part():
     empty = Annotations(Index([], [], ["c"]), np.zeros(0, int), np.zeros(0, int), label=[])
-    assert [len(part) for part in cut(ordered(empty, "anything"), 3)] == [0]
+    assert [len(part) for part in sort_votes(empty, "anything").cut(3)] == [0]
 
 
 def test_few_votes_are_counted_by_the_table():

@@ -7,9 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 from softlabel import Annotations, Index, SoftlabelError
-from softlabel.aggregate.catd import Catd
-from softlabel.aggregate.wawa import Wawa
-from softlabel.aggregate.zero_based_skill import ZeroBasedSkill
+from softlabel.aggregate import Catd, Wawa, ZeroBasedSkill
 from softlabel.testing import example_soft, example_votes
 
 

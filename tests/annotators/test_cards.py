@@ -14,8 +14,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import beta
 
 from softlabel import Annotations, DataError, Index, datasets
-from softlabel.aggregate import Majority, Mean
-from softlabel.aggregate.results import TruthPosterior
+from softlabel.aggregate import Majority, Mean, TruthPosterior
 from softlabel.annotators import agree, cards, quality
 from softlabel.annotators.cards.calibration import EDGES, calibration
 from softlabel.annotators.cards.temperature import temperature

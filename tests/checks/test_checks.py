@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from softlabel import DataError, registry, testing
-from softlabel.aggregate import DawidSkene, Dirichlet, Majority, Mean, Softmax
-from softlabel.aggregate.belief import Belief
+from softlabel.aggregate import Belief, DawidSkene, Dirichlet, Majority, Mean, Softmax
 from softlabel.construct import Clamp, Select, Uniform
 from softlabel.deliver import SLS, Control, Hard, Smoothing, StaleSLS, Subsample
 from softlabel.metrics.base import pair

@@ -5,19 +5,7 @@ estimate which class is true.
 """
 
 from softlabel.aggregate.base import Aggregate, pool, takes
-from softlabel.aggregate.split import (
-    Atoms,
-    Auto,
-    Dirichlet,
-    DirichletMixture,
-    Extremised,
-    LogPool,
-    Mean,
-    Share,
-    Softmax,
-    Stack,
-    Weighted,
-)
+from softlabel.aggregate.split.auto import Auto
 from softlabel.aggregate.split.base import (
     Belief,
     LabelDistribution,
@@ -25,25 +13,28 @@ from softlabel.aggregate.split.base import (
     rich_weight,
     shares,
 )
-from softlabel.aggregate.split.dirichlet import Posterior
+from softlabel.aggregate.split.dirichlet import Atoms, Dirichlet, DirichletMixture, Posterior
 from softlabel.aggregate.split.mixtures import Prior
-from softlabel.aggregate.split.simple import Sharpened, confusion_table, search
-from softlabel.aggregate.split.stack import WITH_VOTES, Features, fit_logit, logit, predict_logit
-from softlabel.aggregate.split.update import update
-from softlabel.aggregate.truth import (
-    BayesDawidSkene,
-    Catd,
-    DawidSkene,
-    FastDawidSkene,
-    Glad,
-    Kos,
-    Mace,
-    Majority,
-    OneCoin,
-    Wawa,
-    ZenCrowd,
-    ZeroBasedSkill,
+from softlabel.aggregate.split.simple import (
+    Extremised,
+    LogPool,
+    Mean,
+    Share,
+    Sharpened,
+    Softmax,
+    confusion_table,
+    search,
 )
+from softlabel.aggregate.split.stack import (
+    WITH_VOTES,
+    Features,
+    Stack,
+    fit_logit,
+    logit,
+    predict_logit,
+)
+from softlabel.aggregate.split.update import update
+from softlabel.aggregate.split.weighted import Weighted
 from softlabel.aggregate.truth.base import (
     Engine,
     FitResult,
@@ -60,7 +51,13 @@ from softlabel.aggregate.truth.base import (
     watch_fit,
     watched,
 )
-from softlabel.aggregate.truth.glad import GladPosterior
+from softlabel.aggregate.truth.dawid_skene import BayesDawidSkene, DawidSkene, FastDawidSkene
+from softlabel.aggregate.truth.glad import Glad, GladPosterior
+from softlabel.aggregate.truth.kos import Kos
+from softlabel.aggregate.truth.mace import Mace, ZenCrowd
+from softlabel.aggregate.truth.majority import Majority
+from softlabel.aggregate.truth.one_coin import OneCoin
+from softlabel.aggregate.truth.weighting import Catd, Wawa, ZeroBasedSkill
 from softlabel.registry import FAMILIES
 
 SPLIT = (

@@ -11,6 +11,7 @@ import numpy as np
 
 from softlabel.aggregate._kernels.votes import (
     LEVEL,
+    divide,
     gold_of,
     kernel,
     make_scratch,
@@ -76,24 +77,14 @@ def coin_infer(votes: Any, item: int, prior: Any, right: Any, wrong: Any, belief
     for j in range(belief.size):
         if prior[j] > 0 and belief[j] > top:
             top = belief[j]
-    return all_wrong + top + np.log(weigh(prior, top, belief))
-
-
-@kernel
-def weigh(prior: Any, top: float, belief: Any) -> Any:
-    """Set belief to prior * exp(belief - top), scaled to sum to 1; return the sum before."""
-    unnamed = np.exp(-top)
-    total = 0.0
+    unnamed, total = np.exp(-top), 0.0
     for j in range(belief.size):
         if prior[j] > 0:
             belief[j] = prior[j] * (np.exp(belief[j] - top) if belief[j] != 0 else unnamed)
         else:
             belief[j] = 0.0
         total += belief[j]
-    share = 1.0 / total
-    for j in range(belief.size):
-        belief[j] *= share
-    return total
+    return all_wrong + top + divide(belief, total)
 
 
 @kernel

@@ -47,7 +47,7 @@ class Mean(CountPool, CountSums):
 
 
 @dataclass(frozen=True)
-class Share(CountPool, CountSums):
+class Share(Mean):
     """Votes for a class divided by all votes for the item: d_j / sum_a d_a.
 
     (33, 13, 4) gives (.66, .26, .08).  Soft annotations count as fractions of a vote, so that
@@ -56,11 +56,6 @@ class Share(CountPool, CountSums):
 
     name: ClassVar[str] = "share"
     paper: ClassVar[str] = "Uma et al. 2020, equation 3"
-    estimand: ClassVar[Estimand] = "distribution"
-
-    def rows(self, sums: Floats) -> Floats:
-        """(m, k) labels."""
-        return shares(sums)
 
 
 # ── pools with numbers that are given or fitted ──────────────────────────────────────────────

@@ -33,6 +33,7 @@ Map = Callable[..., Iterable[Any]]
 Gold = Mapping[str, str] | npt.NDArray[np.signedinteger[Any]]
 Sums = tuple[Any, ...]  # arrays; the first has one element, the log-likelihood
 Parameters = Any
+Inferred = tuple[Floats, dict[str, Any]]  # (m, k) rows, and the other fields of the result
 Tell = Callable[[int, float], None]  # is called with (iteration, objective)
 
 UNKNOWN = -1  # gold code of an item whose class is not known
@@ -476,7 +477,7 @@ class TruthMethod:
                 )
         votes = sort_votes(said, self.name, gold)
         with open_local(votes, map, self.parts(said, shards)) as engine:
-            probs, learned = self.infer(engine, votes, said.index, start)
+            probs, learned = self.infer(engine, said.index, start)
         return self.result(
             index=said.index,
             probs=given_away(probs),
@@ -493,9 +494,7 @@ class TruthMethod:
         """Return into how many parts the votes are cut, by default what the caller asks for."""
         return shards
 
-    def infer(
-        self, engine: Local, votes: Votes, index: Index, start: TruthPosterior | None
-    ) -> tuple[Floats, dict[str, Any]]:
+    def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         """Return (m, k) rows, and the other fields of the result."""
         raise NotImplementedError
 
@@ -508,9 +507,7 @@ class EMMethod(TruthMethod):
         """What the trace holds."""
         raise NotImplementedError
 
-    def infer(
-        self, engine: Local, votes: Votes, index: Index, start: TruthPosterior | None
-    ) -> tuple[Floats, dict[str, Any]]:
+    def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         result = self.best(engine, start, index)
         learned = {
             "trace": given_away(result.trace),

@@ -26,6 +26,7 @@ from softlabel.aggregate.truth.base import (
     NOTHING,
     EMMethod,
     FitResult,
+    Inferred,
     Local,
     Sums,
     TruthPosterior,
@@ -86,7 +87,7 @@ class Beliefs(NamedTuple):
 
 
 class ConfusionMethod(EMMethod):
-    """The steps over votes that the family shares."""
+    """The steps over votes that the family shares; ``prior`` learns from their sums."""
 
     hard: ClassVar[bool] = False  # whether an item goes to its likeliest class in every step
     dtype: Any = "float64"
@@ -128,6 +129,23 @@ class ConfusionMethod(EMMethod):
         self._expect(part, prior, table, np.zeros(0, table.dtype), np.zeros(0), rows)
         return rows
 
+    @property
+    def prior(self) -> Any:
+        """The prior of confusion matrices."""
+        raise NotImplementedError
+
+    def learn(self, sums: Sums, before: Any = None) -> Any:
+        return self.prior.learn(sums, before)
+
+    def penalty(self, parameters: Any) -> float:
+        return float(self.prior.penalty(parameters))
+
+    def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Any:
+        return self.prior.resume(sums, start, index)
+
+    def describe(self, result: FitResult) -> dict[str, Any]:
+        return dict(self.prior.describe(result))
+
     def _expect(
         self,
         part: Votes,
@@ -156,7 +174,7 @@ def skills(confusion: Floats, prior: Floats, asked: Ints) -> Floats:
     return given_away(share)
 
 
-# ── a fixed prior ────────────────────────────────────────────────────────────────────────────
+# ── priors of confusion matrices ─────────────────────────────────────────────────────────────
 
 
 def expected_rows(k: int, diagonal: float) -> Floats:
@@ -169,30 +187,51 @@ def expected_rows(k: int, diagonal: float) -> Floats:
     return rows
 
 
-def learn_confusions(sums: Sums, smoothing: float, diagonal: float) -> Confusions:
-    """Return the shares of the counts, after ``smoothing`` imaginary votes on every row of a
-    confusion matrix and as many imaginary items; a row that nothing is known of stays 0."""
-    from softlabel.aggregate._kernels import confusion as kernels
+@dataclass(frozen=True)
+class Smoothing:
+    """A fixed prior for EM: ``smoothing`` imaginary votes on every row of a confusion matrix, of
+    which the share ``diagonal`` is right, and as many imaginary items, evenly."""
 
-    _, counts, mass = sums
-    k, total = len(mass), mass.sum() + smoothing
-    kernels.normalise(counts, smoothing * expected_rows(k, diagonal))
-    shares = (mass + smoothing / k) / total if total > 0 else np.full(k, 1 / k)
-    return Confusions(shares, counts)
+    smoothing: float
+    diagonal: float
 
+    def learn(self, sums: Sums, before: Any = None) -> Confusions:
+        """Return the shares of the counts; a row that nothing is known of stays 0."""
+        from softlabel.aggregate._kernels import confusion as kernels
 
-def log_prior(parameters: Confusions, smoothing: float, diagonal: float) -> float:
-    """Return the imaginary votes' own log-likelihood: what smoothing adds to the objective."""
-    if smoothing == 0:
-        return 0.0
-    prior, table = parameters
-    k = len(prior)
-    rows = expected_rows(k, diagonal)
-    total = np.log(prior).sum() / k
-    for first in range(0, len(table), BLOCK):
-        logs = np.log(table[first : first + BLOCK], dtype=np.float64)
-        total += (logs.sum(axis=0) * rows).sum()
-    return float(smoothing * total)
+        _, counts, mass = sums
+        k, total = len(mass), mass.sum() + self.smoothing
+        kernels.normalise(counts, self.smoothing * expected_rows(k, self.diagonal))
+        shares = (mass + self.smoothing / k) / total if total > 0 else np.full(k, 1 / k)
+        return Confusions(shares, counts)
+
+    def penalty(self, parameters: Confusions) -> float:
+        """Return the imaginary votes' own log-likelihood."""
+        if self.smoothing == 0:
+            return 0.0
+        prior, table = parameters
+        k = len(prior)
+        rows = expected_rows(k, self.diagonal)
+        total = np.log(prior).sum() / k
+        for first in range(0, len(table), BLOCK):
+            logs = np.log(table[first : first + BLOCK], dtype=np.float64)
+            total += (logs.sum(axis=0) * rows).sum()
+        return float(self.smoothing * total)
+
+    def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Confusions:
+        return resume_confusions(self.learn(sums), start, index)
+
+    def describe(self, result: FitResult) -> dict[str, Any]:
+        """Return the chances the usual way round, and how often each person is right on items as
+        common as these; NaN for who was never asked, and in rows that nothing is known of."""
+        prior, table = result.parameters
+        confusion = np.array(table.transpose(0, 2, 1), dtype=np.float64, order="C")
+        confusion[confusion.sum(axis=2) == 0] = np.nan
+        return {
+            "confusion": given_away(confusion),
+            "prior": given_away(prior.copy()),
+            "skill": skills(confusion, prior, result.asked),
+        }
 
 
 def resume_confusions(begun: Confusions, start: TruthPosterior, index: Index) -> Confusions:
@@ -207,32 +246,110 @@ def resume_confusions(begun: Confusions, start: TruthPosterior, index: Index) ->
     return Confusions(np.asarray(start.prior[order]), table)
 
 
-def describe_confusions(parameters: Confusions, asked: Ints) -> dict[str, Any]:
-    """Return the chances the usual way round, and how often each person is right on items as
-    common as these; NaN for who was never asked, and in rows that nothing is known of."""
-    prior, table = parameters
-    confusion = np.array(table.transpose(0, 2, 1), dtype=np.float64, order="C")
-    confusion[confusion.sum(axis=2) == 0] = np.nan
+def describe_beliefs(result: FitResult) -> dict[str, Any]:
+    """Return the means of the posteriors, and the prior."""
+    beliefs: Beliefs = result.parameters
+    rows = np.array(beliefs.rows.transpose(0, 2, 1), dtype=np.float64, order="C")
+    total = rows.sum(axis=2, keepdims=True)
+    mean, prior = np.divide(rows, total, out=rows), beliefs.shares / beliefs.shares.sum()
+    before = beliefs.alpha.sum(axis=0)
     return {
-        "confusion": given_away(confusion),
-        "prior": given_away(prior.copy()),
-        "skill": skills(confusion, prior, asked),
+        "confusion": given_away(mean),
+        "prior": given_away(prior),
+        "skill": skills(mean, prior, result.asked),
+        "rests_on": given_away(np.maximum(total[:, :, 0] - before, 0)),
+        "population": given_away(np.ascontiguousarray((beliefs.alpha / before).T)),
+        "strength": float(before[0]),
     }
 
 
-# ── a prior that is learned from everybody's votes ───────────────────────────────────────────
-# Row j of person a's matrix is drawn from Dirichlet(strength * population[j]), where ``population``
-# is the confusion matrix of the crowd as a whole.  Both are chosen to maximise the
-# Dirichlet-multinomial likelihood of the expected votes (empirical Bayes), by Minka's fixed point:
-#
-#     t[j, l] = sum_a alpha_jl (psi(n_ajl + alpha_jl) - psi(alpha_jl)),  alpha = strength population
-#     population[j] <- (t[j] + SPREAD, and RIGHT at j) / its sum
-#     strength <- (sum t + D) / (sum_aj psi(n_aj + strength) - psi(strength) + D / A0)
-#
-# Each update raises a lower bound of that likelihood plus the log of a weak prior: Gamma(1 + D,
-# D / A0) on the strength, and on the rows of the population a Dirichlet of a few imaginary votes,
-# most of them right.  Minka 2000, "Estimating a Dirichlet distribution"; Paun et al. 2018,
-# "Comparing Bayesian models of annotation".
+@dataclass(frozen=True)
+class FixedDirichlet:
+    """A fixed prior for variational Bayes: a row for true class j has Dirichlet(``smoothing`` *
+    e_j), where e_j has ``diagonal`` at j and the rest spread evenly; the class shares have
+    Dirichlet(1, ..., 1)."""
+
+    smoothing: float
+    diagonal: float
+
+    def priors(self, k: int) -> tuple[Floats, Floats]:
+        """Return the priors of rows, (said, true) and the same either way round, and of classes."""
+        return self.smoothing * expected_rows(k, self.diagonal), np.ones(k)
+
+    def learn(self, sums: Sums, before: Any = None) -> Beliefs:
+        _, counts, mass = sums
+        return infer_beliefs(counts, mass, *self.priors(len(mass)))
+
+    def penalty(self, parameters: Beliefs) -> float:
+        """Return minus the divergence of the posteriors from their priors."""
+        return -float(parameters.away[0])
+
+    def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Beliefs:
+        if not isinstance(start, ConfusionPosterior):
+            raise DataError("the result to start from does not say how many votes it rests on")
+        priors = self.priors(len(sums[2]))
+        return infer_beliefs(*counts_behind(sums, start, index, *priors), *priors)
+
+    describe = staticmethod(describe_beliefs)
+
+
+@dataclass(frozen=True)
+class LearnedDirichlet:
+    """A prior for variational Bayes that is learned from everybody's votes.
+
+    Row j of person a's matrix is drawn from Dirichlet(strength * population[j]), where
+    ``population`` is the confusion matrix of the crowd as a whole.  Both are chosen to maximise the
+    Dirichlet-multinomial likelihood of the expected votes (empirical Bayes), by Minka's fixed
+    point, with alpha = strength * population:
+
+        t[j, l] = sum_a alpha_jl (psi(n_ajl + alpha_jl) - psi(alpha_jl))
+        population[j] <- (t[j] + SPREAD, and RIGHT at j) / its sum
+        strength <- (sum t + D) / (sum_aj psi(n_aj + strength) - psi(strength) + D / A0)
+
+    Each update raises a lower bound of that likelihood plus the log of a weak prior: Gamma(1 + D,
+    D / A0) on the strength, and on the rows of the population a Dirichlet of a few imaginary votes,
+    most of them right.  Minka 2000, "Estimating a Dirichlet distribution"; Paun et al. 2018,
+    "Comparing Bayesian models of annotation".
+    """
+
+    anchor: float
+
+    def learn(self, sums: Sums, before: Beliefs | None = None) -> Beliefs:
+        """Improve the prior, then infer everybody's posteriors.
+
+        At the first step, with nothing before, ``mass`` holds vote shares: as many imaginary items
+        of each class as there were votes for it, times ``anchor``, are expected from then on.
+        """
+        _, counts, mass = sums
+        if before is None:  # everybody's votes together, at the strength of the prior
+            alpha = A0 * _population(counts.sum(axis=0, dtype=np.float64))
+            expected = 1 + self.anchor * mass
+        else:
+            alpha, expected = before.alpha, before.expected
+        return infer_beliefs(counts, mass, improve_alpha(counts, alpha), expected)
+
+    def penalty(self, parameters: Beliefs) -> float:
+        """Return the log of the prior of the prior, but for a constant, less the divergence."""
+        alpha = parameters.alpha
+        strength = alpha[:, 0].sum()
+        rows = (_imaginary_votes(len(alpha)) * np.log(alpha / strength)).sum()
+        log_prior = float(D * np.log(strength) - D / A0 * strength + rows)
+        return log_prior - float(parameters.away[0])
+
+    def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Beliefs:
+        """Return the beliefs of an earlier result: the counts behind its means, for new people
+        those of vote shares, and its population."""
+        if not isinstance(start, ConfusionPosterior) or start.population is None:
+            raise DataError(
+                "the result to start from does not say what it learned of the population"
+            )
+        assert start.strength is not None, "it comes with the population"
+        order = match_classes(start, index)
+        alpha = np.asarray(start.strength * start.population[order][:, order].T)
+        expected = 1 + self.anchor * sums[2]
+        return infer_beliefs(*counts_behind(sums, start, index, alpha, expected), alpha, expected)
+
+    describe = staticmethod(describe_beliefs)
 
 
 def _population(votes: Floats) -> Floats:
@@ -266,13 +383,6 @@ def improve_alpha(counts: npt.NDArray[Any], alpha: Floats) -> Floats:
     return np.asarray(strength * _population(up))
 
 
-def log_hyperprior(alpha: Floats) -> float:
-    """Return the log of the prior of a learned prior, but for a constant."""
-    strength = alpha[:, 0].sum()
-    rows = (_imaginary_votes(len(alpha)) * np.log(alpha / strength)).sum()
-    return float(D * np.log(strength) - D / A0 * strength + rows)
-
-
 def infer_beliefs(
     counts: npt.NDArray[Any], mass: Floats, alpha: Floats, expected: Floats
 ) -> Beliefs:
@@ -303,33 +413,6 @@ def _by_people(function: Callable[[slice], Any], counts: npt.NDArray[Any]) -> li
         return list(threads.map(function, blocks))
 
 
-def learn_beliefs(sums: Sums, before: Beliefs | None, anchor: float) -> Beliefs:
-    """M-step: improve the prior, then infer everybody's posteriors.
-
-    At the first step, with nothing before, ``mass`` holds vote shares: as many imaginary items of
-    each class as there were votes for it, times ``anchor``, are expected from then on.
-    """
-    _, counts, mass = sums
-    if before is None:  # everybody's votes together, at the strength of the prior
-        alpha = A0 * _population(counts.sum(axis=0, dtype=np.float64))
-        expected = 1 + anchor * mass
-    else:
-        alpha, expected = before.alpha, before.expected
-    return infer_beliefs(counts, mass, improve_alpha(counts, alpha), expected)
-
-
-def resume_beliefs(sums: Sums, start: TruthPosterior, index: Index, anchor: float) -> Beliefs:
-    """Return the beliefs of an earlier result: the counts behind its means, for new people those
-    of vote shares, and its population."""
-    if not isinstance(start, ConfusionPosterior) or start.population is None:
-        raise DataError("the result to start from does not say what it learned of the population")
-    assert start.strength is not None, "it comes with the population"
-    order = match_classes(start, index)
-    alpha = np.asarray(start.strength * start.population[order][:, order].T)
-    expected = 1 + anchor * sums[2]
-    return infer_beliefs(*counts_behind(sums, start, index, alpha, expected), alpha, expected)
-
-
 def counts_behind(
     sums: Sums, start: ConfusionPosterior, index: Index, alpha: Floats, expected: Floats
 ) -> tuple[npt.NDArray[Any], Floats]:
@@ -341,23 +424,6 @@ def counts_behind(
     votes = start.rests_on[there][:, match_classes(start, index)] + alpha.sum(axis=0)
     counts[here] = np.maximum(means[here] * votes[:, None, :] - alpha, 0)
     return counts, np.maximum(prior * (mass.sum() + expected.sum()) - expected, 0)
-
-
-def describe_beliefs(result: FitResult) -> dict[str, Any]:
-    """Return the means of the posteriors, and the prior."""
-    beliefs: Beliefs = result.parameters
-    rows = np.array(beliefs.rows.transpose(0, 2, 1), dtype=np.float64, order="C")
-    total = rows.sum(axis=2, keepdims=True)
-    mean, prior = np.divide(rows, total, out=rows), beliefs.shares / beliefs.shares.sum()
-    before = beliefs.alpha.sum(axis=0)
-    return {
-        "confusion": given_away(mean),
-        "prior": given_away(prior),
-        "skill": skills(mean, prior, result.asked),
-        "rests_on": given_away(np.maximum(total[:, :, 0] - before, 0)),
-        "population": given_away(np.ascontiguousarray((beliefs.alpha / before).T)),
-        "strength": float(before[0]),
-    }
 
 
 # ── the strategies ───────────────────────────────────────────────────────────────────────────
@@ -399,31 +465,16 @@ class DawidSkene(ConfusionMethod):
     result: ClassVar[type[TruthPosterior]] = ConfusionPosterior
 
     @property
+    def prior(self) -> Any:
+        if self.smoothing is None:
+            return LearnedDirichlet(self.anchor)
+        return Smoothing(self.smoothing, self.diagonal)
+
+    @property
     def objective(self) -> str:
         if self.smoothing is None:
             return "evidence lower bound"
         return "penalised log-likelihood" if self.smoothing else "log-likelihood"
-
-    def learn(self, sums: Sums, before: Any = None) -> Confusions | Beliefs:
-        if self.smoothing is None:
-            return learn_beliefs(sums, before, self.anchor)
-        return learn_confusions(sums, self.smoothing, self.diagonal)
-
-    def penalty(self, parameters: Any) -> float:
-        if self.smoothing is None:
-            return log_hyperprior(parameters.alpha) - float(parameters.away[0])
-        return log_prior(parameters, self.smoothing, self.diagonal)
-
-    def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Confusions | Beliefs:
-        if self.smoothing is None:
-            return resume_beliefs(sums, start, index, self.anchor)
-        begun = learn_confusions(sums, self.smoothing, self.diagonal)
-        return resume_confusions(begun, start, index)
-
-    def describe(self, result: FitResult) -> dict[str, Any]:
-        if self.smoothing is None:
-            return describe_beliefs(result)
-        return describe_confusions(result.parameters, result.asked)
 
 
 @dataclass(frozen=True)
@@ -447,20 +498,12 @@ class FastDawidSkene(ConfusionMethod):
     hard: ClassVar[bool] = True
 
     @property
+    def prior(self) -> Smoothing:
+        return Smoothing(self.smoothing, self.diagonal)
+
+    @property
     def objective(self) -> str:
         return "penalised classification log-likelihood"
-
-    def learn(self, sums: Sums, before: Any = None) -> Confusions:
-        return learn_confusions(sums, self.smoothing, self.diagonal)
-
-    def penalty(self, parameters: Confusions) -> float:
-        return log_prior(parameters, self.smoothing, self.diagonal)
-
-    def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Confusions:
-        return resume_confusions(self.learn(sums), start, index)
-
-    def describe(self, result: FitResult) -> dict[str, Any]:
-        return describe_confusions(result.parameters, result.asked)
 
 
 @dataclass(frozen=True)
@@ -494,45 +537,25 @@ class BayesDawidSkene(ConfusionMethod):
     result: ClassVar[type[TruthPosterior]] = ConfusionPosterior
 
     @property
+    def prior(self) -> Any:
+        if self.smoothing is None:
+            return LearnedDirichlet(self.anchor)
+        return FixedDirichlet(self.smoothing, self.diagonal)
+
+    @property
     def objective(self) -> str:
         return "evidence lower bound"
 
-    def learn(self, sums: Sums, before: Any = None) -> Beliefs:
-        if self.smoothing is None:
-            return learn_beliefs(sums, before, self.anchor)
-        _, counts, mass = sums
-        return infer_beliefs(counts, mass, *self._fixed_priors(len(mass)))
-
-    def _fixed_priors(self, k: int) -> tuple[Floats, Floats]:
-        """Return the priors of rows, (said, true) and the same either way round, and of classes."""
-        assert self.smoothing is not None, "a prior that is learned is not fixed"
-        return self.smoothing * expected_rows(k, self.diagonal), np.ones(k)
-
-    def penalty(self, parameters: Beliefs) -> float:
-        """Return minus the divergence of the posteriors from their priors."""
-        away = float(parameters.away[0])
-        return -away if self.smoothing else log_hyperprior(parameters.alpha) - away
-
-    def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Beliefs:
-        if self.smoothing is None:
-            return resume_beliefs(sums, start, index, self.anchor)
-        if not isinstance(start, ConfusionPosterior):
-            raise DataError("the result to start from does not say how many votes it rests on")
-        priors = self._fixed_priors(len(sums[2]))
-        return infer_beliefs(*counts_behind(sums, start, index, *priors), *priors)
-
-    def describe(self, result: FitResult) -> dict[str, Any]:
-        return describe_beliefs(result)
-
-    def infer(
-        self, engine: Local, votes: Votes, index: Index, start: TruthPosterior | None
-    ) -> tuple[Floats, dict[str, Any]]:
+    def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         from softlabel.aggregate._kernels import confusion as kernels
 
-        probs, learned = super().infer(engine, votes, index, start)
-        k = votes.labels
-        variance = np.zeros((votes.annotators, k, k))  # of the votes each entry has
-        kernels.add_variance(votes.ballots(), read_only(probs), variance.reshape(-1))
+        probs, learned = super().infer(engine, index, start)
+        variance = np.zeros_like(learned["confusion"])  # of the votes each entry has
+        first = 0
+        for part in engine.parts:
+            rows = read_only(probs[first : first + part.items])
+            kernels.add_variance(part.ballots(), rows, variance.reshape(-1))
+            first += part.items
         total = learned["rests_on"] + learned["strength"]
         low, high = confusion_limits(learned["confusion"], total, variance.transpose(0, 2, 1))
         return probs, learned | {"confusion_low": low, "confusion_high": high}

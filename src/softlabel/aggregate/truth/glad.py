@@ -10,6 +10,7 @@ import numpy as np
 
 from softlabel.aggregate.truth.base import (
     NOTHING,
+    Inferred,
     Local,
     TruthMethod,
     TruthPosterior,
@@ -56,9 +57,7 @@ class Glad(TruthMethod):
     estimand: ClassVar[Estimand] = "truth"
     result: ClassVar[type[TruthPosterior]] = GladPosterior
 
-    def infer(
-        self, engine: Local, votes: Votes, index: Index, start: TruthPosterior | None
-    ) -> tuple[Floats, dict[str, Any]]:
+    def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         m, a, k = index.shape
         ability, ease = np.full(a, CENTRE), np.full(m, CENTRE)  # ease: log(1 / difficulty)
         if start is not None:
@@ -66,7 +65,9 @@ class Glad(TruthMethod):
                 raise DataError("the result of glad to start from has no abilities")
             _copy_known(ability, index.annotators, start.ability, start.index.annotators)
             _copy_known(ease, index.items, -np.log(start.difficulty), start.index.items)
-        asked, answered = engine.sum(count_votes)[1] > 0, np.diff(votes.start) > 0
+        (total,), given = engine.sum(count_votes)
+        asked = given > 0
+        answered = np.concatenate([np.diff(part.start) > 0 for part in engine.parts])
         eases = np.split(ease, np.cumsum([part.items for part in engine.parts])[:-1])
 
         def over_parts(function: Any) -> tuple[list[Any], float, Floats]:
@@ -88,7 +89,7 @@ class Glad(TruthMethod):
             slope, curve = sums.T
             ability = ability + (slope + CENTRE - ability) / (curve + 1)
             trace.append(loglik + before)
-            converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < self.tol * len(votes)
+            converged = len(trace) > 1 and bool(abs(trace[-1] - trace[-2]) < self.tol * total)
             if converged:
                 break
         rows, loglik, sums = over_parts(_infer)

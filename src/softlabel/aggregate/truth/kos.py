@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softlabel.aggregate.truth.base import (
+    Inferred,
     Local,
+    Sums,
     TruthMethod,
     TruthPosterior,
     Votes,
@@ -56,9 +58,7 @@ class Kos(TruthMethod):
                 "for more there are dawid-skene, one-coin, glad and mace"
             )
 
-    def infer(
-        self, engine: Local, votes: Votes, index: Index, start: TruthPosterior | None
-    ) -> tuple[Floats, dict[str, Any]]:
+    def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         parts = [_sign(part) for part in engine.parts]
         edges = sum(len(part) for part in parts)
         messages = [np.zeros(len(part)) for part in parts]
@@ -78,9 +78,11 @@ class Kos(TruthMethod):
             converged = bool(change <= self.tol * np.linalg.norm(before))
             if converged and self.tol > 0:
                 break
-        rows = engine.map(_decide, parts, messages, [worth] * len(parts))
-        probs = stack_rows(rows, votes.items, 2)[:, : votes.labels]
-        return probs, {"skill": _agreement(votes, probs), "converged": converged}
+        rows = list(engine.map(_decide, parts, messages, [worth] * len(parts)))
+        hits, total = add_sums(map(_count_agreement, engine.parts, rows))
+        skill = mask_unasked(hits / np.where(total > 0, total, 1), total)
+        m, _, k = index.shape
+        return stack_rows(rows, m, 2)[:, :k], {"skill": skill, "converged": converged}
 
 
 def _sign(votes: Votes) -> Votes:
@@ -122,11 +124,10 @@ def _decide(part: Votes, message: Floats, worth: Floats) -> Floats:
     return rows
 
 
-def _agreement(votes: Votes, probs: Floats) -> Floats:
-    """(a,) the share of each person's votes that the decisions agree with."""
-    item = np.repeat(np.arange(votes.items), np.diff(votes.start))
-    weight = np.ones(len(votes)) if votes.weight is None else votes.weight
-    right = weight * probs[item, votes.label]
-    total = np.bincount(votes.annotator, weight, minlength=votes.annotators)
-    hits = np.bincount(votes.annotator, right, minlength=votes.annotators)
-    return mask_unasked(hits / np.where(total > 0, total, 1), total)
+def _count_agreement(part: Votes, rows: Floats) -> Sums:
+    """Return how many of each person's votes the decisions agree with, and all."""
+    item = np.repeat(np.arange(part.items), np.diff(part.start))
+    weight = np.ones(len(part)) if part.weight is None else part.weight
+    right = weight * rows[item, part.label]
+    counts = (np.bincount(part.annotator, each, part.annotators) for each in (right, weight))
+    return tuple(counts)

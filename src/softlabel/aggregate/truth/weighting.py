@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaincinv
 
 from softlabel.aggregate.truth.base import (
+    Inferred,
     Local,
     Sums,
     TruthMethod,
@@ -65,10 +66,8 @@ class Wawa(TruthMethod):
     paper: ClassVar[str] = "Appen's practice; Ustalov, Pavlichenko & Tseitlin 2024"
     estimand: ClassVar[Estimand] = "truth"
 
-    def infer(
-        self, engine: Local, votes: Votes, index: Index, start: TruthPosterior | None
-    ) -> tuple[Floats, dict[str, Any]]:
-        skill, given = agreement(engine, np.ones(votes.annotators))
+    def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
+        skill, given = agreement(engine, np.ones(len(index.annotators)))
         return engine.rows(weighted_shares, skill), {"skill": mask_unasked(skill, given)}
 
 
@@ -97,10 +96,8 @@ class ZeroBasedSkill(TruthMethod):
         "decay": (SMALLEST, 1),
     }
 
-    def infer(
-        self, engine: Local, votes: Votes, index: Index, start: TruthPosterior | None
-    ) -> tuple[Floats, dict[str, Any]]:
-        skill = resume_skill(start, index, 1 / votes.labels)
+    def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
+        skill = resume_skill(start, index, 1 / len(index.labels))
         for step in range(1, self.n_iter + 1):
             share, given = agreement(engine, skill)
             off = abs(share - skill).max(initial=0, where=given > 0)
@@ -134,11 +131,9 @@ class Catd(TruthMethod):
     estimand: ClassVar[Estimand] = "truth"
     limits: ClassVar = {"alpha": (SMALLEST, 1), "floor": (SMALLEST, math.inf)}
 
-    def infer(
-        self, engine: Local, votes: Votes, index: Index, start: TruthPosterior | None
-    ) -> tuple[Floats, dict[str, Any]]:
+    def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         converged = False
-        share, given = agreement(engine, np.ones(votes.annotators))
+        share, given = agreement(engine, np.ones(len(index.annotators)))
         share = resume_skill(start, index, share)
         weight = self.weights(share, given)
         for _ in range(1, self.n_iter):
