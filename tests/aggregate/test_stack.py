@@ -11,7 +11,7 @@ from softlabel.aggregate import Dirichlet, DirichletMixture, Prior, Stack, fit_l
 from softlabel.aggregate.split.stack import RICH_ALONE, WITH_VOTES, Features, places
 from softlabel.sampling import votes_from_counts
 from softlabel.testing import example_soft, example_votes
-from softlabel.testing.examples import reindexed
+from softlabel.testing.examples import reindex
 
 
 def index_of(items, classes):
@@ -138,7 +138,7 @@ def test_order_and_shards_do_not_matter():
     _, votes, rich = study(items=250)
     before = Stack()(votes, rich=rich).probs
     order = np.array([2, 0, 3, 1])
-    turned = Stack()(reindexed(votes, "labels", order), rich=reindexed(rich, "labels", order))
+    turned = Stack()(reindex(votes, "labels", order), rich=reindex(rich, "labels", order))
     np.testing.assert_allclose(turned.probs, before[:, order], atol=1e-12)
     np.testing.assert_allclose(Stack()(votes, rich=rich, shards=7).probs, before, atol=1e-12)
 

@@ -23,7 +23,7 @@ from softlabel.aggregate import (
 )
 from softlabel.aggregate.split.base import make_labels
 from softlabel.testing import example_soft, example_votes
-from softlabel.testing.examples import reindexed
+from softlabel.testing.examples import reindex
 
 SPLITS = [name for name, kind in AGGREGATORS.items() if kind.estimand == "distribution"]
 
@@ -99,7 +99,7 @@ def test_classes_may_come_in_another_order():
     said, _ = example_votes(items=20)
     late = said.item >= 10
     before = Softmax()(said.take(~late))
-    turned = reindexed(said.take(late), "labels", np.array([2, 0, 1]))
+    turned = reindex(said.take(late), "labels", np.array([2, 0, 1]))
     np.testing.assert_allclose(update(before, turned).probs, Softmax()(said).probs, atol=1e-12)
 
 

@@ -13,7 +13,7 @@ from softlabel.aggregate.split.simple import LeaveOneOut, Sharpened, confusion_t
 from softlabel.aggregate.split.weighted import distances
 from softlabel.sampling import votes_from_counts
 from softlabel.testing import example_soft, example_votes
-from softlabel.testing.examples import reindexed
+from softlabel.testing.examples import reindex
 
 
 def as_rows(votes):
@@ -89,7 +89,7 @@ def test_a_fitted_log_pool_is_better_than_the_default():
 def test_fitted_numbers_do_not_depend_on_order_or_shards(pool):
     for said in (example_votes()[0], example_soft()):
         before = pool(said)
-        turned = reindexed(said, "labels", np.array([2, 0, 1]))
+        turned = reindex(said, "labels", np.array([2, 0, 1]))
         shuffled = said.take(np.random.default_rng(0).permutation(len(said)))
         for other in (pool(turned), pool(shuffled), pool(said, shards=7)):
             for name in ("tau", "floor", "power"):

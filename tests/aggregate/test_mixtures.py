@@ -20,7 +20,7 @@ from softlabel.aggregate.split.mixtures import (
     majorities,
 )
 from softlabel.sampling import votes_from_counts
-from softlabel.testing.examples import reindexed
+from softlabel.testing.examples import reindex
 
 
 def index_of(items, classes):
@@ -200,10 +200,10 @@ def test_the_order_of_classes_and_items_does_not_matter(levels):
     said = counted(crowd(300, 4, seed=6)[0])
     before = DirichletMixture(levels)(said).probs
     order = np.array([2, 0, 3, 1])
-    after = DirichletMixture(levels)(reindexed(said, "labels", order)).probs
+    after = DirichletMixture(levels)(reindex(said, "labels", order)).probs
     np.testing.assert_allclose(after, before[:, order], atol=1e-12)
     turn = np.random.default_rng(0).permutation(300)
-    after = DirichletMixture(levels)(reindexed(said, "items", turn)).probs
+    after = DirichletMixture(levels)(reindex(said, "items", turn)).probs
     np.testing.assert_allclose(after, before[turn], atol=1e-12)
 
 
@@ -225,7 +225,7 @@ def test_many_different_items_are_sampled_by_name(monkeypatch):
     sampled = DirichletMixture(1)(said).probs
     assert 1e-6 < abs(sampled - whole).mean() < 0.01
     turn = np.random.default_rng(0).permutation(2000)
-    again = DirichletMixture(1)(reindexed(said, "items", turn)).probs
+    again = DirichletMixture(1)(reindex(said, "items", turn)).probs
     np.testing.assert_allclose(again, sampled[turn], atol=1e-12)
 
 

@@ -1,18 +1,20 @@
-"""What every way of asking promises."""
+"""Checks of modes and constructions: the way from an answer to its label."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
 
-from softlabel.construct import Clamp
+from softlabel.construct import Clamp, Construct
 from softlabel.elicit import Answer, Kind, Mode
 from softlabel.errors import ResponseError
 from softlabel.records import stack
 from softlabel.tables import Floats, Index, check_simplex, names
+from softlabel.testing.examples import agree, example_statements
 
 LABELS = ("cat", "dog", "fish", "deer/red", "deer/roe")  # two of them lie on a branch
 NOBODY = "no such class"
@@ -62,9 +64,6 @@ def _refused(mode: Mode, payload: Any, labels: Sequence[str], complaint: str) ->
     except ResponseError as error:
         return error
     raise AssertionError(f"{complaint}: {payload!r}")
-
-
-# ── the promises ─────────────────────────────────────────────────────────────────────────────
 
 
 def what_is_asked_is_declared(mode: Mode, labels: Sequence[str]) -> None:
@@ -120,12 +119,13 @@ def garbage_is_read_soundly_or_refused(mode: Mode, labels: Sequence[str]) -> Non
     sent = [mode.simulate(belief, labels, rng) for belief in list(_beliefs(len(labels)))[::9]]
     spoilt = [one | {key: value} for one in sent for key in one for value in GARBAGE]
     for payload in (*GARBAGE, *spoilt):
-        with _Reading(payload):
-            try:
-                answer = mode.read(payload, labels)
-            except ResponseError:
-                continue
-            _label(answer, labels)
+        try:
+            _label(mode.read(payload, labels), labels)
+        except ResponseError:
+            continue
+        except Exception as error:
+            error.add_note(f"reading the answer {payload!r}")
+            raise
 
 
 def class_order_does_not_matter_to_reading(mode: Mode, labels: Sequence[str]) -> None:
@@ -138,32 +138,6 @@ def class_order_does_not_matter_to_reading(mode: Mode, labels: Sequence[str]) ->
         same = here == there and np.array_equal(one.percent, other.percent, equal_nan=True)
         same &= bool((one.possible[order] == other.possible).all())
         assert same, f"classes in another order give another reading: {sent!r}"
-
-
-MODE_CHECKS: tuple[Callable[[Mode, Sequence[str]], None], ...] = (
-    what_is_asked_is_declared,
-    rules_are_json,
-    simulated_answers_are_read,
-    required_fields_must_be_there,
-    unknown_keys_are_refused,
-    unknown_classes_are_refused,
-    garbage_is_read_soundly_or_refused,
-    class_order_does_not_matter_to_reading,
-)
-
-
-class _Reading:
-    """Notes on an exception, as it passes, what was being read: nothing but ``ResponseError`` is
-    right."""
-
-    def __init__(self, payload: Any) -> None:
-        self.payload = payload
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None:
-            error.add_note(f"reading the answer {self.payload!r}")
 
 
 def _as_sent(value: Any) -> Any:
@@ -188,3 +162,52 @@ def _misnamed(value: Any, labels: Sequence[str]) -> Iterator[Any]:
                 yield rest | {NOBODY: entry}
             for other in _misnamed(entry, labels):
                 yield rest | {key: other}
+
+
+# ── constructions ────────────────────────────────────────────────────────────────────────────
+
+
+def labels_are_on_the_simplex(construct: Construct) -> None:
+    for seed in range(5):
+        said = example_statements(seed)
+        each = construct(said)
+        assert len(each) == len(said), "a construction gives one label per answer"
+        check_simplex(construct.name, each.soft())
+
+
+def row_order_does_not_matter(construct: Construct) -> None:
+    said = example_statements()
+    order = np.random.default_rng(1).permutation(len(said))
+    again = construct(said.take(order)).soft()
+    agree(again, construct(said).soft()[order], "the label depends on the order of the rows")
+
+
+def renaming_classes_renames_the_label(construct: Construct) -> None:
+    said = example_statements()
+    order = np.array([2, 0, 3, 1])
+    code = np.append(np.argsort(order), -1)  # -1 stays -1
+    index = replace(said.index, labels=said.index.labels[order])
+    moved = replace(said, index=index, named=code[said.named], possible=said.possible[:, order])
+    agree(
+        construct(moved).soft(),
+        construct(said).soft()[:, order],
+        "classes in another order give another label",
+    )
+
+
+def ruled_out_classes_get_nothing(construct: Construct) -> None:
+    if not construct.ruled_out_stays_zero:
+        return
+    for seed in range(5):
+        said = example_statements(seed)
+        some = said.take(said.possible.any(axis=1))  # with all ruled out there is no place to go
+        mentioned = np.zeros(some.possible.shape, dtype=np.bool_)
+        for column in some.named.T:
+            mentioned[np.flatnonzero(column >= 0), column[column >= 0]] = True
+        leaked = (construct(some).soft() > 0) & ~some.possible & ~mentioned
+        assert not leaked.any(), "a class that was ruled out and not named got mass"
+
+
+def same_input_same_label(construct: Construct) -> None:
+    said = example_statements()
+    agree(construct(said).soft(), construct(said).soft(), "two calls differ", exact=True)

@@ -12,7 +12,7 @@ import pytest
 from softlabel import Annotations, Index, SoftlabelError
 from softlabel.aggregate import Catd, Glad, Kos, Mace, Wawa, ZenCrowd, ZeroBasedSkill
 from softlabel.testing import check_aggregate, example_soft, example_votes
-from softlabel.testing.examples import reindexed
+from softlabel.testing.examples import reindex
 
 MANY = [Glad, Mace, Wawa, ZeroBasedSkill, ZenCrowd, Catd]
 ALL = [*MANY, Kos]
@@ -106,10 +106,10 @@ def test_every_part_of_the_result_ignores_numbering(kind):
     before = kind()(said)
     people = rng.permutation(len(said.index.annotators))
     np.testing.assert_allclose(
-        kind()(reindexed(said, "annotators", people)).skill, before.skill[people], atol=1e-12
+        kind()(reindex(said, "annotators", people)).skill, before.skill[people], atol=1e-12
     )
     classes = rng.permutation(len(said.index.labels))
-    after = kind()(reindexed(said, "labels", classes))
+    after = kind()(reindex(said, "labels", classes))
     np.testing.assert_allclose(after.skill, before.skill, atol=1e-12)
     np.testing.assert_allclose(after.probs, before.probs[:, classes], atol=1e-12)
 
@@ -192,7 +192,7 @@ def test_people_keep_their_skill_through_a_start(kind):
     known = said.take(said.annotator != 6)
     done = kind()(known)
     order = np.array([3, 6, 0, 5, 1, 4, 2])
-    warm = kind()(reindexed(said, "annotators", order), start=done)
+    warm = kind()(reindex(said, "annotators", order), start=done)
     cold = kind()(said)
     np.testing.assert_allclose(warm.skill, cold.skill[order], atol=0.08)
     assert np.isfinite(warm.probs).all()
