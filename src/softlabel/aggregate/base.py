@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from inspect import signature
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol
@@ -10,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from softlabel.errors import DataError
-from softlabel.tables import Annotations, Estimand, Floats, Index, SoftLabels, given_away
+from softlabel.tables import Annotations, Estimand, Floats, SoftLabels, given_away
 
 Map = Callable[..., Iterable[Any]]
 
@@ -26,7 +27,7 @@ class Aggregate(Protocol):
     paper: ClassVar[str]
     estimand: ClassVar[Estimand]
 
-    def __call__(self, said: Annotations, map: Map = map, shards: int = 1) -> SoftLabels: ...
+    def __call__(self, annotations: Annotations, map: Map = map, shards: int = 1) -> SoftLabels: ...
 
 
 def takes(aggregate: Aggregate | type[Aggregate], option: str) -> bool:
@@ -37,7 +38,7 @@ def takes(aggregate: Aggregate | type[Aggregate], option: str) -> bool:
 def pool(
     pooler: Any,
     kernel: Callable[[Annotations], Floats],
-    said: Annotations,
+    annotations: Annotations,
     map: Map,
     shards: int,
 ) -> SoftLabels:
@@ -45,15 +46,15 @@ def pool(
 
     ``kernel`` turns annotations into fresh (m, k) rows; those of unanswered items are ignored.
     """
-    count = said.votes_per_item()
-    probs = map_items(kernel, said, map, shards)
+    count = annotations.votes_per_item()
+    probs = map_items(kernel, annotations, map, shards)
     if not count.all():
         probs = np.where(count[:, None] > 0, probs, np.nan)
-    return SoftLabels(said.index, given_away(probs), count, pooler.estimand, repr(pooler))
+    return SoftLabels(annotations.index, given_away(probs), count, pooler.estimand, repr(pooler))
 
 
 def map_items(
-    kernel: Callable[[Annotations], Floats], said: Annotations, map: Map, shards: int
+    kernel: Callable[[Annotations], Floats], annotations: Annotations, map: Map, shards: int
 ) -> Floats:
     """Return the rows (m, any) of ``kernel`` over consecutive ranges of items.
 
@@ -61,16 +62,16 @@ def map_items(
     """
     if shards < 1:
         raise DataError(f"shards = {shards}: at least one is needed")
-    items, parts = len(said.index.items), [said]
+    items, parts = len(annotations.index.items), [annotations]
     if shards > 1:
         parts = []
         edges = np.linspace(0, items, min(shards, max(items, 1)) + 1).astype(int)
         for start, stop in pairwise(edges.tolist()):
-            rows = np.flatnonzero((said.item >= start) & (said.item < stop))
-            index = Index(said.index.items[start:stop], said.index.annotators, said.index.labels)
-            label = None if said.label is None else said.label[rows]
-            probs = None if said.probs is None else said.probs[rows]
-            item, annotator = said.item[rows] - start, said.annotator[rows]
+            rows = np.flatnonzero((annotations.item >= start) & (annotations.item < stop))
+            index = replace(annotations.index, items=annotations.index.items[start:stop])
+            label = None if annotations.label is None else annotations.label[rows]
+            probs = None if annotations.probs is None else annotations.probs[rows]
+            item, annotator = annotations.item[rows] - start, annotations.annotator[rows]
             parts.append(Annotations(index, item, annotator, label=label, probs=probs))
     done = [np.asarray(rows) for rows in map(kernel, parts)]
     return done[0] if len(done) == 1 else np.concatenate(done)

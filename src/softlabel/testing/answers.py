@@ -52,8 +52,8 @@ def _label(answer: Answer, labels: Sequence[str]) -> Floats:
     assert len(answer.named) == len(answer.percent), "each class named has a chance, or NaN"
     assert np.shape(answer.possible) == (k,), f"possible has shape {np.shape(answer.possible)}"
     index, first = Index(names(["item"]), names(["person"]), names(labels)), np.array([0])
-    said = stack(index, first, first, [answer])
-    probs = Clamp()(said).soft()
+    statements = stack(index, first, first, [answer])
+    probs = Clamp()(statements).soft()
     check_simplex("the label", probs)
     return np.asarray(probs[0])
 
@@ -169,28 +169,33 @@ def _misnamed(value: Any, labels: Sequence[str]) -> Iterator[Any]:
 
 def labels_are_on_the_simplex(construct: Construct) -> None:
     for seed in range(5):
-        said = example_statements(seed)
-        each = construct(said)
-        assert len(each) == len(said), "a construction gives one label per answer"
+        statements = example_statements(seed)
+        each = construct(statements)
+        assert len(each) == len(statements), "a construction gives one label per answer"
         check_simplex(construct.name, each.soft())
 
 
 def row_order_does_not_matter(construct: Construct) -> None:
-    said = example_statements()
-    order = np.random.default_rng(1).permutation(len(said))
-    again = construct(said.take(order)).soft()
-    agree(again, construct(said).soft()[order], "the label depends on the order of the rows")
+    statements = example_statements()
+    order = np.random.default_rng(1).permutation(len(statements))
+    again = construct(statements.take(order)).soft()
+    agree(again, construct(statements).soft()[order], "the label depends on the order of the rows")
 
 
 def renaming_classes_renames_the_label(construct: Construct) -> None:
-    said = example_statements()
+    statements = example_statements()
     order = np.array([2, 0, 3, 1])
     code = np.append(np.argsort(order), -1)  # -1 stays -1
-    index = replace(said.index, labels=said.index.labels[order])
-    moved = replace(said, index=index, named=code[said.named], possible=said.possible[:, order])
+    index = replace(statements.index, labels=statements.index.labels[order])
+    moved = replace(
+        statements,
+        index=index,
+        named=code[statements.named],
+        possible=statements.possible[:, order],
+    )
     agree(
         construct(moved).soft(),
-        construct(said).soft()[:, order],
+        construct(statements).soft()[:, order],
         "classes in another order give another label",
     )
 
@@ -199,8 +204,10 @@ def ruled_out_classes_get_nothing(construct: Construct) -> None:
     if not construct.ruled_out_stays_zero:
         return
     for seed in range(5):
-        said = example_statements(seed)
-        some = said.take(said.possible.any(axis=1))  # with all ruled out there is no place to go
+        statements = example_statements(seed)
+        some = statements.take(
+            statements.possible.any(axis=1)
+        )  # with all ruled out there is no place to go
         mentioned = np.zeros(some.possible.shape, dtype=np.bool_)
         for column in some.named.T:
             mentioned[np.flatnonzero(column >= 0), column[column >= 0]] = True
@@ -209,5 +216,7 @@ def ruled_out_classes_get_nothing(construct: Construct) -> None:
 
 
 def same_input_same_label(construct: Construct) -> None:
-    said = example_statements()
-    agree(construct(said).soft(), construct(said).soft(), "two calls differ", exact=True)
+    statements = example_statements()
+    agree(
+        construct(statements).soft(), construct(statements).soft(), "two calls differ", exact=True
+    )

@@ -70,27 +70,27 @@ def _index(items: int, annotators: int, labels: int) -> Index:
     )
 
 
-def reindex(said: Annotations, which: str, order: Ints) -> Annotations:
+def reindex(annotations: Annotations, which: str, order: Ints) -> Annotations:
     """Return the same data with items, annotators or labels renumbered: old code ``order[new]``."""
     new = np.argsort(order)
-    index = replace(said.index, **{which: getattr(said.index, which)[order]})
+    index = replace(annotations.index, **{which: getattr(annotations.index, which)[order]})
     if which == "items":
-        return replace(said, index=index, item=new[said.item])
+        return replace(annotations, index=index, item=new[annotations.item])
     if which == "annotators":
-        return replace(said, index=index, annotator=new[said.annotator])
-    if said.label is not None:
-        return replace(said, index=index, label=new[said.label])
-    assert said.probs is not None, "soft annotations have probabilities"
-    return replace(said, index=index, probs=said.probs[:, order])
+        return replace(annotations, index=index, annotator=new[annotations.annotator])
+    if annotations.label is not None:
+        return replace(annotations, index=index, label=new[annotations.label])
+    assert annotations.probs is not None, "soft annotations have probabilities"
+    return replace(annotations, index=index, probs=annotations.probs[:, order])
 
 
-def rename(said: Annotations) -> Annotations:
+def rename(annotations: Annotations) -> Annotations:
     """Return the same data under other names, in the reverse alphabetical order."""
     turned = {
         which: names([f"{10**6 - place} of {which}" for place in range(len(old))])
-        for which, old in vars(said.index).items()
+        for which, old in vars(annotations.index).items()
     }
-    return replace(said, index=Index(**turned))
+    return replace(annotations, index=Index(**turned))
 
 
 def agree(

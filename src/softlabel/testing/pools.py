@@ -36,70 +36,67 @@ def _labels_of(aggregate: Aggregate) -> int:
     return getattr(aggregate, "classes", 3)
 
 
-def _inputs(aggregate: Aggregate) -> Iterator[Annotations]:
+def _examples(aggregate: Aggregate) -> Iterator[Annotations]:
     """Votes, and soft annotations with zeros in them."""
     yield example_votes(labels=_labels_of(aggregate))[0]
     yield example_soft(labels=_labels_of(aggregate))
 
 
-def _without_ties(said: Annotations) -> Bools:
+def _without_ties(example: Annotations) -> Bools:
     """(m,) items with one clear winner: a rule that breaks ties by class order, or draws them by
     name, is allowed to."""
-    top = np.sort(said.counts(), axis=1)
+    top = np.sort(example.counts(), axis=1)
     return np.asarray(top[:, -1] > top[:, -2] + 1e-6)
 
 
 def pooled_labels_are_on_the_simplex(aggregate: Aggregate) -> None:
-    for said in _inputs(aggregate):
-        soft = aggregate(said)
+    for example in _examples(aggregate):
+        soft = aggregate(example)
         assert isinstance(soft, SoftLabels), "an aggregator returns SoftLabels"
         check_simplex(aggregate.name, soft.probs[soft.answered])
-        assert (soft.count == said.votes_per_item()).all(), "count is the number of answers"
+        assert (soft.count == example.votes_per_item()).all(), "count is the number of answers"
 
 
 def the_label_says_what_it_estimates(aggregate: Aggregate) -> None:
-    for said in _inputs(aggregate):
-        estimand = aggregate(said).estimand
+    for example in _examples(aggregate):
+        estimand = aggregate(example).estimand
         complaint = f"the pool says {aggregate.estimand!r}, its labels say {estimand!r}"
         assert estimand == aggregate.estimand, complaint
 
 
 def pooling_ignores_row_order(aggregate: Aggregate) -> None:
-    for said in _inputs(aggregate):
-        order = np.random.default_rng(1).permutation(len(said))
-        agree(
-            aggregate(said.take(order)).probs,
-            aggregate(said).probs,
-            "the pooled label depends on the order of the rows",
-        )
+    for example in _examples(aggregate):
+        order = np.random.default_rng(1).permutation(len(example))
+        moved = aggregate(example.take(order)).probs
+        agree(moved, aggregate(example).probs, "the pooled label depends on the order of the rows")
 
 
 def pooling_ignores_numbering(aggregate: Aggregate) -> None:
-    for said in _inputs(aggregate):
+    for example in _examples(aggregate):
         rng = np.random.default_rng(2)
-        before = aggregate(said).probs
-        people = reindex(said, "annotators", rng.permutation(len(said.index.annotators)))
+        before = aggregate(example).probs
+        people = reindex(example, "annotators", rng.permutation(len(example.index.annotators)))
         agree(aggregate(people).probs, before, "renumbering annotators changes the label")
-        order = rng.permutation(len(said.index.items))
-        items = reindex(said, "items", order)
+        order = rng.permutation(len(example.index.items))
+        items = reindex(example, "items", order)
         agree(aggregate(items).probs, before[order], "renumbering items changes their labels")
 
 
 def pooling_ignores_class_order(aggregate: Aggregate) -> None:
     """Of items without ties, votes and soft annotations alike."""
     order = np.roll(np.arange(_labels_of(aggregate)), 1)
-    for said in _inputs(aggregate):
-        clear = _without_ties(said)
-        before = aggregate(said).probs[:, order]
-        after = aggregate(reindex(said, "labels", order)).probs
+    for example in _examples(aggregate):
+        clear = _without_ties(example)
+        before = aggregate(example).probs[:, order]
+        after = aggregate(reindex(example, "labels", order)).probs
         agree(after[clear], before[clear], "classes in another order give another label")
 
 
 def pooling_ignores_names(aggregate: Aggregate) -> None:
     """Of items, annotators and classes; of items without ties."""
-    for said in _inputs(aggregate):
-        clear = _without_ties(said)
-        before, after = aggregate(said).probs, aggregate(rename(said)).probs
+    for example in _examples(aggregate):
+        clear = _without_ties(example)
+        before, after = aggregate(example).probs, aggregate(rename(example)).probs
         agree(after[clear], before[clear], "other names give another label")
 
 
@@ -111,10 +108,11 @@ def unanimous_stays_unanimous(aggregate: Aggregate) -> None:
 
 
 def shards_equal_the_whole(aggregate: Aggregate) -> None:
-    for said in _inputs(aggregate):
-        whole = aggregate(said).probs
+    for example in _examples(aggregate):
+        whole = aggregate(example).probs
         for shards in (2, 7, 1000):
-            agree(aggregate(said, shards=shards).probs, whole, f"{shards} shards change the label")
+            parts = aggregate(example, shards=shards).probs
+            agree(parts, whole, f"{shards} shards change the label")
 
 
 def no_worse_than_the_vote(aggregate: Aggregate) -> None:
@@ -126,9 +124,9 @@ def no_worse_than_the_vote(aggregate: Aggregate) -> None:
     right = 1 / k + np.linspace(0, 0.8, 7) * (1 - 1 / k)
     hits: dict[str, list[Floats]] = {"ours": [], "vote": []}
     for seed in range(5):
-        said, truth = example_votes(seed, items=200, right=right, labels=k)
+        example, truth = example_votes(seed, items=200, right=right, labels=k)
         for pooler, name in ((aggregate, "ours"), (Share(), "vote")):
-            probs = pooler(said).probs
+            probs = pooler(example).probs
             rows = np.flatnonzero(~np.isnan(probs[:, 0]))
             best = probs[rows] >= probs[rows].max(axis=1, keepdims=True) - 1e-9
             share = best / best.sum(axis=1, keepdims=True)
@@ -146,8 +144,8 @@ def unanswered_items_have_no_label(aggregate: Aggregate) -> None:
 
 
 def pooling_twice_gives_the_same(aggregate: Aggregate) -> None:
-    for said in _inputs(aggregate):
-        agree(aggregate(said).probs, aggregate(said).probs, "two calls differ", exact=True)
+    for example in _examples(aggregate):
+        agree(aggregate(example).probs, aggregate(example).probs, "two calls differ", exact=True)
 
 
 # ── pools that estimate which class is true ──────────────────────────────────────────────────
@@ -167,22 +165,22 @@ def gold_items_keep_their_class(aggregate: Aggregate) -> None:
     if not takes(aggregate, "gold"):
         return
     call: Any = aggregate
-    for said in _inputs(aggregate):
-        asked = np.flatnonzero(said.votes_per_item())[:5]
-        known = np.full(len(said.index.items), -1)
-        known[asked] = said.counts()[asked].argmin(axis=1)
-        soft = call(said, gold=known)
+    for example in _examples(aggregate):
+        asked = np.flatnonzero(example.votes_per_item())[:5]
+        known = np.full(len(example.index.items), -1)
+        known[asked] = example.counts()[asked].argmin(axis=1)
+        soft = call(example, gold=known)
         sure = np.eye(_labels_of(aggregate))[known[asked]]
         agree(soft.probs[asked], sure, "an item whose class is known has another label")
-        items, labels = said.index.items[asked], said.index.labels[known[asked]]
+        items, labels = example.index.items[asked], example.index.labels[known[asked]]
         named = dict(zip(items.tolist(), labels.tolist(), strict=True))
-        again = call(said, gold=named)
+        again = call(example, gold=named)
         agree(again.probs, soft.probs, "gold by name and gold by code differ")
 
 
 def the_objective_never_falls(aggregate: Aggregate) -> None:
-    for said in _inputs(aggregate):
-        trace = getattr(aggregate(said), "trace", np.zeros(0))
+    for example in _examples(aggregate):
+        trace = getattr(aggregate(example), "trace", np.zeros(0))
         assert np.isfinite(trace).all(), f"the objective is not a finite number: {trace}"
         fall = -np.diff(trace).min(initial=0)
         limit = FALL * max(abs(trace).max(initial=0), 1)
@@ -194,10 +192,10 @@ def a_warm_start_stays(aggregate: Aggregate) -> None:
     if not takes(aggregate, "start"):
         return
     call: Any = aggregate
-    for said in _inputs(aggregate):
-        first = aggregate(said)
+    for example in _examples(aggregate):
+        first = aggregate(example)
         assert isinstance(first, TruthPosterior), "a pool that takes start gives a TruthPosterior"
-        again = call(said, start=first)
+        again = call(example, start=first)
         if first.converged and hasattr(aggregate, "n_iter"):
             complaint = "starting from its own result gives another label"
             agree(again.probs, first.probs, complaint, tolerance=AGAIN)
@@ -235,8 +233,8 @@ def people_are_described(aggregate: Aggregate) -> None:
 
 def _beliefs(aggregate: Aggregate) -> Iterator[tuple[SoftLabels, Belief]]:
     """Return labels and beliefs, if the pool has them; one item has no answers."""
-    for said in _inputs(aggregate):
-        soft = aggregate(said.take(said.item != 3))
+    for example in _examples(aggregate):
+        soft = aggregate(example.take(example.item != 3))
         belief = getattr(soft, "belief", None)
         if belief is not None:
             yield soft, belief

@@ -212,26 +212,26 @@ def expect(
 
 @kernel
 def normalise(counts: Any, extra: Any) -> None:
-    """Replace counts[annotator, said, true] by chances: with ``extra[said, true]`` added, what
+    """Replace counts[annotator, label, true] by chances: with ``extra[label, true]`` added, what
     each annotator says of each true class sums to 1, or stays 0 where nothing is known."""
     people, k, _ = counts.shape
     total = np.empty(k)
     for who in range(people):
         for true in range(k):
             total[true] = 0.0
-        for said in range(k):
+        for label in range(k):
             for true in range(k):
-                counts[who, said, true] += extra[said, true]
-                total[true] += counts[who, said, true]
+                counts[who, label, true] += extra[label, true]
+                total[true] += counts[who, label, true]
         for true in range(k):
             total[true] = total[true] if total[true] > 0 else 1.0
-        for said in range(k):
+        for label in range(k):
             for true in range(k):
-                counts[who, said, true] /= total[true]
+                counts[who, label, true] /= total[true]
 
 
 # ── Dirichlet posteriors of confusion rows ───────────────────────────────────────────────────
-# ``counts[annotator, said, true]`` are expected votes and ``alpha[said, true]`` is the prior of a
+# ``counts[annotator, label, true]`` are expected votes and ``alpha[label, true]`` is the prior of a
 # row, the same for everybody.  Digamma and log-gamma are written out because they share their
 # logarithm, and because the exponential of a digamma needs none.
 
@@ -272,23 +272,23 @@ def stirling(y: float, log_y: float) -> Any:
 
 @kernel
 def add_fixed_point(counts: Any, alpha: Any, up: Any, down: Any) -> None:
-    """Add the sums of Minka's fixed point over these people: ``up[said, true]`` of
+    """Add the sums of Minka's fixed point over these people: ``up[label, true]`` of
     psi(count + alpha) - psi(alpha), ``down[true]`` of the same of a row's total."""
     people, k, _ = counts.shape
     base, mass, total = np.empty((k, k)), np.zeros(k), np.empty(k)
-    for said in range(k):
+    for label in range(k):
         for true in range(k):
-            base[said, true] = psi(alpha[said, true])
-            mass[true] += alpha[said, true]
+            base[label, true] = psi(alpha[label, true])
+            mass[true] += alpha[label, true]
     for who in range(people):
         for true in range(k):
             total[true] = 0.0
-        for said in range(k):
+        for label in range(k):
             for true in range(k):
-                count = counts[who, said, true]
+                count = counts[who, label, true]
                 if count > NOTHING:
                     total[true] += count
-                    up[said, true] += psi(count + alpha[said, true]) - base[said, true]
+                    up[label, true] += psi(count + alpha[label, true]) - base[label, true]
         for true in range(k):
             if total[true] > NOTHING:
                 down[true] += psi(total[true] + mass[true]) - psi(mass[true])
@@ -303,11 +303,11 @@ def write_posteriors(counts: Any, alpha: Any, chances: Any) -> Any:
     """
     people, k, _ = counts.shape
     mass, bare, log_gamma = np.zeros(k), np.empty((k, k)), np.empty((k, k))
-    for said in range(k):
+    for label in range(k):
         for true in range(k):
-            mass[true] += alpha[said, true]
-            bare[said, true] = np.exp(psi(alpha[said, true]))
-            log_gamma[said, true] = math.lgamma(alpha[said, true])
+            mass[true] += alpha[label, true]
+            bare[label, true] = np.exp(psi(alpha[label, true]))
+            log_gamma[label, true] = math.lgamma(alpha[label, true])
     away = 0.0
     for true in range(k):
         away -= people * math.lgamma(mass[true])
@@ -324,9 +324,9 @@ def write_totals(counts: Any, mass: Any, above: Any, total: Any) -> Any:
     k = mass.size
     for true in range(k):
         total[true] = mass[true]
-    for said in range(k):
+    for label in range(k):
         for true in range(k):
-            total[true] += counts[said, true]
+            total[true] += counts[label, true]
     logs = 0.0
     for true in range(k):
         logs += math.lgamma(total[true])
@@ -341,13 +341,13 @@ def write_chances(counts: Any, prior: Any, rows: Any, chances: Any) -> Any:
     alpha, bare, log_gamma = prior
     above, total = rows
     away, product = 0.0, 1.0  # of the factors by which small arguments are moved up
-    for said in range(above.size):
+    for label in range(above.size):
         for true in range(above.size):
-            count = counts[said, true]
-            x, below = count + alpha[said, true], 0.0
-            counts[said, true] = x
+            count = counts[label, true]
+            x, below = count + alpha[label, true], 0.0
+            counts[label, true] = x
             if count <= NOTHING:  # most cells of most people
-                chances[said, true] = bare[said, true] * total[true]
+                chances[label, true] = bare[label, true] * total[true]
                 continue
             if x < FAR:
                 x, near, below = near_terms(x)
@@ -356,15 +356,15 @@ def write_chances(counts: Any, prior: Any, rows: Any, chances: Any) -> Any:
                     away += np.log(product)
                     product = 1.0
             log_x, below = np.log(x), below + below_log(x)
-            chances[said, true] = x * np.exp(-below) * total[true]
-            away += log_gamma[said, true] - stirling(x, log_x)
+            chances[label, true] = x * np.exp(-below) * total[true]
+            away += log_gamma[label, true] - stirling(x, log_x)
             away += count * (log_x - below - above[true])
     return away + np.log(product)
 
 
 @kernel
 def add_variance(votes: Any, rows: Any, spread: Any) -> None:
-    """Add belief * (1 - belief) of every vote's item to the flat (annotator, said, true) table."""
+    """Add belief * (1 - belief) of every vote's item to the flat (annotator, label, true) table."""
     start, annotator, label, weight, _ = votes
     k = rows.shape[1]
     for item in range(start.size - 1):

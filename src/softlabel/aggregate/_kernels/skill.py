@@ -142,12 +142,12 @@ def glad_score(votes: Any, item: int, ability: Any, scale: float, scratch: Any) 
 
 
 @kernel
-def ease_objective(ease: float, n: int, said: Any, centre: float) -> Any:
+def ease_objective(ease: float, n: int, facts: Any, centre: float) -> Any:
     """Return the objective of an item's log ease, its slope, and the curvature of the votes.
 
     A vote that is right with chance p is worth p log s + (1 - p) log(1 - s) = p x + log(1 - s).
     """
-    able, weight, chance = said
+    able, weight, chance = facts
     value = -0.5 * (ease - centre) ** 2
     slope, bend = centre - ease, 0.0
     scale = np.exp(ease)
@@ -162,13 +162,13 @@ def ease_objective(ease: float, n: int, said: Any, centre: float) -> Any:
 
 
 @kernel
-def climb_ease(ease: float, n: int, said: Any, centre: float) -> float:
+def climb_ease(ease: float, n: int, facts: Any, centre: float) -> float:
     """Take a few Newton steps up, each halved until it does not lead down."""
-    value, slope, bend = ease_objective(ease, n, said, centre)
+    value, slope, bend = ease_objective(ease, n, facts, centre)
     for _ in range(NEWTON):
         step = min(max(slope / (1 + max(bend, 0.0)), -1.0), 1.0)
         for _ in range(HALVINGS):
-            there = ease_objective(ease + step, n, said, centre)
+            there = ease_objective(ease + step, n, facts, centre)
             if there[0] >= value - NO_WORSE * (1 + abs(value)):
                 ease += step
                 value, slope, bend = there
@@ -178,10 +178,10 @@ def climb_ease(ease: float, n: int, said: Any, centre: float) -> float:
 
 
 @kernel
-def add_ability(votes: Any, item: int, said: Any, scale: float, sums: Any) -> None:
+def add_ability(votes: Any, item: int, facts: Any, scale: float, sums: Any) -> None:
     """Add what an item says of the abilities of those who voted on it: the slope, and the
     curvature of a parabola that touches the expected log-likelihood from below."""
-    able, weight, chance = said
+    able, weight, chance = facts
     for vote in range(votes.start[item], votes.start[item + 1]):
         j = vote - votes.start[item]
         x = able[j] * scale
@@ -198,8 +198,8 @@ def glad_step(votes: Any, ability: Any, ease: Any, k: int, centre: float, sums: 
     weighted = votes.weight.size > 0
     scratch = make_scratch(k)
     most = most_votes(votes.start)
-    said = (np.empty(most), np.empty(most), np.empty(most))
-    score, (able, weight, chance) = scratch[0], said
+    facts = (np.empty(most), np.empty(most), np.empty(most))
+    score, (able, weight, chance) = scratch[0], facts
     better = ease.copy()
     loglik = 0.0
     for item in range(votes.start.size - 1):
@@ -212,8 +212,8 @@ def glad_step(votes: Any, ability: Any, ease: Any, k: int, centre: float, sums: 
             able[vote - first] = ability[votes.annotator[vote]]
             weight[vote - first] = votes.weight[vote] if weighted else 1.0
             chance[vote - first] = score[votes.label[vote]]
-        better[item] = climb_ease(ease[item], last - first, said, centre)
-        add_ability(votes, item, said, np.exp(better[item]), sums)
+        better[item] = climb_ease(ease[item], last - first, facts, centre)
+        add_ability(votes, item, facts, np.exp(better[item]), sums)
     return loglik, better
 
 

@@ -53,7 +53,7 @@ def count_per_item(rows: Any, votes: Any) -> None:
 @kernel
 def place(rows: Any, free: Any, annotator: Any, label: Any, weight: Any) -> None:
     """Write every vote to the next free place of its item."""
-    item, who, said, probs = rows
+    item, who, labels, probs = rows
     soft = probs.size > 0
     for row in range(item.size):
         at = free[item[row]]
@@ -63,7 +63,7 @@ def place(rows: Any, free: Any, annotator: Any, label: Any, weight: Any) -> None
                     annotator[at], label[at], weight[at] = who[row], j, probs[row, j]
                     at += 1
         else:
-            annotator[at], label[at] = who[row], said[row]
+            annotator[at], label[at] = who[row], labels[row]
             at += 1
         free[item[row]] = at
 

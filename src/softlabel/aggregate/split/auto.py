@@ -38,21 +38,21 @@ class Auto:
 
     def __call__(
         self,
-        said: Annotations,
+        annotations: Annotations,
         map: Map = in_turn,
         shards: int = 1,
         *,
         rich: Annotations | None = None,
         prior: Prior | None = None,
     ) -> LabelDistribution:
-        has_rich, tables = separate_rich(said, rich)
+        has_rich, tables = separate_rich(annotations, rich)
         votes = int((tables[0].votes_per_item() > 0).sum()) if len(tables) == 2 else 0
         if not has_rich:
-            pool, why = choose_for_votes(said, prior)
-            chosen, labels = pool.name, pool(said, map, shards, prior=prior)
+            pool, why = choose_for_votes(annotations, prior)
+            chosen, labels = pool.name, pool(annotations, map, shards, prior=prior)
         elif votes >= ENOUGH:
             why = f"{votes:,} items have votes beside their rich answers"
-            chosen, labels = "stack", Stack()(said, map, shards, rich=rich, prior=prior)
+            chosen, labels = "stack", Stack()(annotations, map, shards, rich=rich, prior=prior)
         else:
             why = f"rich answers, and {votes:,} items with votes ({ENOUGH} are needed)"
             chosen, labels = "extremised", Extremised()(_join(tables), map, shards)
@@ -71,18 +71,18 @@ def _join(tables: list[Annotations]) -> Annotations:
 
 
 def choose_for_votes(
-    said: Annotations, prior: Prior | None
+    annotations: Annotations, prior: Prior | None
 ) -> tuple[Dirichlet | DirichletMixture | Atoms, str]:
     """Return the pool for these votes, and why."""
-    size = said.votes_per_item()
+    size = annotations.votes_per_item()
     items = int((size > 0).sum())
-    mean = len(said) / max(items, 1)
+    mean = len(annotations) / max(items, 1)
     facts = f"{items:,} items with {mean:.3g} votes each"
     if prior is not None:
         if mean > MANY_VOTES:
             return Atoms(), f"{facts}: more than {MANY_VOTES:g}, so these items join the prior"
         return DirichletMixture(), f"{facts}, and a prior from other items"
-    classes = len(said.index.labels)
+    classes = len(annotations.index.labels)
     if items < LEAST_ITEMS:
         why = f"fewer than {LEAST_ITEMS} items are too few for one prior per class"
         return Dirichlet(), f"{facts}: {why}"

@@ -265,7 +265,7 @@ def _tails(level: float) -> tuple[float, float]:
 class FittedPool(Protocol):
     """A pool whose parameters are known: the label of an item is a function of sums."""
 
-    def sums(self, said: Annotations) -> Floats:
+    def sums(self, annotations: Annotations) -> Floats:
         """(m, t) sums over the answers to each item; columns that are missing at the end are 0."""
 
     def rows(self, sums: Floats) -> Floats:
@@ -324,9 +324,9 @@ class CountSums:
     votes, soft annotations as fractions of a vote.
     """
 
-    def sums(self, said: Annotations) -> Floats:
+    def sums(self, annotations: Annotations) -> Floats:
         """(m, k) votes per item and class."""
-        return said.counts()
+        return annotations.counts()
 
     def belief(self, index: Index, sums: Floats) -> Belief:
         """Return the belief about the same votes."""
@@ -336,13 +336,15 @@ class CountSums:
 class CountPool:
     """The entry point of pools without a prior: fit the parameters, then make the labels."""
 
-    def __call__(self, said: Annotations, map: Map = in_turn, shards: int = 1) -> LabelDistribution:
-        fitted = self.fit(said)
-        sums = map_items(fitted.sums, said, map, shards)
+    def __call__(
+        self, annotations: Annotations, map: Map = in_turn, shards: int = 1
+    ) -> LabelDistribution:
+        fitted = self.fit(annotations)
+        sums = map_items(fitted.sums, annotations, map, shards)
         why = self.explain(fitted)
-        return make_labels(self, fitted, said.index, sums, said.votes_per_item(), why)
+        return make_labels(self, fitted, annotations.index, sums, annotations.votes_per_item(), why)
 
-    def fit(self: Any, said: Annotations) -> Any:
+    def fit(self: Any, annotations: Annotations) -> Any:
         """Return the pool with its parameters known: itself, if nothing is to be fitted."""
         return self
 
@@ -359,7 +361,7 @@ class BayesPool:
 
     def __call__(
         self,
-        said: Annotations,
+        annotations: Annotations,
         map: Map = in_turn,
         shards: int = 1,
         *,
@@ -367,7 +369,7 @@ class BayesPool:
         prior: Prior | None = None,
     ) -> LabelDistribution:
         check_parameters(self, **self.limits)
-        has_rich, tables = separate_rich(said, rich)
+        has_rich, tables = separate_rich(annotations, rich)
         counting = self.counting(has_rich)
         parts = [map_items(counting.sums, table, map, shards) for table in tables]
         sums = np.zeros((len(parts[0]), max(part.shape[1] for part in parts)))
@@ -375,8 +377,8 @@ class BayesPool:
             sums[:, : part.shape[1]] += part
         sums = given_away(sums)
         count = np.sum([table.votes_per_item() for table in tables], axis=0)
-        fitted, why = self.fit_sums(said.index, counting, sums, prior)
-        return make_labels(self, fitted, said.index, sums, count, why)
+        fitted, why = self.fit_sums(annotations.index, counting, sums, prior)
+        return make_labels(self, fitted, annotations.index, sums, count, why)
 
     def counting(self, rich: bool) -> Any:
         """Return how answers are added up; ``rich``: whether there are rich answers."""
@@ -410,12 +412,12 @@ class Counting:
     rich: bool
     weight: float | None = None
 
-    def sums(self, said: Annotations) -> Floats:
+    def sums(self, annotations: Annotations) -> Floats:
         """(m, k) of votes, (m, 2k + 1) of rich answers."""
-        counts = said.counts()
-        if said.hard or not (self.rich or is_rich(said)):
+        counts = annotations.counts()
+        if annotations.hard or not (self.rich or is_rich(annotations)):
             return counts
-        number = said.votes_per_item()[:, None]
+        number = annotations.votes_per_item()[:, None]
         return np.concatenate([np.zeros_like(counts), counts, number], axis=1)
 
     def evidence(self, sums: Floats, k: int) -> Floats:
@@ -444,25 +446,32 @@ class Counting:
         return given_away(votes + shares(sums[:, k : 2 * k]))
 
 
-def is_rich(said: Annotations) -> bool:
+def is_rich(annotations: Annotations) -> bool:
     """Return whether annotations are soft and not all one-hot: those are votes."""
-    if said.hard:
+    if annotations.hard:
         return False
-    probs = said.soft()
+    probs = annotations.soft()
     return bool((probs.max(axis=1, initial=0) != probs.sum(axis=1)).any())
 
 
-def separate_rich(said: Annotations, rich: Annotations | None) -> tuple[bool, list[Annotations]]:
+def separate_rich(
+    annotations: Annotations, rich: Annotations | None
+) -> tuple[bool, list[Annotations]]:
     """Return whether there are rich answers, and the tables to add up: votes as codes beside
     them."""
     if rich is None:
-        return is_rich(said), [said]
+        return is_rich(annotations), [annotations]
     if rich.hard:
         raise DataError("rich= takes soft annotations (probs), not votes: votes come first")
-    if is_rich(said):
+    if is_rich(annotations):
         raise DataError("with rich= the first table holds votes, but some of its rows are soft")
     for name in ("items", "labels"):
-        if getattr(said.index, name).tolist() != getattr(rich.index, name).tolist():
+        if getattr(annotations.index, name).tolist() != getattr(rich.index, name).tolist():
             raise DataError(f"votes and rich answers must have the same {name}, in the same order")
-    label = said.label if said.label is not None else said.soft().argmax(axis=1)
-    return True, [Annotations(said.index, said.item, said.annotator, label=label), rich]
+    label = (
+        annotations.label if annotations.label is not None else annotations.soft().argmax(axis=1)
+    )
+    return True, [
+        Annotations(annotations.index, annotations.item, annotations.annotator, label=label),
+        rich,
+    ]

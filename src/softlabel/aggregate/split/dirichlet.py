@@ -32,8 +32,8 @@ class Posterior:
     counting: Counting
     prior: Prior
 
-    def sums(self, said: Annotations) -> Floats:
-        return self.counting.sums(said)
+    def sums(self, annotations: Annotations) -> Floats:
+        return self.counting.sums(annotations)
 
     def rows(self, sums: Floats) -> Floats:
         return posterior_mean(self.prior, self.counting.evidence(sums, len(self.prior.labels)))

@@ -76,14 +76,14 @@ class Softmax(CountPool, CountSums):
     paper: ClassVar[str] = "Uma et al. 2020, equation 4"
     estimand: ClassVar[Estimand] = "distribution"
 
-    def fit(self, said: Annotations) -> Softmax:
+    def fit(self, annotations: Annotations) -> Softmax:
         """Return this pool with a number for ``tau``; 1 where no item has two answers."""
 
         def loss(out: LeaveOneOut, tau: float) -> float:
             return out.loss(replace(self, tau=tau).rows(out.votes))
 
         ranges, limits = {"tau": (SMALLEST, math.inf)}, {"tau": (1e-3, 1e3)}
-        return replace(self, **fit_numbers(self, said, ranges, {"tau": 1.0}, limits, loss))
+        return replace(self, **fit_numbers(self, annotations, ranges, {"tau": 1.0}, limits, loss))
 
     def explain(self, fitted: Softmax) -> str:
         return "" if fitted == self else f"tau = {fitted.tau:.4g}"
@@ -112,7 +112,7 @@ class LogPool(CountPool, CountSums):
     paper: ClassVar[str] = "Genest & Zidek 1986"
     estimand: ClassVar[Estimand] = "distribution"
 
-    def fit(self, said: Annotations) -> LogPool:
+    def fit(self, annotations: Annotations) -> LogPool:
         """Return this pool with numbers for both; .01 and 1 where no item has two answers."""
 
         def loss(out: LeaveOneOut, **numbers: float) -> float:
@@ -121,21 +121,23 @@ class LogPool(CountPool, CountSums):
 
         ranges = dict.fromkeys(("floor", "power"), (SMALLEST, math.inf))
         start, limits = {"floor": 0.01, "power": 1.0}, {"floor": (1e-6, 1.0), "power": (0.5, 2.0)}
-        return replace(self, **fit_numbers(self, said, ranges, start, limits, loss))
+        return replace(self, **fit_numbers(self, annotations, ranges, start, limits, loss))
 
     def explain(self, fitted: LogPool) -> str:
         return "" if fitted == self else f"floor {fitted.floor:.3g} and power {fitted.power:.3g}"
 
-    def sums(self, said: Annotations) -> Floats:
+    def sums(self, annotations: Annotations) -> Floats:
         """(m, 2k) the counts, then the sums of log(p + floor)."""
-        m, _, k = said.index.shape
-        counts = said.counts()
-        if said.hard:  # a vote is log(1 + floor) on one class and log(floor) on the others
+        m, _, k = annotations.index.shape
+        counts = annotations.counts()
+        if annotations.hard:  # a vote is log(1 + floor) on one class and log(floor) on the others
             zero, one = self._log(np.array([0.0, 1.0])).tolist()
-            logs = counts * one + (said.votes_per_item()[:, None] - counts) * zero
+            logs = counts * one + (annotations.votes_per_item()[:, None] - counts) * zero
         else:
-            each = self._log(said.soft())
-            logs = np.stack([np.bincount(said.item, each[:, j], minlength=m) for j in range(k)], 1)
+            each = self._log(annotations.soft())
+            logs = np.stack(
+                [np.bincount(annotations.item, each[:, j], minlength=m) for j in range(k)], 1
+            )
         return np.concatenate([counts, logs], axis=1)
 
     def rows(self, sums: Floats) -> Floats:
@@ -172,10 +174,10 @@ class Extremised(CountPool):
     paper: ClassVar[str] = "Ranjan & Gneiting 2010; Satopää et al. 2014"
     estimand: ClassVar[Estimand] = "distribution"
 
-    def fit(self, said: Annotations) -> Sharpened:
+    def fit(self, annotations: Annotations) -> Sharpened:
         """Return the pool with numbers for floor and power, and its table of confusions."""
         check_parameters(self)
-        table = confusion_table(said.counts()) if self.shape == "confusion" else None
+        table = confusion_table(annotations.counts()) if self.shape == "confusion" else None
 
         def loss(out: LeaveOneOut, floor: float, power: float) -> float:
             return out.loss(Sharpened(floor, power, table).labels(out.means))
@@ -184,7 +186,7 @@ class Extremised(CountPool):
         start, limits = {"floor": 0.1, "power": 1.0}, {"floor": (1e-4, 1.0), "power": (0.5, 2.0)}
         # without two answers on any item: the floor that was best on such data
         alone = {"floor": 0.8 if self.shape == "confusion" else 0.12, "power": 1.0}
-        numbers = fit_numbers(self, said, ranges, start, limits, loss, alone)
+        numbers = fit_numbers(self, annotations, ranges, start, limits, loss, alone)
         return Sharpened(numbers["floor"], numbers["power"], table)
 
     def explain(self, fitted: Sharpened) -> str:
@@ -250,24 +252,24 @@ class LeaveOneOut:
     answers: Floats | None = None
 
     @classmethod
-    def of(cls, said: Annotations) -> LeaveOneOut:
+    def of(cls, annotations: Annotations) -> LeaveOneOut:
         """Return all answers to items that have another one; of very many different items a
         sample, drawn by name."""
-        size = said.votes_per_item()
-        if said.label is not None:
-            rows, _ = distinct(said.counts()[size > 1])
+        size = annotations.votes_per_item()
+        if annotations.label is not None:
+            rows, _ = distinct(annotations.counts()[size > 1])
             if len(rows) <= FIT_ITEMS:
                 return cls._of_votes(rows.n, rows.times)
         some = np.zeros(len(size), dtype=np.bool_)
-        some[sample_items(said.index.items, FIT_ITEMS)] = True
+        some[sample_items(annotations.index.items, FIT_ITEMS)] = True
         some &= size > 1
-        if said.label is not None:
-            rows, _ = distinct(said.counts()[some])
+        if annotations.label is not None:
+            rows, _ = distinct(annotations.counts()[some])
             return cls._of_votes(rows.n, rows.times)
-        kept = np.flatnonzero(some[said.item])
-        item = (np.cumsum(some) - 1)[said.item[kept]]
-        soft = said.soft()[kept]
-        number = (size[said.item[kept]] - 1).astype(np.float64)
+        kept = np.flatnonzero(some[annotations.item])
+        item = (np.cumsum(some) - 1)[annotations.item[kept]]
+        soft = annotations.soft()[kept]
+        number = (size[annotations.item[kept]] - 1).astype(np.float64)
         return cls(majorities(soft), number, np.ones(len(kept)), item, answers=soft)
 
     @classmethod
@@ -309,7 +311,7 @@ class LeaveOneOut:
 
 def fit_numbers(
     pool: Any,
-    said: Annotations,
+    annotations: Annotations,
     ranges: Mapping[str, tuple[float, float]],
     start: Mapping[str, float],
     limits: Mapping[str, tuple[float, float]],
@@ -326,7 +328,7 @@ def fit_numbers(
     check_parameters(pool, **{name: ranges[name] for name in numbers if name not in free})
     if not free:
         return numbers
-    out = LeaveOneOut.of(said)
+    out = LeaveOneOut.of(annotations)
     if not len(out):
         return numbers | {name: (alone or start)[name] for name in free}
 

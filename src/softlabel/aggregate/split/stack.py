@@ -67,16 +67,16 @@ class Features(Counting):
     """Counting, with four more sums (k each) over rich answers: named first, named second, ruled
     out, and log(s + .01)."""
 
-    def sums(self, said: Annotations) -> Floats:
+    def sums(self, annotations: Annotations) -> Floats:
         """(m, k) of votes, (m, 6k + 1) of rich answers."""
-        plain = super().sums(said)
-        m, _, k = said.index.shape
+        plain = super().sums(annotations)
+        m, _, k = annotations.index.shape
         if plain.shape[1] == k:
             return plain
-        soft = said.soft()
+        soft = annotations.soft()
         first, second = places(soft)
         each = np.concatenate([first, second, soft == 0, np.log(soft + FLOOR)], axis=1)
-        more = [np.bincount(said.item, column, minlength=m) for column in each.T]
+        more = [np.bincount(annotations.item, column, minlength=m) for column in each.T]
         return np.concatenate([plain, np.stack(more, axis=1)], axis=1)
 
     def features(self, sums: Floats, prior: Prior) -> Floats:
@@ -112,8 +112,8 @@ class FittedStack:
     prior: Prior
     weight: Floats
 
-    def sums(self, said: Annotations) -> Floats:
-        return self.counting.sums(said)
+    def sums(self, annotations: Annotations) -> Floats:
+        return self.counting.sums(annotations)
 
     def rows(self, sums: Floats) -> Floats:
         """(m, k) labels; without a rich answer the Bayesian one."""

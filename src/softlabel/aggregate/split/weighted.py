@@ -32,25 +32,25 @@ class Weighted(CountPool):
         low, high = fitted.weight.min(initial=1), fitted.weight.max(initial=1)
         return f"weights from {low:.3g} to {high:.3g}, by the distance to the other answers"
 
-    def fit(self, said: Annotations) -> Weights:
+    def fit(self, annotations: Annotations) -> Weights:
         """Return the pool with the weight of every annotator."""
         check_parameters(self, shrinkage=(SMALLEST, 1e12))
-        if said.anonymous:
+        if annotations.anonymous:
             raise DataError(
                 "weighted weighs people, but some votes have no annotator; pools that do not: "
                 "mean, share, dirichlet, dirichlet-mixture"
             )
-        people = len(said.index.annotators)
-        size = said.votes_per_item()
-        beside = size[said.item] > 1
-        apart = distances(said)
-        total = np.bincount(said.annotator[beside], apart[beside], minlength=people)
-        number = np.bincount(said.annotator[beside], minlength=people)
+        people = len(annotations.index.annotators)
+        size = annotations.votes_per_item()
+        beside = size[annotations.item] > 1
+        apart = distances(annotations)
+        total = np.bincount(annotations.annotator[beside], apart[beside], minlength=people)
+        number = np.bincount(annotations.annotator[beside], minlength=people)
         crowd = total.sum() / max(number.sum(), 1)
         if crowd == 0:  # nobody ever differed
-            return Weights(said.index.annotators, np.ones(people))
+            return Weights(annotations.index.annotators, np.ones(people))
         own = (self.shrinkage * crowd + total) / (self.shrinkage + number)
-        return Weights(said.index.annotators, crowd / own)
+        return Weights(annotations.index.annotators, crowd / own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,18 +60,20 @@ class Weights(CountSums):
     annotators: Names
     weight: Floats
 
-    def sums(self, said: Annotations) -> Floats:
+    def sums(self, annotations: Annotations) -> Floats:
         """(m, 2k) the counts, then the weighted counts."""
-        m, _, k = said.index.shape
-        each = self._weights_of(said.index.annotators)[said.annotator]
-        if said.label is not None:
-            flat = said.item.astype(np.int64) * k + said.label
+        m, _, k = annotations.index.shape
+        each = self._weights_of(annotations.index.annotators)[annotations.annotator]
+        if annotations.label is not None:
+            flat = annotations.item.astype(np.int64) * k + annotations.label
             heavy = np.bincount(flat, each, minlength=m * k).reshape(m, k)
         else:
-            soft = said.soft()
-            columns = [np.bincount(said.item, each * soft[:, j], minlength=m) for j in range(k)]
+            soft = annotations.soft()
+            columns = [
+                np.bincount(annotations.item, each * soft[:, j], minlength=m) for j in range(k)
+            ]
             heavy = np.stack(columns, axis=1)
-        return np.concatenate([said.counts(), heavy], axis=1)
+        return np.concatenate([annotations.counts(), heavy], axis=1)
 
     def rows(self, sums: Floats) -> Floats:
         """(m, k) labels."""
@@ -87,17 +89,17 @@ class Weights(CountSums):
         return np.append(known, 1.0)
 
 
-def distances(said: Annotations) -> Floats:
+def distances(annotations: Annotations) -> Floats:
     """(n,) (M - 1)/M |p - mean of the others on the item|^2 of each answer, whose mean is the
     variance where all people have the same; 0 for an answer that has no others."""
-    size = said.votes_per_item()[said.item]
+    size = annotations.votes_per_item()[annotations.item]
     others = np.maximum(size - 1, 1).astype(np.float64)
-    counts = said.counts()
-    if said.label is not None:  # without an n x k table: |e - q|^2 = 1 - 2 q_y + |q|^2
-        own = counts[said.item, said.label]
-        square = (counts**2).sum(axis=1)[said.item]
+    counts = annotations.counts()
+    if annotations.label is not None:  # without an n x k table: |e - q|^2 = 1 - 2 q_y + |q|^2
+        own = counts[annotations.item, annotations.label]
+        square = (counts**2).sum(axis=1)[annotations.item]
         apart = 1 - 2 * (own - 1) / others + (square - 2 * own + 1) / others**2
     else:
-        soft = said.soft()
-        apart = ((soft - (counts[said.item] - soft) / others[:, None]) ** 2).sum(axis=1)
+        soft = annotations.soft()
+        apart = ((soft - (counts[annotations.item] - soft) / others[:, None]) ** 2).sum(axis=1)
     return np.asarray(np.where(size > 1, apart * others / np.maximum(size, 1), 0))

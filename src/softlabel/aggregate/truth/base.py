@@ -137,43 +137,45 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-def sort_votes(said: Annotations, method: str, gold: Gold | None = None) -> Votes:
+def sort_votes(annotations: Annotations, method: str, gold: Gold | None = None) -> Votes:
     """Sort annotations by item; within an item they keep their order.
 
     ``method`` needs to know who said what: anonymous votes are refused in its name.
     """
-    if said.anonymous:
+    if annotations.anonymous:
         raise DataError(
             f"{method} weighs people, but some votes have no annotator; pools that do not: mean, "
             "share, majority, dirichlet, dirichlet-mixture"
         )
-    m, a, k = said.index.shape
-    start, annotator, label, weight = _sort(said)
+    m, a, k = annotations.index.shape
+    start, annotator, label, weight = _sort(annotations)
     return Votes(
         start=given_away(start),
         annotator=given_away(annotator),
         label=given_away(label),
-        weight=None if said.hard else given_away(weight),
+        weight=None if annotations.hard else given_away(weight),
         items=m,
         annotators=a,
         labels=k,
-        gold=encode_gold(gold, said.index),
+        gold=encode_gold(gold, annotations.index),
     )
 
 
-def _sort(said: Annotations) -> tuple[npt.NDArray[Any], ...]:
+def _sort(annotations: Annotations) -> tuple[npt.NDArray[Any], ...]:
     """Sort by counting.  Each thread has a range of the rows: it counts them, learns from the
     others' counts where its votes on each item begin, and writes them there."""
     from softlabel.aggregate._kernels import votes as kernels  # loads numba
 
-    m, _, k = said.index.shape
-    label = np.zeros(0, np.int16) if said.label is None else said.label
-    probs = np.zeros((0, 0)) if said.probs is None else said.probs
-    table = [read_only(column) for column in (said.item, said.annotator, label, probs)]
-    threads = min(cores(), 4) if len(said) >= MANY else 1
-    edges = np.linspace(0, len(said), threads + 1).astype(np.int64).tolist()
+    m, _, k = annotations.index.shape
+    label = np.zeros(0, np.int16) if annotations.label is None else annotations.label
+    probs = np.zeros((0, 0)) if annotations.probs is None else annotations.probs
+    table = [
+        read_only(column) for column in (annotations.item, annotations.annotator, label, probs)
+    ]
+    threads = min(cores(), 4) if len(annotations) >= MANY else 1
+    edges = np.linspace(0, len(annotations), threads + 1).astype(np.int64).tolist()
     rows = [tuple(column[low:high] for column in table) for low, high in pairwise(edges)]
-    most = len(said) * (1 if said.hard else k)
+    most = len(annotations) * (1 if annotations.hard else k)
     free = np.zeros((threads, m), np.int32 if most < 2**31 else np.int64)
     with ThreadPoolExecutor(threads) as pool:  # starts no thread before it gets work
         run = pool.map if threads > 1 else in_turn
@@ -188,7 +190,7 @@ def _sort(said: Annotations) -> tuple[npt.NDArray[Any], ...]:
         n = int(start[-1])
         annotator = np.empty(n, dtype=np.int32)
         codes = np.empty(n, dtype=np.int16 if k <= 2**15 else np.int32)
-        weight = np.empty(0 if said.hard else n)
+        weight = np.empty(0 if annotations.hard else n)
         list(run(kernels.place, rows, free, *(repeat(out) for out in (annotator, codes, weight))))
     return start, annotator, codes, weight
 
@@ -457,7 +459,7 @@ class TruthMethod:
 
     def __call__(
         self,
-        said: Annotations,
+        annotations: Annotations,
         map: Map | None = None,
         shards: int | None = None,
         *,
@@ -467,7 +469,7 @@ class TruthMethod:
         steps = {"n_iter": (1, math.inf), "tol": (0, math.inf)}
         own = {name: limits for name, limits in steps.items() if hasattr(self, name)}
         check_parameters(self, **self.limits, **own)
-        self.check(said.index)
+        self.check(annotations.index)
         if start is not None:
             maker = start.made_by.partition("(")[0]
             if maker != type(self).__name__:  # what another method learned means something else
@@ -475,13 +477,13 @@ class TruthMethod:
                     f"{type(self).__name__} cannot start from what {maker or 'nobody'} made; "
                     "it starts from an earlier result of its own"
                 )
-        votes = sort_votes(said, self.name, gold)
-        with open_local(votes, map, self.parts(said, shards)) as engine:
-            probs, learned = self.infer(engine, said.index, start)
+        votes = sort_votes(annotations, self.name, gold)
+        with open_local(votes, map, self.parts(annotations, shards)) as engine:
+            probs, learned = self.infer(engine, annotations.index, start)
         return self.result(
-            index=said.index,
+            index=annotations.index,
             probs=given_away(probs),
-            count=np.diff(votes.start) if said.hard else said.votes_per_item(),
+            count=np.diff(votes.start) if annotations.hard else annotations.votes_per_item(),
             estimand="truth",
             made_by=repr(self),
             **learned,
@@ -490,7 +492,7 @@ class TruthMethod:
     def check(self, index: Index) -> None:
         """Refuse data that the method cannot work on."""
 
-    def parts(self, said: Annotations, shards: int | None) -> int | None:
+    def parts(self, annotations: Annotations, shards: int | None) -> int | None:
         """Return into how many parts the votes are cut, by default what the caller asks for."""
         return shards
 

@@ -4,9 +4,9 @@
 ``fast-dawid-skene`` decides for one class per item in every step; ``bayes-dawid-skene`` keeps a
 posterior over the matrices.
 
-``table[annotator, said, true]`` holds the chance that somebody says one class where another is
+``table[annotator, label, true]`` holds the chance that somebody says one class where another is
 true, with the true classes side by side, as the kernels read them.  Results show it the usual way
-round, ``confusion[annotator, true, said]``.
+round, ``confusion[annotator, true, label]``.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ class Confusions(NamedTuple):
 
 
 class Beliefs(NamedTuple):
-    """Chances that votes meet: ``prior`` (k,) of the classes and ``table`` (a, said, true), both
+    """Chances that votes meet: ``prior`` (k,) of the classes and ``table`` (a, label, true), both
     exp of expected logarithms.  They follow from Dirichlet concentrations of the classes' shares
     (``shares``, ``rows``), those before any vote (``expected``: classes (k,), ``alpha``: rows
-    (said, true)), and ``away`` (1,) is how far all of them have moved, as a divergence."""
+    (label, true)), and ``away`` (1,) is how far all of them have moved, as a divergence."""
 
     prior: Floats
     table: npt.NDArray[Any]
@@ -92,10 +92,10 @@ class ConfusionMethod(EMMethod):
     hard: ClassVar[bool] = False  # whether an item goes to its likeliest class in every step
     dtype: Any = "float64"
 
-    def parts(self, said: Annotations, shards: int | None) -> int | None:
+    def parts(self, annotations: Annotations, shards: int | None) -> int | None:
         """Return ``shards``, or fewer than there are cores where the tables of all parts would
         fill more than a quarter of the memory."""
-        _, a, k = said.index.shape
+        _, a, k = annotations.index.shape
         fitting = max(1, memory() // 4 // (8 * k * k * max(a, 1)))
         return fitting if shards is None and fitting < cores() else shards
 
@@ -273,7 +273,7 @@ class FixedDirichlet:
     diagonal: float
 
     def priors(self, k: int) -> tuple[Floats, Floats]:
-        """Return the priors of rows, (said, true) and the same either way round, and of classes."""
+        """Return the priors of rows, (label, true), the same either way round, and of classes."""
         return self.smoothing * expected_rows(k, self.diagonal), np.ones(k)
 
     def learn(self, sums: Sums, before: Any = None) -> Beliefs:
@@ -353,7 +353,7 @@ class LearnedDirichlet:
 
 
 def _population(votes: Floats) -> Floats:
-    """(said, true) what the crowd says of each class, after a few imaginary votes."""
+    """(label, true) what the crowd says of each class, after a few imaginary votes."""
     votes = votes + _imaginary_votes(len(votes))
     return np.asarray(votes / votes.sum(axis=0))
 
@@ -562,7 +562,7 @@ class BayesDawidSkene(ConfusionMethod):
 
 
 def confusion_limits(mean: Floats, total: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """Return the limits of the middle 90 % of each entry, (a, true, said).
+    """Return the limits of the middle 90 % of each entry, (a, true, label).
 
     By the law of total variance: the variance of a Dirichlet entry, were the true classes known,
     and that of its mean (n + alpha) / (N + strength) as they vary; ``total`` (a, true) is

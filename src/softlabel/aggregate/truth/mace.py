@@ -184,12 +184,12 @@ class Mace(EMMethod):
         if start is not None and index is not None:
             return fit(self, engine, start=self.resume(sums, start, index), **steps)
         best = fit(self, engine, start=self.learn(sums), **steps)
-        said = sums[1].sum(axis=2)
-        facts = (said.sum(axis=1), sums[1][:, :, 0].sum(axis=1))
+        voted = sums[1].sum(axis=2)
+        facts = (voted.sum(axis=1), sums[1][:, :, 0].sum(axis=1))
         keys = [np.rint(fact * 2**20).astype(np.int64) for fact in facts]
         for run in range(1, self.n_restarts):
             theta = uniform(self.seed, run, *keys)  # everybody spams as they have voted
-            table = _table(theta, _shares(said + 1) * (1 - theta)[:, None])
+            table = _table(theta, _shares(voted + 1) * (1 - theta)[:, None])
             other = fit(self, engine, start=self.learn(engine.sum(expect_meant, table)), **steps)
             enough = BETTER * max(self.tol, EXACT) * best.asked.sum()
             if other.trace[-1] > best.trace[-1] + enough:

@@ -37,19 +37,21 @@ class Majority:
     paper: ClassVar[str] = "the usual practice; Uma et al. 2020"
     estimand: ClassVar[Estimand] = "truth"
 
-    def __call__(self, said: Annotations, map: Map = in_turn, shards: int = 1) -> SoftLabels:
+    def __call__(self, annotations: Annotations, map: Map = in_turn, shards: int = 1) -> SoftLabels:
         check_parameters(self)
         if self.ties == "rare":
-            favour = partial(_break_ties, favour=-class_counts(said).sum(axis=0))
-            return pool(self, favour, said, map, shards)
+            favour = partial(_break_ties, favour=-class_counts(annotations).sum(axis=0))
+            return pool(self, favour, annotations, map, shards)
         if self.ties == "trusted":
-            return pool(self, partial(_break_by_trust, trust=_trust(said)), said, map, shards)
-        return pool(self, self.rows, said, map, shards)
+            return pool(
+                self, partial(_break_by_trust, trust=_trust(annotations)), annotations, map, shards
+            )
+        return pool(self, self.rows, annotations, map, shards)
 
-    def rows(self, said: Annotations) -> Floats:
+    def rows(self, annotations: Annotations) -> Floats:
         """(m, k) one-hot labels, or even splits over ties."""
-        counts = class_counts(said)
-        if len(said) >= MANY and self.ties != "random":
+        counts = class_counts(annotations)
+        if len(annotations) >= MANY and self.ties != "random":
             from softlabel.aggregate._kernels import votes as kernels  # loads numba
 
             kernels.elect(counts, NEAR, self.ties == "split")
@@ -59,7 +61,7 @@ class Majority:
             return np.asarray(tied / tied.sum(axis=1, keepdims=True))
         order = np.zeros(counts.shape)
         if self.ties == "random":
-            items, labels = name_keys(said.index.items), name_keys(said.index.labels)
+            items, labels = name_keys(annotations.index.items), name_keys(annotations.index.labels)
             order = uniform(self.seed, items[:, None], labels[None, :])
         winner = np.where(tied, order, -1.0).argmax(axis=1)
         hot = np.zeros(counts.shape)
@@ -67,16 +69,16 @@ class Majority:
         return hot
 
 
-def class_counts(said: Annotations) -> Floats:
-    """Return ``said.counts()``, compiled where there are many votes."""
-    if len(said) < MANY:
-        return said.counts()
+def class_counts(annotations: Annotations) -> Floats:
+    """Return ``annotations.counts()``, compiled where there are many votes."""
+    if len(annotations) < MANY:
+        return annotations.counts()
     from softlabel.aggregate._kernels import votes as kernels
 
-    label = np.zeros(0, np.int16) if said.label is None else said.label
-    probs = np.zeros((0, 0)) if said.probs is None else said.probs
-    counts = np.zeros((len(said.index.items), len(said.index.labels)))
-    kernels.count(said.item, label, probs, counts)
+    label = np.zeros(0, np.int16) if annotations.label is None else annotations.label
+    probs = np.zeros((0, 0)) if annotations.probs is None else annotations.probs
+    counts = np.zeros((len(annotations.index.items), len(annotations.index.labels)))
+    kernels.count(annotations.item, label, probs, counts)
     return counts
 
 
@@ -85,33 +87,37 @@ def _winners(counts: Floats) -> Bools:
     return np.asarray(counts >= counts.max(axis=1, keepdims=True) - NEAR)
 
 
-def _trust(said: Annotations) -> Floats:
+def _trust(annotations: Annotations) -> Floats:
     """(a,) the share of everybody's votes that agrees with the vote; ties in even parts."""
-    if said.anonymous:
+    if annotations.anonymous:
         raise DataError(
             "majority:ties=trusted weighs people, but some votes have no annotator; pools that do "
             "not: mean, share, majority, dirichlet, dirichlet-mixture"
         )
-    winners = _winners(class_counts(said))
+    winners = _winners(class_counts(annotations))
     share = winners / winners.sum(axis=1, keepdims=True)
-    if said.label is not None:
-        right, votes = share[said.item, said.label], np.ones(len(said))
+    if annotations.label is not None:
+        right, votes = share[annotations.item, annotations.label], np.ones(len(annotations))
     else:
-        soft = said.soft()
-        right, votes = (share[said.item] * soft).sum(axis=1), soft.sum(axis=1)
-    people = len(said.index.annotators)
-    total = np.bincount(said.annotator, votes, minlength=people)
-    return np.bincount(said.annotator, right, minlength=people) / np.where(total > 0, total, 1)
+        soft = annotations.soft()
+        right, votes = (share[annotations.item] * soft).sum(axis=1), soft.sum(axis=1)
+    people = len(annotations.index.annotators)
+    total = np.bincount(annotations.annotator, votes, minlength=people)
+    return np.bincount(annotations.annotator, right, minlength=people) / np.where(
+        total > 0, total, 1
+    )
 
 
-def _break_by_trust(said: Annotations, trust: Floats) -> Floats:
+def _break_by_trust(annotations: Annotations, trust: Floats) -> Floats:
     """(m, k) where ties go to the class whose voters are trusted more, in sum."""
-    votes = said.soft() * trust[said.annotator][:, None]
-    sums = [np.bincount(said.item, column, len(said.index.items)) for column in votes.T]
-    return _break_ties(said, np.stack(sums, axis=1))
+    votes = annotations.soft() * trust[annotations.annotator][:, None]
+    sums = [
+        np.bincount(annotations.item, column, len(annotations.index.items)) for column in votes.T
+    ]
+    return _break_ties(annotations, np.stack(sums, axis=1))
 
 
-def _break_ties(said: Annotations, favour: Floats) -> Floats:
+def _break_ties(annotations: Annotations, favour: Floats) -> Floats:
     """(m, k) where ties go to the class with most ``favour``, (k,) or (m, k)."""
-    best = _winners(np.where(_winners(class_counts(said)), favour, -np.inf))
+    best = _winners(np.where(_winners(class_counts(annotations)), favour, -np.inf))
     return np.asarray(best / best.sum(axis=1, keepdims=True))
