@@ -58,7 +58,7 @@ def _label(answer: Answer, labels: Sequence[str]) -> Floats:
     return np.asarray(probs[0])
 
 
-def _refused(mode: Mode, payload: Any, labels: Sequence[str], complaint: str) -> ResponseError:
+def _refusal(mode: Mode, payload: Any, labels: Sequence[str], complaint: str) -> ResponseError:
     try:
         mode.read(payload, labels)
     except ResponseError as error:
@@ -97,24 +97,24 @@ def required_fields_must_be_there(mode: Mode, labels: Sequence[str]) -> None:
     for sent in _answers(mode, labels):
         for name in (field.name for field in mode.fields if field.required):
             rest = {key: value for key, value in sent.items() if key != name}
-            error = _refused(mode, rest, labels, f"read without its required field {name!r}")
+            error = _refusal(mode, rest, labels, f"read without its required field {name!r}")
             assert error.field == name, f"{name!r} is missing and {error.field!r} is blamed"
 
 
-def unknown_keys_are_refused(mode: Mode, labels: Sequence[str]) -> None:
+def unknown_keys_are_refusal(mode: Mode, labels: Sequence[str]) -> None:
     for sent in _answers(mode, labels):
-        _refused(mode, sent | {"no such field": 1}, labels, "read with an unknown key")
+        _refusal(mode, sent | {"no such field": 1}, labels, "read with an unknown key")
 
 
-def unknown_classes_are_refused(mode: Mode, labels: Sequence[str]) -> None:
+def unknown_classes_are_refusal(mode: Mode, labels: Sequence[str]) -> None:
     for sent in _answers(mode, labels):
         for field in mode.fields:
-            for spoilt in _misnamed(sent.get(field.name), labels):
+            for spoilt in _misname(sent.get(field.name), labels):
                 payload = sent | {field.name: spoilt}
-                _refused(mode, payload, labels, f"{NOBODY!r} is read as a class")
+                _refusal(mode, payload, labels, f"{NOBODY!r} is read as a class")
 
 
-def garbage_is_read_soundly_or_refused(mode: Mode, labels: Sequence[str]) -> None:
+def garbage_is_read_soundly_or_refusal(mode: Mode, labels: Sequence[str]) -> None:
     rng = np.random.default_rng(2)
     sent = [mode.simulate(belief, labels, rng) for belief in list(_beliefs(len(labels)))[::9]]
     spoilt = [one | {key: value} for one in sent for key in one for value in GARBAGE]
@@ -134,8 +134,8 @@ def class_order_does_not_matter_to_reading(mode: Mode, labels: Sequence[str]) ->
     for sent in _answers(mode, labels):
         one, other = mode.read(sent, labels), mode.read(sent, moved)
         here = [labels[code] for code in one.named]
-        there = [moved[code] for code in other.named]
-        same = here == there and np.array_equal(one.percent, other.percent, equal_nan=True)
+        elsewhere = [moved[code] for code in other.named]
+        same = here == elsewhere and np.array_equal(one.percent, other.percent, equal_nan=True)
         same &= bool((one.possible[order] == other.possible).all())
         assert same, f"classes in another order give another reading: {sent!r}"
 
@@ -147,20 +147,20 @@ def _as_sent(value: Any) -> Any:
         raise AssertionError(f"is not JSON ({error}): {value!r}") from None
 
 
-def _misnamed(value: Any, labels: Sequence[str]) -> Iterator[Any]:
+def _misname(value: Any, labels: Sequence[str]) -> Iterator[Any]:
     """The value with one class name in it after the other replaced by what is no class."""
     if isinstance(value, str) and value in labels:
         yield NOBODY
     elif isinstance(value, list):
         for place, entry in enumerate(value):
-            for other in _misnamed(entry, labels):
+            for other in _misname(entry, labels):
                 yield [*value[:place], other, *value[place + 1 :]]
     elif isinstance(value, dict):
         for key, entry in value.items():
             rest = {name: other for name, other in value.items() if name != key}
             if key in labels:
                 yield rest | {NOBODY: entry}
-            for other in _misnamed(entry, labels):
+            for other in _misname(entry, labels):
                 yield rest | {key: other}
 
 

@@ -103,8 +103,8 @@ def pooling_ignores_names(aggregate: Aggregate) -> None:
 def unanimous_stays_unanimous(aggregate: Aggregate) -> None:
     votes, truth = example_votes(right=1.0, labels=_labels_of(aggregate))
     soft = aggregate(votes)
-    found = soft.probs[soft.answered].argmax(axis=1)
-    assert (found == truth[soft.answered]).all(), "everybody named one class, another one won"
+    winner = soft.probs[soft.answered].argmax(axis=1)
+    assert (winner == truth[soft.answered]).all(), "everybody named one class, another one won"
 
 
 def shards_equal_the_whole(aggregate: Aggregate) -> None:

@@ -93,8 +93,8 @@ def delivering_ignores_row_order(deliver: Deliver) -> None:
         moved = replace(known, each=known.each.take(order))
         other = deliver(moved, RNG)
         for epoch in EPOCHS:
-            here, there = _epoch_of(one, known, epoch), _epoch_of(other, moved, epoch)
-            agree(there, here, "the labels depend on the order of the annotations' rows")
+            labels, again = _epoch_of(one, known, epoch), _epoch_of(other, moved, epoch)
+            agree(again, labels, "the labels depend on the order of the annotations' rows")
 
 
 def nothing_is_drawn_elsewhere(deliver: Deliver) -> None:

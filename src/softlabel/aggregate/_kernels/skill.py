@@ -168,10 +168,10 @@ def climb_ease(ease: float, n: int, facts: Any, centre: float) -> float:
     for _ in range(NEWTON):
         step = min(max(slope / (1 + max(bend, 0.0)), -1.0), 1.0)
         for _ in range(HALVINGS):
-            there = ease_objective(ease + step, n, facts, centre)
-            if there[0] >= value - NO_WORSE * (1 + abs(value)):
+            trial = ease_objective(ease + step, n, facts, centre)
+            if trial[0] >= value - NO_WORSE * (1 + abs(value)):
                 ease += step
-                value, slope, bend = there
+                value, slope, bend = trial
                 break
             step /= 2
     return ease

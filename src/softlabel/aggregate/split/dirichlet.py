@@ -51,8 +51,9 @@ class PosteriorPool(BayesPool):
     def fit_sums(
         self, index: Index, counting: Counting, sums: Floats, prior: Prior | None
     ) -> tuple[Posterior, str]:
-        found = self.find_prior(index, counting.prior_evidence(sums, len(index.labels)), prior)
-        return Posterior(counting, found), found.made_by
+        evidence = counting.prior_evidence(sums, len(index.labels))
+        prior = self.find_prior(index, evidence, prior)
+        return Posterior(counting, prior), prior.made_by
 
     def find_prior(self: Any, index: Index, evidence: Floats, prior: Prior | None) -> Prior:
         """Return the prior that is given, or fit one."""

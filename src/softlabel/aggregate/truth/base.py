@@ -574,9 +574,9 @@ def resume_skill(start: TruthPosterior | None, index: Index, otherwise: Any) -> 
         return skill
     if len(start.skill) != len(start.index.annotators):
         raise DataError("the result to start from says nothing of the annotators' skills")
-    here, there = match_people(start, index)
-    earlier = start.skill[there]
-    skill[here] = np.where(np.isnan(earlier), skill[here], earlier)
+    new, old = match_people(start, index)
+    earlier = start.skill[old]
+    skill[new] = np.where(np.isnan(earlier), skill[new], earlier)
     return skill
 
 

@@ -103,9 +103,8 @@ class ConfusionMethod(EMMethod):
         """Return the statistics of vote shares; refuse tables that this machine cannot hold."""
         from softlabel.aggregate._kernels import confusion as kernels  # loads numba
 
-        people, k = part.annotators, part.labels
-        size, most = people * k * k * np.dtype(self.dtype).itemsize, LARGEST_TABLE
-        most = min(most, memory() // 2)
+        people, k, most = part.annotators, part.labels, min(LARGEST_TABLE, memory() // 2)
+        size = people * k * k * np.dtype(self.dtype).itemsize
         if size > most:
             raise DataError(
                 f"{people:,} annotators with {k:,} x {k:,} confusions are {size / GIGABYTE:.1f} "
@@ -117,17 +116,29 @@ class ConfusionMethod(EMMethod):
         return np.zeros(1), counts, mass
 
     def step(self, part: Votes, parameters: Any) -> Sums:
-        prior, table = parameters[:2]
-        counts, mass = np.zeros(table.shape, table.dtype), np.zeros(len(prior))
-        total = self._expect(part, prior, table, counts, mass, np.zeros((0, 0)))
+        table = parameters.table
+        counts, mass = np.zeros(table.shape, table.dtype), np.zeros(part.labels)
+        total = self._expect(part, parameters, counts, mass, np.zeros((0, 0)))
         return np.array([total]), counts, mass
 
     def posterior(self, part: Votes, parameters: Any) -> Floats:
-        prior, table = parameters[:2]
-        rows = np.empty((part.items, len(prior)))
+        rows = np.empty((part.items, part.labels))
         rows[np.diff(part.start) == 0] = np.nan
-        self._expect(part, prior, table, np.zeros(0, table.dtype), np.zeros(0), rows)
+        nothing = np.zeros(0, parameters.table.dtype)
+        self._expect(part, parameters, nothing, np.zeros(0), rows)
         return rows
+
+    def _expect(
+        self, part: Votes, parameters: Any, counts: Any, mass: Floats, rows: Floats
+    ) -> float:
+        """Add to counts and mass, or write rows, unless empty; return the log-likelihood."""
+        from softlabel.aggregate._kernels import confusion as kernels
+
+        prior, table = read_only(parameters.prior), parameters.table
+        if part.weight is not None:
+            table = np.log(table, out=np.full_like(table, kernels.NEVER), where=table > 0)
+        sums = self.hard, counts.reshape(-1), mass, rows
+        return float(kernels.expect(part.ballots(), prior, read_only(table).reshape(-1), *sums))
 
     @property
     def prior(self) -> Any:
@@ -145,23 +156,6 @@ class ConfusionMethod(EMMethod):
 
     def describe(self, result: FitResult) -> dict[str, Any]:
         return dict(self.prior.describe(result))
-
-    def _expect(
-        self,
-        part: Votes,
-        prior: Floats,
-        table: npt.NDArray[Any],
-        counts: npt.NDArray[Any],
-        mass: Floats,
-        rows: Floats,
-    ) -> float:
-        from softlabel.aggregate._kernels import confusion as kernels
-
-        if part.weight is not None:
-            table = np.log(table, out=np.full_like(table, kernels.NEVER), where=table > 0)
-        flat = read_only(table).reshape(-1)
-        arrays = read_only(prior), flat, self.hard, counts.reshape(-1), mass, rows
-        return float(kernels.expect(part.ballots(), *arrays))
 
 
 def skills(confusion: Floats, prior: Floats, asked: Ints) -> Floats:
@@ -239,10 +233,10 @@ def resume_confusions(begun: Confusions, start: TruthPosterior, index: Index) ->
     if start.confusion is None or start.prior is None:
         raise DataError("the result to start from has no confusion matrices")
     order = match_classes(start, index)
-    here, there = match_people(start, index)
-    earlier = start.confusion[there][:, order][:, :, order].transpose(0, 2, 1)
+    new, old = match_people(start, index)
+    earlier = start.confusion[old][:, order][:, :, order].transpose(0, 2, 1)
     table = begun.table
-    table[here] = np.where(np.isnan(earlier), table[here], earlier)
+    table[new] = np.where(np.isnan(earlier), table[new], earlier)
     return Confusions(np.asarray(start.prior[order]), table)
 
 
@@ -418,11 +412,11 @@ def counts_behind(
 ) -> tuple[npt.NDArray[Any], Floats]:
     """Return the expected votes and items that give the earlier means under these priors."""
     _, counts, mass = sums
-    here, there = match_people(start, index)
+    new, old = match_people(start, index)
     begun = Confusions(mass, np.zeros_like(counts))
     prior, means = resume_confusions(begun, start, index)
-    votes = start.rests_on[there][:, match_classes(start, index)] + alpha.sum(axis=0)
-    counts[here] = np.maximum(means[here] * votes[:, None, :] - alpha, 0)
+    votes = start.rests_on[old][:, match_classes(start, index)] + alpha.sum(axis=0)
+    counts[new] = np.maximum(means[new] * votes[:, None, :] - alpha, 0)
     return counts, np.maximum(prior * (mass.sum() + expected.sum()) - expected, 0)
 
 

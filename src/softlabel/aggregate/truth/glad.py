@@ -106,9 +106,9 @@ class Glad(TruthMethod):
         }
 
 
-def _copy_known(values: Floats, names: Names, earlier: Floats, there: Names) -> None:
+def _copy_known(values: Floats, names: Names, earlier: Floats, earlier_names: Names) -> None:
     """Overwrite values by earlier ones under the same name."""
-    known = dict(zip(there.tolist(), earlier.tolist(), strict=True))
+    known = dict(zip(earlier_names.tolist(), earlier.tolist(), strict=True))
     for code, name in enumerate(names.tolist()):
         value = known.get(name, math.nan)
         if not math.isnan(value):

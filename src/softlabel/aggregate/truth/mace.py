@@ -245,19 +245,19 @@ class Mace(EMMethod):
         if start.confusion is None:
             raise DataError("the result of mace to start from has no confusion matrices")
         order = match_classes(start, index)
-        here, there = match_people(start, index)
-        theta = start.skill[there]
-        confusion = start.confusion[there][:, order][:, :, order]
+        new, old = match_people(start, index)
+        theta = start.skill[old]
+        confusion = start.confusion[old][:, order][:, :, order]
         guess = confusion.min(axis=1)  # the true class has theta on top of it
         if len(order) == 1:
             guess = confusion[:, 0] - theta[:, None]
         known, careless, each = self._imaginary(len(order))
-        total = sums[1].sum(axis=(1, 2))[here] + known + careless
+        total = sums[1].sum(axis=(1, 2))[new] + known + careless
         spammed = np.maximum((1 - theta) * total - careless, 0) + len(order) * each
         meant, spam = self.learn(sums)
         met = ~np.isnan(theta)
-        meant[here[met]] = (np.stack([theta, 1 - theta], axis=1) * total[:, None])[met]
-        spam[here[met]] = (_shares(guess) * spammed[:, None])[met]
+        meant[new[met]] = (np.stack([theta, 1 - theta], axis=1) * total[:, None])[met]
+        spam[new[met]] = (_shares(guess) * spammed[:, None])[met]
         return Competence(meant, spam)
 
     def describe(self, result: FitResult) -> dict[str, Any]:
