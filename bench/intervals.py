@@ -30,7 +30,7 @@ from results import table, write_block
 
 from softlabel import Index, datasets
 from softlabel.aggregate import Atoms, Auto, Belief, Dirichlet, DirichletMixture
-from softlabel.aggregate.auto import FEW_VOTES
+from softlabel.aggregate.split.auto import FEW_VOTES
 from softlabel.datasets import MissingData
 from softlabel.sampling import one_per_annotator, votes_from_counts
 from softlabel.tables import Floats, Ints

@@ -29,7 +29,7 @@ from results import circumstances, table, write_section
 
 from softlabel import io as files
 from softlabel.aggregate import DawidSkene
-from softlabel.aggregate.em import Fitted, Local
+from softlabel.aggregate.truth.base import FitResult, Local
 from softlabel.engine import Partitions, fitted, read_part, split_file
 from softlabel.engine.cluster import DaskEngine, connect
 from softlabel.io.large import scan_votes
@@ -202,7 +202,7 @@ def _compared(votes: int, people: int, folder: Path) -> list[list[str]]:
     return rows
 
 
-def _alone(partitions: Partitions) -> tuple[Fitted, float]:
+def _alone(partitions: Partitions) -> tuple[FitResult, float]:
     """The same parts in the threads of this process."""
     with ThreadPoolExecutor(2) as threads:
         parts = [read_part(partitions, number) for number in range(len(partitions))]

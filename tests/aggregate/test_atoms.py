@@ -8,7 +8,7 @@ import pytest
 from softlabel import Index, SoftlabelError
 from softlabel.aggregate import Atoms, DirichletMixture, Prior
 from softlabel.sampling import votes_from_counts
-from softlabel.testing.examples import reindexed
+from softlabel.testing.examples import reindex
 
 
 def index_of(items, classes):
@@ -95,7 +95,7 @@ def test_a_sample_stands_for_all_items():
 
 
 def _atoms_of(counts):
-    from softlabel.aggregate.evidence import distinct
+    from softlabel.aggregate.split.mixtures import distinct
 
     rows, where = distinct(counts.astype(float))
     label = (rows.n + 0.1) / (rows.n + 0.1).sum(axis=1, keepdims=True)
@@ -107,11 +107,11 @@ def test_which_atoms_are_drawn_belongs_to_the_names():
     before = Atoms(most=50)(said).probs
     turn = np.random.default_rng(0).permutation(400)
     np.testing.assert_allclose(
-        Atoms(most=50)(reindexed(said, "items", turn)).probs, before[turn], atol=1e-12
+        Atoms(most=50)(reindex(said, "items", turn)).probs, before[turn], atol=1e-12
     )
     order = np.array([3, 1, 0, 2])
     np.testing.assert_allclose(
-        Atoms(most=50)(reindexed(said, "labels", order)).probs, before[:, order], atol=1e-12
+        Atoms(most=50)(reindex(said, "labels", order)).probs, before[:, order], atol=1e-12
     )
     assert abs(Atoms(most=50, seed=1)(said).probs - before).max() > 1e-6
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, DataError, Index, SoftlabelError, SoftLabels, UnknownName
-from softlabel.aggregate import AGGREGATORS
-from softlabel.aggregate.base import takes
+from softlabel.aggregate import AGGREGATORS, takes
 from softlabel.tables import ANONYMOUS
 from softlabel.testing import example_soft, example_votes
 

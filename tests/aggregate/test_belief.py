@@ -198,7 +198,7 @@ def test_nothing_is_computed_before_it_is_asked_for():
 def test_more_evidence_under_the_same_prior():
     prior = mixed(9)
     before = believed(COUNTS, prior)
-    after = before.updated([1, 3, 1], [[1, 0, 0], [0, 0, 2], [0, 1, 0]])
+    after = before.update([1, 3, 1], [[1, 0, 0], [0, 0, 2], [0, 1, 0]])
     counts = np.array(COUNTS)
     counts[1] += [1, 1, 0]
     counts[3] += [0, 0, 2]
@@ -222,7 +222,7 @@ def test_no_items():
 
 
 def test_chunks_do_not_show(monkeypatch):
-    import softlabel.aggregate.belief as module
+    import softlabel.aggregate.split.base as module
 
     rng = np.random.default_rng(0)
     evidence = rng.poisson(1.0, (200, 3)).astype(float)

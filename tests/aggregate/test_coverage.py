@@ -17,9 +17,9 @@ from softlabel.aggregate import (
     Prior,
     Share,
     Stack,
-    climbing,
 )
-from softlabel.aggregate.evidence import distinct
+from softlabel.aggregate.split import mixtures
+from softlabel.aggregate.split.mixtures import distinct
 from softlabel.io.pooling import beliefs
 from softlabel.sampling import votes_from_counts
 
@@ -92,8 +92,8 @@ def test_many_votes_leave_the_fitted_prior_alone():
     """Where the votes tell everything, nothing is added to it."""
     rng = np.random.default_rng(3)
     rows, _ = distinct(rng.multinomial(20, one_kind(rng, 3000, 3)).astype(float))
-    alpha, weight, _ = climbing.climb(rows, np.ones((1, 3)), np.ones(1), 300, 1e-9)
-    prior = climbing.widened(Prior(index_of(1, 3).labels, alpha, weight), rows)
+    alpha, weight, _ = mixtures.fit_mixture(rows, np.ones((1, 3)), np.ones(1), 300, 1e-9)
+    prior = mixtures.widen(Prior(index_of(1, 3).labels, alpha, weight), rows)
     assert prior.alpha.shape == (1, 3)
     np.testing.assert_allclose(prior.alpha, alpha, rtol=0.01)
 
@@ -108,7 +108,7 @@ def test_one_vote_per_item_leaves_the_concentration_open():
         assert len(prior.weight) > 5
         assert prior.mass.max() / prior.mass.min() > 50
         middle = np.exp(prior.weight @ np.log(prior.mass))
-        assert middle == pytest.approx(climbing.USUAL_MASS, rel=0.1)
+        assert middle == pytest.approx(mixtures.USUAL_MASS, rel=0.1)
         found.append(prior)
     np.testing.assert_allclose(found[0].weight, found[1].weight, atol=0.02)
 
@@ -121,10 +121,10 @@ def test_scales_are_weighed_by_their_likelihood():
     counts = rng.multinomial(3, one_kind(rng, 30, 3))
     rows, _ = distinct(counts.astype(float))
     fitted = Prior(index_of(1, 3).labels, [[0.9, 0.6, 0.4]], [1.0])
-    wide = climbing.widened(fitted, rows)
+    wide = mixtures.widen(fitted, rows)
     log = []
     for alpha in wide.alpha:
-        away = np.log(alpha.sum() / climbing.USUAL_MASS) / climbing.MASS_SPREAD
+        away = np.log(alpha.sum() / mixtures.USUAL_MASS) / mixtures.MASS_SPREAD
         log.append(stats.dirichlet_multinomial.logpmf(counts, alpha, 3).sum() - away**2 / 2)
     chance = np.exp(np.array(log) - max(log))
     assert len(chance) > 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, DataError, Index, SoftlabelError
-from softlabel.aggregate import DawidSkene, FastDawidSkene, Share, confusion
+from softlabel.aggregate import DawidSkene, FastDawidSkene, Share
 from softlabel.testing import example_soft, example_votes
 
 
@@ -348,13 +348,13 @@ def test_tables_that_do_not_fit_are_refused_with_their_size():
 
 
 def test_large_tables_have_fewer_threads(monkeypatch):
-    monkeypatch.setattr("softlabel.aggregate.confusion.cores", lambda: 64)
-    monkeypatch.setattr("softlabel.aggregate.confusion.memory", lambda: 16 * 10**9)
+    monkeypatch.setattr("softlabel.aggregate.truth.dawid_skene.cores", lambda: 64)
+    monkeypatch.setattr("softlabel.aggregate.truth.dawid_skene.memory", lambda: 16 * 10**9)
     index = Index(["one"], [f"p{i}" for i in range(5000)], [f"c{i}" for i in range(100)])
     said = Annotations(index, [0], [0], label=[0])  # 400 MB a table, 4 GB for all
-    assert confusion.parts(said, None) == 10
-    assert confusion.parts(said, 50) == 50
-    assert confusion.parts(HAND, None) is None
+    assert DawidSkene().parts(said, None) == 10
+    assert DawidSkene().parts(said, 50) == 50
+    assert DawidSkene().parts(HAND, None) is None
 
 
 @pytest.mark.parametrize(

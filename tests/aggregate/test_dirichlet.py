@@ -7,10 +7,8 @@ import pytest
 from scipy import optimize, stats
 
 from softlabel import Annotations, DataError, Index, SoftlabelError
-from softlabel.aggregate import Dirichlet, DirichletMixture, Prior
-from softlabel.aggregate.bayes import rich_weight
-from softlabel.aggregate.climbing import A0, D, climb
-from softlabel.aggregate.evidence import distinct
+from softlabel.aggregate import Dirichlet, DirichletMixture, Prior, rich_weight
+from softlabel.aggregate.split.mixtures import A0, D, distinct, fit_mixture
 from softlabel.sampling import votes_from_counts
 from softlabel.testing import example_soft, example_votes
 
@@ -53,7 +51,7 @@ def test_the_fit_is_the_best_there_is():
 
     best = optimize.minimize(objective, np.zeros(3), method="BFGS")
     rows, _ = distinct(said.counts())
-    ours = climb(rows, np.ones((1, 3)), np.ones(1), n_iter=300, tol=1e-9)[0][0]
+    ours = fit_mixture(rows, np.ones((1, 3)), np.ones(1), n_iter=300, tol=1e-9)[0][0]
     assert objective(np.log(ours)) <= best.fun + 1e-4
     np.testing.assert_allclose(ours, np.exp(best.x), rtol=5e-3)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from softlabel import Annotations, Index, SoftlabelError
-from softlabel.aggregate.glad import Glad
+from softlabel.aggregate import Glad
 from softlabel.testing import example_soft, example_votes
 
 

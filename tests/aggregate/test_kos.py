@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, Index, SoftlabelError
-from softlabel.aggregate.kos import Kos
+from softlabel.aggregate import Kos
 from softlabel.testing import example_votes
 
 

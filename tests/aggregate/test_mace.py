@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import digamma, gammaln
 
 from softlabel import Annotations, Index, SoftlabelError
-from softlabel.aggregate.mace import Mace
-from softlabel.aggregate.zencrowd import ZenCrowd
+from softlabel.aggregate import Mace, ZenCrowd
 from softlabel.testing import example_soft, example_votes
 
 

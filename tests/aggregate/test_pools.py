@@ -10,8 +10,16 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, EstimandWarning, Index, SoftlabelError
-from softlabel.aggregate import AGGREGATORS, LogPool, Majority, Mean, Share, Softmax
-from softlabel.aggregate.results import LabelDistribution, TruthPosterior
+from softlabel.aggregate import (
+    AGGREGATORS,
+    LabelDistribution,
+    LogPool,
+    Majority,
+    Mean,
+    Share,
+    Softmax,
+    TruthPosterior,
+)
 from softlabel.sampling import votes_from_counts
 from softlabel.testing import example_soft, example_votes
 

@@ -7,11 +7,11 @@ import pytest
 from scipy import optimize
 
 from softlabel import Annotations, DataError, Index
-from softlabel.aggregate import Dirichlet, DirichletMixture, Prior, Stack, logit
-from softlabel.aggregate.stack import RICH_ALONE, WITH_VOTES, Features, places
+from softlabel.aggregate import Dirichlet, DirichletMixture, Prior, Stack, fit_logit, predict_logit
+from softlabel.aggregate.split.stack import RICH_ALONE, WITH_VOTES, Features, places
 from softlabel.sampling import votes_from_counts
 from softlabel.testing import example_soft, example_votes
-from softlabel.testing.examples import reindexed
+from softlabel.testing.examples import reindex
 
 
 def index_of(items, classes):
@@ -48,9 +48,7 @@ def test_features_by_loops():
         rows = soft[said.item == i]
         evidence = votes[i] + rows.sum(axis=0)
         plain = Annotations(index_of(1, 3), np.zeros(1, int), np.full(1, -1), label=np.array([0]))
-        label = (
-            Dirichlet()(plain, prior=prior).belief.updated([0], [evidence - [1, 0, 0]]).mean()[0]
-        )
+        label = Dirichlet()(plain, prior=prior).belief.update([0], [evidence - [1, 0, 0]]).mean()[0]
         expected = [
             np.log(label),
             np.log(rows.mean(axis=0) + 0.01),
@@ -66,19 +64,19 @@ def test_the_fit_is_scipys():
     rng = np.random.default_rng(0)
     features, times = rng.normal(size=(200, 4, 3)), rng.integers(1, 5, 200).astype(float)
     planted = np.array([1.0, -0.5, 0.3])
-    chance = logit.predicted(features, planted)
+    chance = predict_logit(features, planted)
     target = np.array([rng.multinomial(1, row) for row in chance]).astype(float)
 
     def objective(weight):
-        q = logit.predicted(features, weight)
+        q = predict_logit(features, weight)
         loss = -(target * np.log(q)).sum(axis=1)
         return (times @ loss) / times.sum() + 1e-4 * weight @ weight
 
-    ours = logit.fit(features, target, times, np.zeros(3))
+    ours = fit_logit(features, target, times, np.zeros(3))
     theirs = optimize.minimize(objective, np.zeros(3), tol=1e-12).x
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
     np.testing.assert_allclose(ours, planted, atol=0.35)
-    again = logit.fit(features, target, times, np.array([5.0, 5.0, -5.0]))
+    again = fit_logit(features, target, times, np.array([5.0, 5.0, -5.0]))
     np.testing.assert_allclose(ours, again, atol=1e-9)
 
 
@@ -140,7 +138,7 @@ def test_order_and_shards_do_not_matter():
     _, votes, rich = study(items=250)
     before = Stack()(votes, rich=rich).probs
     order = np.array([2, 0, 3, 1])
-    turned = Stack()(reindexed(votes, "labels", order), rich=reindexed(rich, "labels", order))
+    turned = Stack()(reindex(votes, "labels", order), rich=reindex(rich, "labels", order))
     np.testing.assert_allclose(turned.probs, before[:, order], atol=1e-12)
     np.testing.assert_allclose(Stack()(votes, rich=rich, shards=7).probs, before, atol=1e-12)
 

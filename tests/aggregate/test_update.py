@@ -16,14 +16,14 @@ from softlabel.aggregate import (
     DirichletMixture,
     Majority,
     Mean,
+    Posterior,
     Softmax,
     Stack,
     update,
 )
-from softlabel.aggregate.bayes import Posterior
-from softlabel.aggregate.splitting import finished
+from softlabel.aggregate.split.base import make_labels
 from softlabel.testing import example_soft, example_votes
-from softlabel.testing.examples import reindexed
+from softlabel.testing.examples import reindex
 
 SPLITS = [name for name, kind in AGGREGATORS.items() if kind.estimand == "distribution"]
 
@@ -31,7 +31,7 @@ SPLITS = [name for name, kind in AGGREGATORS.items() if kind.estimand == "distri
 def all_by(labels, said):
     """Everything pooled at once with the parameters that ``labels`` were made with."""
     sums = labels.fitted.sums(said)
-    return finished(Mean(), labels.fitted, said.index, sums, said.votes_per_item())
+    return make_labels(Mean(), labels.fitted, said.index, sums, said.votes_per_item())
 
 
 @pytest.mark.parametrize("name", SPLITS)
@@ -99,7 +99,7 @@ def test_classes_may_come_in_another_order():
     said, _ = example_votes(items=20)
     late = said.item >= 10
     before = Softmax()(said.take(~late))
-    turned = reindexed(said.take(late), "labels", np.array([2, 0, 1]))
+    turned = reindex(said.take(late), "labels", np.array([2, 0, 1]))
     np.testing.assert_allclose(update(before, turned).probs, Softmax()(said).probs, atol=1e-12)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softlabel import Annotations, SoftlabelError
-from softlabel.aggregate.zencrowd import ZenCrowd
+from softlabel.aggregate import ZenCrowd
 from softlabel.testing import example_soft, example_votes
 
 

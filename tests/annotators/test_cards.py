@@ -14,8 +14,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import beta
 
 from softlabel import Annotations, DataError, Index, datasets
-from softlabel.aggregate import Majority, Mean
-from softlabel.aggregate.results import TruthPosterior
+from softlabel.aggregate import Majority, Mean, TruthPosterior
 from softlabel.annotators import (
     PRESETS,
     card_row,

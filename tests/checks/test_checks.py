@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from softlabel import DataError, registry, testing
-from softlabel.aggregate import DawidSkene, Dirichlet, Majority, Mean, Softmax
-from softlabel.aggregate.belief import Belief
+from softlabel.aggregate import Belief, DawidSkene, Dirichlet, Majority, Mean, Softmax
 from softlabel.construct import Clamp, Select, Uniform
 from softlabel.deliver import SLS, Control, Hard, Smoothing, StaleSLS, Subsample
 from softlabel.metrics.base import pair
@@ -424,13 +423,13 @@ def test_delivery_checks_can_fail(complaint):
     assert any(complaint in text for text in failed), failed
 
 
-def test_a_delivery_that_foretells_nothing_fails():
+def test_a_delivery_without_an_expected_mean_fails():
     @dataclass(frozen=True)
     class Silent(Hard):
         def __call__(self, known, rng):
             return SimpleNamespace(labels_for=super().__call__(known, rng).labels_for)
 
-    with pytest.raises(AssertionError, match="does not foretell its mean"):
+    with pytest.raises(AssertionError, match=r"has no expected\(\)"):
         testing.check_deliver(Silent())
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from softlabel import SoftLabels
 from softlabel import io as files
-from softlabel.aggregate import AGGREGATORS, Dirichlet
-from softlabel.aggregate.base import takes
+from softlabel.aggregate import AGGREGATORS, Dirichlet, takes
 from softlabel.testing import example_votes
 
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 import numpy as np
 from softlabel import registry
-from softlabel.aggregate.base import pool
-from softlabel.aggregate.splitting import shares
+from softlabel.aggregate import pool, shares
 from softlabel.tables import Annotations, SoftLabels, Statements
 """
 TEMPERED = (

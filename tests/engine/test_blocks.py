@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softlabel.aggregate.confusion import Confusions
+from softlabel.aggregate.truth.dawid_skene import Confusions
 from softlabel.engine.blocks import blocks_of, joined, packed, plus, unpacked
 
 

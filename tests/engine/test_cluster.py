@@ -11,7 +11,7 @@ from mortal import Mortal
 
 from softlabel import SoftlabelError
 from softlabel.aggregate import AGGREGATORS, DawidSkene
-from softlabel.aggregate.em import Local
+from softlabel.aggregate.truth.base import Local
 from softlabel.engine import Reading, fitted, read_part, split_table
 from softlabel.engine.cluster import DaskEngine, connect
 from softlabel.engine.fitting import is_model

@@ -9,8 +9,8 @@ import pytest
 
 from softlabel import FileError, SoftlabelError
 from softlabel.aggregate import AGGREGATORS, DawidSkene, Extremised, Mace, Majority, Softmax
-from softlabel.aggregate.confusion import Confusions
-from softlabel.aggregate.em import Local
+from softlabel.aggregate.truth.base import Local
+from softlabel.aggregate.truth.dawid_skene import Confusions
 from softlabel.engine import check_works, fitted, read_part
 from softlabel.engine.checkpoint import Checkpoint, leaves, like
 from softlabel.engine.fitting import is_model

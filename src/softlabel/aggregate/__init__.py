@@ -1,74 +1,75 @@
-"""From the annotations of an item to one soft label."""
+"""From the annotations of an item to one soft label.
 
-from softlabel.aggregate import logit
-from softlabel.aggregate.atoms import Atoms
-from softlabel.aggregate.auto import Auto
+``split`` holds the pools that estimate how people split over the classes, ``truth`` those that
+estimate which class is true.
+"""
+
 from softlabel.aggregate.base import Aggregate, pool, takes
-from softlabel.aggregate.bayes import Posterior, rich_weight
-from softlabel.aggregate.bayes_dawid_skene import BayesDawidSkene
-from softlabel.aggregate.belief import Belief, posterior_mean
-from softlabel.aggregate.catd import Catd
-from softlabel.aggregate.dawid_skene import DawidSkene
-from softlabel.aggregate.dirichlet import Dirichlet
-from softlabel.aggregate.dirichlet_mixture import DirichletMixture
-from softlabel.aggregate.em import Engine, Fitted, Parameters, Stopped, Sums, added, fit, watched
-from softlabel.aggregate.extremised import Extremised, Sharpened, confusion_table
-from softlabel.aggregate.fast_dawid_skene import FastDawidSkene
-from softlabel.aggregate.fitting import search
-from softlabel.aggregate.glad import Glad, GladPosterior
-from softlabel.aggregate.kos import Kos
-from softlabel.aggregate.logpool import LogPool
-from softlabel.aggregate.mace import Mace
-from softlabel.aggregate.majority import Majority
-from softlabel.aggregate.mean import Mean
-from softlabel.aggregate.one_coin import OneCoin
-from softlabel.aggregate.prior import Prior
-from softlabel.aggregate.results import LabelDistribution, TruthPosterior
-from softlabel.aggregate.share import Share
-from softlabel.aggregate.softmax import Softmax
-from softlabel.aggregate.splitting import shares
-from softlabel.aggregate.stack import WITH_VOTES, Features, Stack
-from softlabel.aggregate.updating import update
-from softlabel.aggregate.votes import Votes
-from softlabel.aggregate.wawa import Wawa
-from softlabel.aggregate.weighted import Weighted
-from softlabel.aggregate.zencrowd import ZenCrowd
-from softlabel.aggregate.zero_based_skill import ZeroBasedSkill
+from softlabel.aggregate.split.auto import Auto
+from softlabel.aggregate.split.base import (
+    Belief,
+    LabelDistribution,
+    posterior_mean,
+    rich_weight,
+    shares,
+)
+from softlabel.aggregate.split.dirichlet import Atoms, Dirichlet, DirichletMixture, Posterior
+from softlabel.aggregate.split.mixtures import Prior
+from softlabel.aggregate.split.simple import (
+    Extremised,
+    LogPool,
+    Mean,
+    Share,
+    Sharpened,
+    Softmax,
+    confusion_table,
+    search,
+)
+from softlabel.aggregate.split.stack import (
+    WITH_VOTES,
+    Features,
+    Stack,
+    fit_logit,
+    logit,
+    predict_logit,
+)
+from softlabel.aggregate.split.update import update
+from softlabel.aggregate.split.weighted import Weighted
+from softlabel.aggregate.truth.base import (
+    Engine,
+    FitResult,
+    FitState,
+    Fitted,
+    Parameters,
+    Stopped,
+    Sums,
+    TruthPosterior,
+    Votes,
+    add_sums,
+    added,
+    fit,
+    watch_fit,
+    watched,
+)
+from softlabel.aggregate.truth.dawid_skene import BayesDawidSkene, DawidSkene, FastDawidSkene
+from softlabel.aggregate.truth.glad import Glad, GladPosterior
+from softlabel.aggregate.truth.kos import Kos
+from softlabel.aggregate.truth.mace import Mace, ZenCrowd
+from softlabel.aggregate.truth.majority import Majority
+from softlabel.aggregate.truth.one_coin import OneCoin
+from softlabel.aggregate.truth.weighting import Catd, Wawa, ZeroBasedSkill
 from softlabel.registry import FAMILIES
 
-AGGREGATORS: dict[str, type[Aggregate]] = FAMILIES["aggregate"]
-AGGREGATORS.update(
-    {
-        kind.name: kind
-        for kind in (
-            # how people split
-            Mean,
-            Share,
-            Softmax,
-            LogPool,
-            Extremised,
-            Weighted,
-            Dirichlet,
-            DirichletMixture,
-            Atoms,
-            Stack,
-            Auto,
-            # which class is true
-            Majority,
-            DawidSkene,
-            OneCoin,
-            FastDawidSkene,
-            BayesDawidSkene,
-            Glad,
-            Mace,
-            Wawa,
-            ZeroBasedSkill,
-            ZenCrowd,
-            Catd,
-            Kos,
-        )
-    }
+SPLIT = (
+    *(Mean, Share, Softmax, LogPool, Extremised, Weighted),
+    *(Dirichlet, DirichletMixture, Atoms, Stack, Auto),
 )
+TRUTH = (
+    *(Majority, DawidSkene, OneCoin, FastDawidSkene, BayesDawidSkene, Glad, Mace),
+    *(Wawa, ZeroBasedSkill, ZenCrowd, Catd, Kos),
+)
+AGGREGATORS: dict[str, type[Aggregate]] = FAMILIES["aggregate"]
+AGGREGATORS.update({kind.name: kind for kind in (*SPLIT, *TRUTH)})
 
 __all__ = [
     "AGGREGATORS",
@@ -86,6 +87,8 @@ __all__ = [
     "Extremised",
     "FastDawidSkene",
     "Features",
+    "FitResult",
+    "FitState",
     "Fitted",
     "Glad",
     "GladPosterior",
@@ -111,16 +114,20 @@ __all__ = [
     "Weighted",
     "ZenCrowd",
     "ZeroBasedSkill",
+    "add_sums",
     "added",
     "confusion_table",
     "fit",
+    "fit_logit",
     "logit",
     "pool",
     "posterior_mean",
+    "predict_logit",
     "rich_weight",
     "search",
     "shares",
     "takes",
     "update",
+    "watch_fit",
     "watched",
 ]

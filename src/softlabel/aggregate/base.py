@@ -1,8 +1,9 @@
-"""What an aggregator is, and the one way in which item-wise pools are run."""
+"""What an aggregator is, and how item-wise pools are run on shards of the items."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from inspect import signature
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol
@@ -10,15 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from softlabel.errors import DataError
-from softlabel.tables import (
-    Annotations,
-    Estimand,
-    Floats,
-    Index,
-    Ints,
-    SoftLabels,
-    given_away,
-)
+from softlabel.tables import Annotations, Estimand, Floats, SoftLabels, given_away
 
 Map = Callable[..., Iterable[Any]]
 
@@ -34,52 +27,51 @@ class Aggregate(Protocol):
     paper: ClassVar[str]
     estimand: ClassVar[Estimand]
 
-    def __call__(self, said: Annotations, map: Map = map, shards: int = 1) -> SoftLabels: ...
+    def __call__(self, annotations: Annotations, map: Map = map, shards: int = 1) -> SoftLabels: ...
 
 
 def takes(aggregate: Aggregate | type[Aggregate], option: str) -> bool:
-    """True for pools that can be called with this besides the annotations: ``gold``, ``start``."""
+    """Return whether a pool takes this besides the annotations: ``gold``, ``start``."""
     return option in signature(aggregate.__call__).parameters
 
 
 def pool(
     pooler: Any,
     kernel: Callable[[Annotations], Floats],
-    said: Annotations,
+    annotations: Annotations,
     map: Map,
     shards: int,
 ) -> SoftLabels:
-    """Run ``kernel`` (annotations -> (m, k) rows; rows of unanswered items are ignored) on shards
-    of the items and put the rows, which it gives away, together."""
-    count = said.votes_per_item()
-    probs = per_item(kernel, said, map, shards)
+    """Run ``kernel`` on shards of the items and return their labels.
+
+    ``kernel`` turns annotations into fresh (m, k) rows; those of unanswered items are ignored.
+    """
+    count = annotations.votes_per_item()
+    probs = map_items(kernel, annotations, map, shards)
     if not count.all():
         probs = np.where(count[:, None] > 0, probs, np.nan)
-    return SoftLabels(said.index, given_away(probs), count, pooler.estimand, repr(pooler))
+    return SoftLabels(annotations.index, given_away(probs), count, pooler.estimand, repr(pooler))
 
 
-def per_item(
-    kernel: Callable[[Annotations], Floats], said: Annotations, map: Map, shards: int
+def map_items(
+    kernel: Callable[[Annotations], Floats], annotations: Annotations, map: Map, shards: int
 ) -> Floats:
-    """The rows (m, any) that ``kernel`` makes of shards of the items, put together."""
+    """Return the rows (m, any) of ``kernel`` over consecutive ranges of items.
+
+    Each range has its own index, and its annotations in their old order.
+    """
     if shards < 1:
         raise DataError(f"shards = {shards}: at least one is needed")
-    parts = [said] if shards == 1 else _item_shards(said, shards)
-    made = [np.asarray(rows) for rows in map(kernel, parts)]
-    return made[0] if len(made) == 1 else np.concatenate(made)
-
-
-def _item_shards(said: Annotations, shards: int) -> list[Annotations]:
-    """Consecutive ranges of items, each with its own index and its rows in their old order."""
-    items = len(said.index.items)
-    edges = np.linspace(0, items, min(shards, max(items, 1)) + 1).astype(int)
-    parts = []
-    for start, stop in pairwise(edges.tolist()):
-        rows = np.flatnonzero((said.item >= start) & (said.item < stop))
-        index = Index(said.index.items[start:stop], said.index.annotators, said.index.labels)
-        cut: dict[str, Ints | Floats | None] = {
-            "label": None if said.label is None else said.label[rows],
-            "probs": None if said.probs is None else said.probs[rows],
-        }
-        parts.append(Annotations(index, said.item[rows] - start, said.annotator[rows], **cut))  # type: ignore[arg-type]
-    return parts
+    items, parts = len(annotations.index.items), [annotations]
+    if shards > 1:
+        parts = []
+        edges = np.linspace(0, items, min(shards, max(items, 1)) + 1).astype(int)
+        for start, stop in pairwise(edges.tolist()):
+            rows = np.flatnonzero((annotations.item >= start) & (annotations.item < stop))
+            index = replace(annotations.index, items=annotations.index.items[start:stop])
+            label = None if annotations.label is None else annotations.label[rows]
+            probs = None if annotations.probs is None else annotations.probs[rows]
+            item, annotator = annotations.item[rows] - start, annotations.annotator[rows]
+            parts.append(Annotations(index, item, annotator, label=label, probs=probs))
+    done = [np.asarray(rows) for rows in map(kernel, parts)]
+    return done[0] if len(done) == 1 else np.concatenate(done)

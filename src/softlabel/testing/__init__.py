@@ -1,28 +1,27 @@
-"""The checks every strategy passes, ours and yours.
+"""The checks that every strategy passes, ours and yours.
 
 ``check_mode``, ``check_construct``, ``check_aggregate``, ``check_deliver`` and ``check_metric`` run
-all properties of a family and raise ``AssertionError`` with a sentence on the first that does not
-hold; an error of the strategy's own passes through.  Each property is a function, listed beneath
-its family; strategies loaded with ``--load`` go through them.
+all checks of a family and raise ``AssertionError`` with a sentence on the first that fails; an
+error of the strategy's own passes through.  Each check tests one property: it is a public function
+of a chapter here whose first parameter is the strategy.  Strategies loaded with ``--load`` are
+checked too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import isfunction, signature
+from types import ModuleType
 from typing import Any
 
 from softlabel.aggregate import Aggregate
 from softlabel.construct import Construct
 from softlabel.deliver import Deliver
 from softlabel.elicit import Mode
-from softlabel.testing.constructions import CONSTRUCT_CHECKS
-from softlabel.testing.deliveries import DELIVER_CHECKS, example_teaching
+from softlabel.testing import answers, pools, training
+from softlabel.testing.answers import LABELS
 from softlabel.testing.examples import example_soft, example_statements, example_votes
-from softlabel.testing.modes import LABELS, MODE_CHECKS
-from softlabel.testing.pools import POOL_CHECKS
-from softlabel.testing.scores import METRIC_CHECKS
-from softlabel.testing.splits import SPLIT_CHECKS
-from softlabel.testing.truths import TRUTH_CHECKS
+from softlabel.testing.training import example_teaching
 
 __all__ = [
     "AGGREGATE_CHECKS",
@@ -43,47 +42,59 @@ __all__ = [
 ]
 
 
-AGGREGATE_CHECKS = (*POOL_CHECKS, *TRUTH_CHECKS, *SPLIT_CHECKS)
+def _checks(chapter: ModuleType, first: str) -> tuple[Callable[..., None], ...]:
+    """Return the public functions of a chapter with this first parameter, in the page's order."""
+    functions = [value for value in vars(chapter).values() if isfunction(value)]
+    own = [function for function in functions if function.__module__ == chapter.__name__]
+    public = [function for function in own if not function.__name__.startswith("_")]
+    return tuple(check for check in public if next(iter(signature(check).parameters), "") == first)
+
+
+MODE_CHECKS = _checks(answers, "mode")
+CONSTRUCT_CHECKS = _checks(answers, "construct")
+AGGREGATE_CHECKS = _checks(pools, "aggregate")
+DELIVER_CHECKS = _checks(training, "deliver")
+METRIC_CHECKS = _checks(training, "metric")
 
 
 def check_mode(mode: Mode, labels: Sequence[str] = LABELS) -> None:
-    """All properties of a way of asking, asked about these classes."""
+    """Run all checks of a mode, with these classes."""
     for check in MODE_CHECKS:
         check(mode, labels)
 
 
 def check_construct(construct: Construct) -> None:
-    """All properties of a construction."""
+    """Run all checks of a construction."""
     for check in CONSTRUCT_CHECKS:
         check(construct)
 
 
 def check_aggregate(aggregate: Aggregate) -> None:
-    """All properties of an aggregator; those of one family are passed over by the other."""
+    """Run all checks of an aggregator."""
     for check in AGGREGATE_CHECKS:
         check(aggregate)
 
 
 def check_deliver(deliver: Deliver) -> None:
-    """All properties of a way to deliver labels."""
+    """Run all checks of a delivery."""
     for check in DELIVER_CHECKS:
         check(deliver)
 
 
 def check_metric(metric: Callable[..., Any]) -> None:
-    """All properties of a metric."""
+    """Run all checks of a metric."""
     for check in METRIC_CHECKS:
         check(metric)
 
 
 def check_family(family: str, strategy: Any) -> None:
-    """The checks of a family by its name; a family without checks is an error, not a pass."""
-    checks: dict[str, Callable[[Any], None]] = {
-        "mode": lambda kind: check_mode(kind()),
-        "construct": lambda kind: check_construct(kind()),
-        "aggregate": lambda kind: check_aggregate(kind()),
-        "deliver": lambda kind: check_deliver(kind()),
+    """Run the checks of a family by its name; a family without checks is an error, not a pass."""
+    checks: dict[str, Callable[..., None]] = {
+        "mode": check_mode,
+        "construct": check_construct,
+        "aggregate": check_aggregate,
+        "deliver": check_deliver,
         "metric": check_metric,
     }
     assert family in checks, f"there are no checks for the family {family!r}"
-    checks[family](strategy)
+    checks[family](strategy if family == "metric" else strategy())

@@ -1,4 +1,4 @@
-"""Small tables with everything odd in them, and how near two results must be."""
+"""Small tables with every odd case in them, and how close two results must be."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ EXACT = 1e-12
 
 
 def example_statements(seed: int = 0, items: int = 12, annotators: int = 5) -> Statements:
-    """Random answers of every odd kind: no alternative, no number, contradictions, sums over and
-    under 100, everything ruled out, the same class twice."""
+    """Return random answers of every odd kind: no alternative, no number, contradictions, sums
+    over and under 100, everything ruled out, the same class twice."""
     rng = np.random.default_rng(seed)
     index = _index(items, annotators, 4)
     item = np.repeat(np.arange(items), annotators)
@@ -37,8 +37,8 @@ def example_votes(
     right: float | Floats = 0.7,
     labels: int = 3,
 ) -> tuple[Annotations, Ints]:
-    """Hard votes with a planted truth: everybody names it with chance ``right`` (one for all, or
-    one each), unequal counts."""
+    """Return hard votes with unequal counts, and their planted truth, which everybody names with
+    chance ``right`` (one for all, or one each)."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, labels, items)
     asked = rng.random((items, annotators)) < 0.8
@@ -52,7 +52,7 @@ def example_votes(
 def example_soft(
     seed: int = 0, items: int = 40, annotators: int = 7, labels: int = 3
 ) -> Annotations:
-    """Soft annotations, some of them with zeros."""
+    """Return soft annotations, some of them with zeros."""
     votes, _ = example_votes(seed, items, annotators, labels=labels)
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet([0.5] * labels, len(votes))
@@ -70,34 +70,34 @@ def _index(items: int, annotators: int, labels: int) -> Index:
     )
 
 
-def reindexed(said: Annotations, which: str, order: Ints) -> Annotations:
-    """The same data with items, annotators or labels renumbered: old code ``order[new]``."""
+def reindex(annotations: Annotations, which: str, order: Ints) -> Annotations:
+    """Return the same data with items, annotators or labels renumbered: old code ``order[new]``."""
     new = np.argsort(order)
-    index = replace(said.index, **{which: getattr(said.index, which)[order]})
+    index = replace(annotations.index, **{which: getattr(annotations.index, which)[order]})
     if which == "items":
-        return replace(said, index=index, item=new[said.item])
+        return replace(annotations, index=index, item=new[annotations.item])
     if which == "annotators":
-        return replace(said, index=index, annotator=new[said.annotator])
-    if said.label is not None:
-        return replace(said, index=index, label=new[said.label])
-    assert said.probs is not None, "soft annotations have probabilities"
-    return replace(said, index=index, probs=said.probs[:, order])
+        return replace(annotations, index=index, annotator=new[annotations.annotator])
+    if annotations.label is not None:
+        return replace(annotations, index=index, label=new[annotations.label])
+    assert annotations.probs is not None, "soft annotations have probabilities"
+    return replace(annotations, index=index, probs=annotations.probs[:, order])
 
 
-def renamed(said: Annotations) -> Annotations:
-    """The same data under other names, in the opposite alphabetical order."""
+def rename(annotations: Annotations) -> Annotations:
+    """Return the same data under other names, in the reverse alphabetical order."""
     turned = {
         which: names([f"{10**6 - place} of {which}" for place in range(len(old))])
-        for which, old in vars(said.index).items()
+        for which, old in vars(annotations.index).items()
     }
-    return replace(said, index=Index(**turned))
+    return replace(annotations, index=Index(**turned))
 
 
-def close(
-    found: Any, expected: Any, complaint: str, tolerance: float = EXACT, exact: bool = False
+def agree(
+    actual: Any, expected: Any, complaint: str, tolerance: float = EXACT, exact: bool = False
 ) -> None:
-    """Refuse two results that differ by more than rounding."""
-    found, expected = np.asarray(found), np.asarray(expected)
-    same = np.isnan(found) & np.isnan(expected)
-    off = float(np.where(same, 0, abs(found - expected)).max(initial=0))
+    """Fail if two results differ by more than rounding."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    same = np.isnan(actual) & np.isnan(expected)
+    off = float(np.where(same, 0, abs(actual - expected)).max(initial=0))
     assert off <= (0 if exact else tolerance), f"{complaint} (by {off:.3g})"

@@ -16,7 +16,7 @@ from softlabel.io import Tell, silent
 from softlabel.papers.claims import papers
 from softlabel.papers.claims.collecting import collect, read_probes, save_probes, write_map
 from softlabel.papers.claims.papers import Cell
-from softlabel.papers.claims.results import Results
+from softlabel.papers.claims.results import Results, Scale
 from softlabel.train import (
     RECIPES,
     Job,

@@ -1,0 +1,1 @@
+"""Compiled passes over votes.  They load numba: import them in functions that pool."""

@@ -1,0 +1,1 @@
+"""How people split over the classes: pools that estimate a distribution for each item."""

@@ -1,0 +1,477 @@
+"""How every pool runs that asks how people split over the classes.
+
+A pool adds up the answers to each item and turns the sums into labels, so items may be worked on
+in any parts, and new answers can be added to finished labels.  ``Belief`` is the posterior of the
+split of each item: its mean, its intervals, and what one more vote would teach.  There are two
+entry points: ``CountPool`` for pools without a model of their own, and ``BayesPool`` for pools
+with a prior, which take votes and rich answers.
+"""
+
+from __future__ import annotations
+
+from builtins import map as in_turn
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from scipy.special import entr, logsumexp
+
+from softlabel.aggregate.base import Map, map_items
+from softlabel.aggregate.split.mixtures import (
+    Betas,
+    Prior,
+    Rows,
+    distinct,
+    fit_dirichlet,
+    group_rows,
+    quantile,
+    vote_cdf,
+    vote_limits,
+)
+from softlabel.errors import DataError
+from softlabel.registry import check_parameters
+from softlabel.tables import (
+    Annotations,
+    Floats,
+    Index,
+    Ints,
+    SoftLabels,
+    frozen,
+    given_away,
+)
+
+CELLS = 2_000_000  # numbers (items x kinds x classes) worked on at once: 16 MB an array
+UNSEEN = 1e-9  # a kind of item less likely than this does not move a limit
+LEAST_REST = 1e-12  # weight of all other classes: never quite 0, as it is with one class
+
+# Pseudo-votes that a rich answer is worth inside the formula: by the votes that the item has
+# besides, for its first answer and for each of six; fitted to held-out votes of CIFAR-10H.
+# It is not its value in votes: see docs/pools/stack.md.
+VOTES = (0.0, 1.0, 2.0, 3.0, 5.0, 10.0)
+FIRST = (2.5, 1.9, 1.6, 1.5, 1.3, 0.6)
+OF_SIX = (4.8, 4.0, 2.8, 2.2, 1.3, 0.75)
+ENOUGH_VOTES = 2.0  # per item, for a prior to be learned from votes
+
+
+# ── what is believed about each item ─────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """The posterior of how people split over each item.
+
+    Before any vote p ~ sum_c weight_c Dirichlet(alpha_c) (``prior``); after evidence n (votes per
+    class, may be fractional) it is the mixture of Dirichlet(alpha_c + n) with weights r_c.  Items
+    without evidence keep the prior.  Without a prior of its own (``given``) it is a single
+    Dirichlet fitted to the same evidence.  Nothing is computed before it is needed, and equal rows
+    of evidence are computed once.
+    """
+
+    index: Index
+    evidence: Floats
+    given: Prior | None = None
+
+    def __post_init__(self) -> None:
+        m, _, k = self.index.shape
+        evidence = frozen(np.asarray(self.evidence, dtype=np.float64))
+        if evidence.shape != (m, k):
+            raise DataError(f"Belief: evidence has shape {evidence.shape}, expected {(m, k)}")
+        if not (np.isfinite(evidence).all() and (evidence >= 0).all()):
+            raise DataError("Belief: evidence must be finite and not below 0")
+        object.__setattr__(self, "evidence", evidence)
+
+    @cached_property
+    def prior(self) -> Prior:
+        """What is believed about an item before anybody answers."""
+        if self.given is None:
+            return fit_dirichlet(self.index, self.evidence)
+        return self.given.among(self.index.labels)
+
+    @property
+    def wide(self) -> Prior:
+        """The prior for intervals."""
+        return self.prior.wide or self.prior
+
+    @cached_property
+    def _distinct(self) -> tuple[Rows, Ints]:
+        return distinct(self.evidence)
+
+    def mean(self) -> Floats:
+        """(m, k) the label: E[p_k] = sum_c r_c (alpha_ck + n_k) / (A_c + m)."""
+        return self._per_item(lambda n, r: _mean(self.prior, n, r))
+
+    def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
+        """(m, k) and (m, k): limits between which p_k lies with chance ``level``, equal tails.
+
+        They are about the split of the whole crowd.  The share of a few further votes strays
+        further: that is ``predictive``.  They always hold the label.
+        """
+        tails = _tails(level)
+
+        def limits(n: Floats, r: Floats) -> Floats:
+            mix = _betas(self.wide, n, r)
+            low, high = (quantile(mix, tail).reshape(n.shape) for tail in tails)
+            low, high = _hold_mean(low, high, _mean(self.wide, n, r), tails[0])
+            label = np.minimum(_mean(self.prior, n, _kinds(self.prior, n)), 1)  # but for rounding
+            return np.concatenate([np.minimum(low, label), np.maximum(high, label)], axis=1)
+
+        low, high = np.split(self._per_item(limits, self.wide), 2, axis=1)
+        return low, high
+
+    def predictive(self, votes: int, level: float = 0.9) -> tuple[Ints, Ints]:
+        """(m, k) and (m, k): how many of ``votes`` further votes will go to each class, with a
+        chance of at least ``level``."""
+        _tails(level)
+        if votes < 1:
+            raise DataError(f"votes = {votes}: at least one further vote is needed")
+
+        def limits(n: Floats, r: Floats) -> Floats:
+            both = vote_limits(_betas(self.wide, n, r), votes, level)
+            return np.concatenate([limit.reshape(n.shape) for limit in both], axis=1)
+
+        low, high = np.split(self._per_item(limits, self.wide), 2, axis=1)
+        return low.astype(np.int64), high.astype(np.int64)
+
+    def predictive_cdf(self, label: Ints, count: Ints, votes: Ints) -> tuple[Floats, Floats]:
+        """(m,) P(fewer than ``count``) and (m,) P(at most ``count``) of ``votes`` further votes go
+        to the class ``label``, each item with its own three numbers.
+
+        A number drawn evenly between the two is even on 0..1 if the belief is right: the fair test
+        of an interval against votes that were held out.
+        """
+        rows, where = self._distinct
+        below, at_most = np.zeros(len(where)), np.zeros(len(where))
+        for part in _chunks(len(where), self.wide.alpha.size):
+            n = rows.n[where[part]]
+            mix = _betas(self.wide, n, _kinds(self.wide, n), np.asarray(label)[part])
+            limits = vote_cdf(mix, np.asarray(count)[part], np.asarray(votes)[part])
+            below[part], at_most[part] = limits
+        return below, at_most
+
+    def gain(self) -> Floats:
+        """(m,) what one more vote is expected to teach, in nats:
+
+        G(n) = H(q_n) - sum_k q_n(k) H(q_{n + e_k}), the information that the next vote holds about
+        the one after it; how much closer in KL the label comes to the split on average.
+        """
+        return self._per_item(lambda n, r: _gain(self.prior, n, r)[:, None])[:, 0]
+
+    def kinds(self) -> Floats:
+        """(m, C) r_c: which kind of item each one is likely to be."""
+        return self._per_item(lambda n, r: r)
+
+    def update(self, items: Ints, evidence: Floats) -> Belief:
+        """Return the belief after more ``evidence`` (j, k) for items of codes (j,), same prior."""
+        total = np.array(self.evidence)
+        np.add.at(total, np.asarray(items), np.asarray(evidence, dtype=np.float64))
+        return Belief(self.index, given_away(total), self.prior)
+
+    def _per_item(
+        self, function: Callable[[Floats, Floats], Floats], prior: Prior | None = None
+    ) -> Floats:
+        """Return ``function(evidence, kinds)`` of each item, from chunks of distinct rows."""
+        rows, where = self._distinct
+        prior = prior or self.prior
+        rows_of_chunks = [
+            function(rows.n[part], _kinds(prior, rows.n[part]))
+            for part in _chunks(len(rows), prior.alpha.size)
+        ]
+        if not rows_of_chunks:
+            return function(rows.n, np.zeros((0, len(prior.weight))))
+        return np.concatenate(rows_of_chunks)[where]
+
+
+def posterior_mean(prior: Prior, evidence: Floats) -> Floats:
+    """(m, k) labels of rows of evidence under a prior of the same classes."""
+    rows, where = distinct(evidence)
+    means = [
+        _mean(prior, rows.n[part], _kinds(prior, rows.n[part]))
+        for part in _chunks(len(rows), prior.alpha.size)
+    ]
+    return np.concatenate(means)[where] if means else np.zeros_like(evidence)
+
+
+def _chunks(rows: int, cells: int) -> Iterator[slice]:
+    size = max(1, CELLS // max(cells, 1))
+    return (slice(start, start + size) for start in range(0, rows, size))
+
+
+def _kinds(prior: Prior, n: Floats) -> Floats:
+    """(b, C) r_c of each row of evidence."""
+    joint = group_rows(n).log_joint(prior.alpha, prior.log_weight)
+    return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)))
+
+
+def _mean(prior: Prior, n: Floats, r: Floats) -> Floats:
+    part = r / (prior.mass + n.sum(axis=1, keepdims=True))
+    return np.asarray(part @ prior.alpha + n * part.sum(axis=1, keepdims=True))
+
+
+def _gain(prior: Prior, n: Floats, r: Floats) -> Floats:
+    """(b,) the gain, from K + 1 labels: now, and after a vote for each class."""
+    now = _mean(prior, n, r)
+    mass = prior.mass + n.sum(axis=1, keepdims=True)
+    after = np.zeros(len(n))
+    for k in range(n.shape[1]):
+        heard = r * (prior.alpha[:, k] + n[:, [k]]) / mass  # sums to q(k): the chance of this vote
+        part = heard / (mass + 1)
+        label = part @ prior.alpha + n * part.sum(axis=1, keepdims=True)
+        label[:, k] += part.sum(axis=1)
+        chance = now[:, [k]]
+        after += now[:, k] * entr(label / np.where(chance > 0, chance, 1)).sum(axis=1)
+    return np.asarray(np.maximum(entr(now).sum(axis=1) - after, 0))  # rounding can take it below
+
+
+def _betas(prior: Prior, n: Floats, r: Floats, label: Ints | None = None) -> Betas:
+    """The share of each class of each row (mixture row * k + class), or of one class per row."""
+    row, kind = np.nonzero(r > UNSEEN)
+    total = np.bincount(row, r[row, kind], minlength=len(n))  # what was dropped is made up for
+    weight = r[row, kind] / total[row]
+    if label is not None:
+        a = prior.alpha[kind, label[row]] + n[row, label[row]]
+        whole = prior.mass[kind] + n[row].sum(axis=1)
+        return Betas(a, np.maximum(whole - a, LEAST_REST), weight, row, len(n))
+    k = n.shape[1]
+    every = prior.alpha[kind] + n[row]
+    rest = np.maximum(every.sum(axis=1, keepdims=True) - every, LEAST_REST)
+    owner = (row[:, None] * k + np.arange(k)).ravel()
+    return Betas(every.ravel(), rest.ravel(), np.repeat(weight, k), owner, n.size)
+
+
+def _hold_mean(low: Floats, high: Floats, mean: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Widen limits to hold the mean.
+
+    A class with next to no alpha is believed to be nothing at all but for a rare large share: its
+    mean lies beyond its limit.  Votes cannot tell that from a small share on every item, so the
+    limit is then that of an exponential share with the same mean (3 times the mean at 90 %).  The
+    same at the other end.
+    """
+    odds = mean / np.maximum(1 - mean, 1e-300)
+    most, least = 1 - tail**odds, tail ** (1 / np.maximum(odds, 1e-300))
+    return np.where(mean < low, least, low), np.where(mean > high, most, high)
+
+
+def _tails(level: float) -> tuple[float, float]:
+    if not 0 < level < 1:
+        raise DataError(f"level = {level}: must be between 0 and 1, for instance 0.9")
+    return (1 - level) / 2, (1 + level) / 2
+
+
+# ── labels, and the two entry points ─────────────────────────────────────────────────────────
+
+
+class FittedPool(Protocol):
+    """A pool whose parameters are known: the label of an item is a function of sums."""
+
+    def sums(self, annotations: Annotations) -> Floats:
+        """(m, t) sums over the answers to each item; columns that are missing at the end are 0."""
+
+    def rows(self, sums: Floats) -> Floats:
+        """(m, k) the labels."""
+
+    def belief(self, index: Index, sums: Floats) -> Belief:
+        """Return what else is believed about the same items."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelDistribution(SoftLabels):
+    """How people split over the classes, and how sure one may be of that.
+
+    ``belief`` holds what is believed about the split of each item: its intervals and the gain of
+    one more vote.  ``chosen`` and ``why`` are filled by pools that choose for themselves or fit
+    their parameters.  ``fitted`` is the pool with the parameters it used, ``sums`` what it made
+    the labels of: with them ``update`` adds new answers.
+    """
+
+    belief: Belief | None = None
+    chosen: str = ""
+    why: str = ""
+    fitted: FittedPool | None = field(default=None, repr=False)
+    sums: Floats | None = field(default=None, repr=False)
+
+
+def make_labels(
+    pooler: Any, fitted: FittedPool, index: Index, sums: Floats, count: Ints, why: str = ""
+) -> LabelDistribution:
+    """Make the result from the sums of the items; an item nobody answered has no label."""
+    sums = given_away(sums)
+    probs = np.where(count[:, None] > 0, fitted.rows(sums), np.nan)
+    return LabelDistribution(
+        index,
+        given_away(probs),
+        count,
+        pooler.estimand,
+        repr(pooler),
+        belief=fitted.belief(index, sums),
+        why=why,
+        fitted=fitted,
+        sums=sums,
+    )
+
+
+def shares(counts: Floats) -> Floats:
+    """(m, k) mass per class divided by the mass of the item; 0 / 0 is 0."""
+    total = counts.sum(axis=1, keepdims=True)
+    return np.asarray(counts / np.where(total > 0, total, 1))
+
+
+class CountSums:
+    """A fitted pool without a model of its own, whose sums are, or begin with, vote counts.
+
+    What is believed beside its label is the posterior of a single Dirichlet fitted to the same
+    votes, soft annotations as fractions of a vote.
+    """
+
+    def sums(self, annotations: Annotations) -> Floats:
+        """(m, k) votes per item and class."""
+        return annotations.counts()
+
+    def belief(self, index: Index, sums: Floats) -> Belief:
+        """Return the belief about the same votes."""
+        return Belief(index, sums[:, : len(index.labels)])
+
+
+class CountPool:
+    """The entry point of pools without a prior: fit the parameters, then make the labels."""
+
+    def __call__(
+        self, annotations: Annotations, map: Map = in_turn, shards: int = 1
+    ) -> LabelDistribution:
+        fitted = self.fit(annotations)
+        sums = map_items(fitted.sums, annotations, map, shards)
+        why = self.explain(fitted)
+        return make_labels(self, fitted, annotations.index, sums, annotations.votes_per_item(), why)
+
+    def fit(self: Any, annotations: Annotations) -> Any:
+        """Return the pool with its parameters known: itself, if nothing is to be fitted."""
+        return self
+
+    def explain(self, fitted: Any) -> str:
+        """Return the parameters that were fitted, in words."""
+        return ""
+
+
+class BayesPool:
+    """The entry point of pools with a prior: add up votes and rich answers, find the prior, fit
+    what else there is to fit, and make the labels."""
+
+    limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of the parameters
+
+    def __call__(
+        self,
+        annotations: Annotations,
+        map: Map = in_turn,
+        shards: int = 1,
+        *,
+        rich: Annotations | None = None,
+        prior: Prior | None = None,
+    ) -> LabelDistribution:
+        check_parameters(self, **self.limits)
+        has_rich, tables = separate_rich(annotations, rich)
+        counting = self.counting(has_rich)
+        parts = [map_items(counting.sums, table, map, shards) for table in tables]
+        sums = np.zeros((len(parts[0]), max(part.shape[1] for part in parts)))
+        for part in parts:
+            sums[:, : part.shape[1]] += part
+        sums = given_away(sums)
+        count = np.sum([table.votes_per_item() for table in tables], axis=0)
+        fitted, why = self.fit_sums(annotations.index, counting, sums, prior)
+        return make_labels(self, fitted, annotations.index, sums, count, why)
+
+    def counting(self, rich: bool) -> Any:
+        """Return how answers are added up; ``rich``: whether there are rich answers."""
+        raise NotImplementedError
+
+    def fit_sums(
+        self, index: Index, counting: Any, sums: Floats, prior: Prior | None
+    ) -> tuple[FittedPool, str]:
+        """Return the fitted pool, and where its parameters come from."""
+        raise NotImplementedError
+
+
+# ── votes and rich answers as evidence ───────────────────────────────────────────────────────
+
+
+def rich_weight(votes: Floats, answers: Floats) -> Floats:
+    """Return pseudo-votes per rich answer, by how many votes and rich answers an item has."""
+    first, six = np.interp(votes, VOTES, FIRST), np.interp(votes, VOTES, OF_SIX)
+    return np.asarray(first + (six - first) * np.clip((answers - 1) / 5, 0, 1))
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Votes and rich answers added up per item: columns ``votes`` (k), and where there are rich
+    answers the sum of their labels (k) and their number (1).
+
+    ``rich`` says that soft tables hold rich answers; then a one-hot row is a sure answer and no
+    vote.  ``weight`` is what a rich answer is worth in votes; None: ``rich_weight``.
+    """
+
+    rich: bool
+    weight: float | None = None
+
+    def sums(self, annotations: Annotations) -> Floats:
+        """(m, k) of votes, (m, 2k + 1) of rich answers."""
+        counts = annotations.counts()
+        if annotations.hard or not (self.rich or is_rich(annotations)):
+            return counts
+        number = annotations.votes_per_item()[:, None]
+        return np.concatenate([np.zeros_like(counts), counts, number], axis=1)
+
+    def evidence(self, sums: Floats, k: int) -> Floats:
+        """(m, k) n = votes + w * sum of the rich answers."""
+        votes = sums[:, :k]
+        if sums.shape[1] == k:
+            return votes
+        answers = sums[:, 2 * k]
+        each: Any = self.weight
+        if each is None:
+            each = rich_weight(votes.sum(axis=1), answers)[:, None]
+        return given_away(votes + each * sums[:, k : 2 * k])
+
+    def prior_evidence(self, sums: Floats, k: int) -> Floats:
+        """(m, k) the evidence from which a prior is learned.
+
+        A prior is about votes.  Where items have two or more on average, all rich answers to an
+        item together teach as much as one; without votes they are all there is.
+        """
+        votes, answered = sums[:, :k], (sums[:, :k].sum(axis=1) > 0)
+        if sums.shape[1] == k:
+            return votes
+        answered |= sums[:, 2 * k] > 0
+        if votes.sum() < ENOUGH_VOTES * answered.sum():
+            return self.evidence(sums, k)
+        return given_away(votes + shares(sums[:, k : 2 * k]))
+
+
+def is_rich(annotations: Annotations) -> bool:
+    """Return whether annotations are soft and not all one-hot: those are votes."""
+    if annotations.hard:
+        return False
+    probs = annotations.soft()
+    return bool((probs.max(axis=1, initial=0) != probs.sum(axis=1)).any())
+
+
+def separate_rich(
+    annotations: Annotations, rich: Annotations | None
+) -> tuple[bool, list[Annotations]]:
+    """Return whether there are rich answers, and the tables to add up: votes as codes beside
+    them."""
+    if rich is None:
+        return is_rich(annotations), [annotations]
+    if rich.hard:
+        raise DataError("rich= takes soft annotations (probs), not votes: votes come first")
+    if is_rich(annotations):
+        raise DataError("with rich= the first table holds votes, but some of its rows are soft")
+    for name in ("items", "labels"):
+        if getattr(annotations.index, name).tolist() != getattr(rich.index, name).tolist():
+            raise DataError(f"votes and rich answers must have the same {name}, in the same order")
+    label = (
+        annotations.label if annotations.label is not None else annotations.soft().argmax(axis=1)
+    )
+    return True, [
+        Annotations(annotations.index, annotations.item, annotations.annotator, label=label),
+        rich,
+    ]
