@@ -20,7 +20,7 @@ from softlabel.metrics import Bins, evaluate, kl
 from softlabel.report.axes import Frame
 from softlabel.report.calibration import reliability
 from softlabel.report.page import paragraphs
-from softlabel.study.pictures import shapes
+from softlabel.study import shapes
 from softlabel.tables import Predictions, Score
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from softlabel import study
 from softlabel.study.findings import Findings
 from softlabel.study.schema import SECTIONS, StudyFile
-from softlabel.study.settings import read_settings
-from softlabel.study.template import literal
+from softlabel.study.settings import literal, read_settings
 
 TABLES = [*StudyFile.model_fields, "stduy", ""]
 KEYS = [*sorted({key for model in SECTIONS.values() for key in model.model_fields}), "?", "a b", ""]
@@ -59,7 +58,7 @@ def read(files: dict[str, bytes]) -> None:
         (folder / "images" / "a.gif").write_bytes(b"GIF89a")
         for name, content in files.items():
             (folder / name).write_bytes(content)
-        found = study.problems(folder)
+        found = study.find_problems(folder)
         for problem in found:
             assert problem.file
             assert problem.reason
