@@ -57,7 +57,7 @@ COLUMNS = tuple(showing.c[name] for name in Showing._fields)
 SHOWN = sa.select(*COLUMNS).where(showing.c.session == bind("me")).order_by(showing.c.position)
 UNSETTLED_ROWS = SHOWN.where(sa.text(f"({UNSETTLED})"))
 LAST = sa.select(sa.func.max(showing.c.position)).where(showing.c.session == bind("me"))
-OPEN = (
+OPEN = (  # the positions that still wait for an answer
     sa.select(showing.c.position)
     .where(showing.c.session == bind("me"), showing.c.state == "open", sa.text(f"({UNSETTLED})"))
     .order_by(showing.c.position)
@@ -117,16 +117,6 @@ class Past(NamedTuple):
 def is_live(shown: Showing) -> bool:
     """Return whether a showing still counts: it is open, or it has a response."""
     return shown.state != "released" or shown.response is not None
-
-
-def list_showings(connection: sa.Connection, session_id: str) -> tuple[Showing, ...]:
-    """Return all showings of the session, in order."""
-    return tuple(Showing(*row) for row in connection.execute(SHOWN, {"me": session_id}))
-
-
-def list_open_positions(connection: sa.Connection, session_id: str) -> tuple[int, ...]:
-    """Return the positions that still wait for an answer."""
-    return tuple(connection.execute(OPEN, {"me": session_id}).scalars())
 
 
 # ── leasing ──────────────────────────────────────────────────────────────────────────────────

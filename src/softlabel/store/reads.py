@@ -71,26 +71,20 @@ EVENTS = (
 NAMED_EVENTS = EVENTS.where(event.c.name == bind("name"))
 
 
-def read_rows(
-    connection: sa.Connection, statement: sa.Select[Any], values: dict[str, Any]
-) -> Sequence[Row]:
-    return connection.execute(statement, values).all()
-
-
 def read_pieces(
-    read: Callable[..., Sequence[Row]],
+    read: Callable[[sa.Select[Any], dict[str, Any]], Sequence[Row]],
     statement: sa.Select[Any],
     values: dict[str, Any],
     most: int | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of a statement ordered by ``seq``, starting after ``values["after"]``.
 
-    ``read`` calls the function it is given with a connection.
+    ``read`` executes one query.
     """
     values = {"after": 0, **values}
     while most is None or most > 0:
         wanted = PIECE if most is None else min(PIECE, most)
-        rows = read(read_rows, statement, values | {"most": wanted})
+        rows = read(statement, values | {"most": wanted})
         yield from rows
         if len(rows) < wanted:
             return
@@ -229,16 +223,6 @@ def get_progress(connection: sa.Connection, of: str) -> Progress:
     )
 
 
-def count_answers(connection: sa.Connection, of: str) -> dict[str, int]:
-    """Return the number of answers that count, by target; targets without any are included."""
-    return {name: count for name, count in connection.execute(PER_ITEM, {"of": of})}
-
-
-def count_seats(connection: sa.Connection, of: str) -> dict[str, int]:
-    """Return the number of seats taken, by batch."""
-    return {name: taken for name, taken in connection.execute(PER_BATCH, {"of": of})}
-
-
 def count_rows(connection: sa.Connection, of: str) -> dict[str, int]:
     """Return the number of rows of a study, by table."""
     return {
@@ -260,9 +244,3 @@ def find_newest_time(connection: sa.Connection) -> float | None:
     """Return the latest time at which anything was written, in any study, or None."""
     times = [connection.execute(statement).scalar() for statement in NEWEST]
     return max((at for at in times if at is not None), default=None)
-
-
-def find_before_latest(connection: sa.Connection, of: str, count: int) -> int:
-    """Return the number after which the latest ``count`` answers begin; 0 if there are no more."""
-    seq = connection.execute(BEFORE_LATEST, {"of": of, "count": count}).scalar()
-    return 0 if seq is None else int(seq)

@@ -30,7 +30,8 @@ from softlabel.store.schema import (
 )
 
 COLUMNS = tuple(session.c[name] for name in Session._fields)
-BY_ID = sa.select(*COLUMNS).where(session.c.id == bind("me"))
+_me = session.c.id == bind("me")
+BY_ID = sa.select(*COLUMNS).where(_me)
 BY_TOKEN = sa.select(*COLUMNS).join(token).where(token.c.hash == bind("token"))
 BY_ANNOTATOR = sa.select(*COLUMNS).where(
     session.c.study == bind("of"), session.c.annotator == bind("who")
@@ -44,10 +45,8 @@ UNANSWERED = sa.select(session.c.id, session.c.lease_end).where(
 TOKEN_OWNER = sa.select(token.c.session).where(token.c.hash == bind("token"))
 COUNT_ENTRY = sa.update(study).where(study.c.name == bind("of")).values(entered=study.c.entered + 1)
 ENTERED = sa.select(study.c.entered).where(study.c.name == bind("of"))
-SET_STAGE = sa.update(session).where(session.c.id == bind("me")).values(stage=bind("to"))
-COUNT_TRY = (
-    sa.update(session).where(session.c.id == bind("me")).values(quiz_tries=session.c.quiz_tries + 1)
-)
+SET_STAGE = sa.update(session).where(_me).values(stage=bind("to"))
+COUNT_TRY = sa.update(session).where(_me).values(quiz_tries=session.c.quiz_tries + 1)
 
 
 # ── entering and moving on ───────────────────────────────────────────────────────────────────
@@ -66,7 +65,7 @@ class Entry:
     simulated: bool = False
 
 
-def _session(row: Any) -> Session:
+def to_session(row: Any) -> Session:
     labels = tuple(json.loads(row.label_order))
     return Session(*row)._replace(label_order=labels, simulated=bool(row.simulated))
 
@@ -76,26 +75,12 @@ def get(connection: sa.Connection, session_id: str) -> Session:
     row = connection.execute(BY_ID, {"me": session_id}).first()
     if row is None:
         raise Absent("session", f"there is no session {session_id!r}")
-    return _session(row)
-
-
-def find_by_token(connection: sa.Connection, token_hash: str) -> Session | None:
-    row = connection.execute(BY_TOKEN, {"token": token_hash}).first()
-    return None if row is None else _session(row)
+    return to_session(row)
 
 
 def find_by_annotator(connection: sa.Connection, of: str, annotator: str) -> Session | None:
     row = connection.execute(BY_ANNOTATOR, {"of": of, "who": annotator}).first()
-    return None if row is None else _session(row)
-
-
-def list_sessions(connection: sa.Connection, of: str) -> tuple[Session, ...]:
-    return tuple(_session(row) for row in connection.execute(BY_STUDY, {"of": of}))
-
-
-def find_unanswered(connection: sa.Connection, some: Sequence[str]) -> dict[str, float]:
-    """Of these sessions, return those in progress without an answer, and when their leases end."""
-    return {row.id: row.lease_end for row in connection.execute(UNANSWERED, {"some": some})}
+    return None if row is None else to_session(row)
 
 
 def enter(connection: sa.Connection, entry: Entry, now: float) -> Session:
@@ -206,11 +191,8 @@ QUOTA = sa.select(study.c.per_item).where(study.c.name == bind("of"))
 _held = sa.select(showing.c.item).where(
     showing.c.session == bind("holder"), showing.c.state == "open", showing.c.kind == "target"
 )
-FREE_HELD = (
-    sa.update(item)
-    .where(item.c.study == bind("of"), item.c.id.in_(_held))
-    .values(taken=item.c.taken - 1)
-)
+_of_study = sa.update(item).where(item.c.study == bind("of"))
+FREE_HELD = _of_study.where(item.c.id.in_(_held)).values(taken=item.c.taken - 1)
 RELEASE = (
     sa.update(showing)
     .where(showing.c.session == bind("holder"), showing.c.state == "open")
@@ -219,29 +201,17 @@ RELEASE = (
 _held_batch = sa.update(batch).where(batch.c.study == bind("of"), batch.c.name == bind("held"))
 TAKE_BATCH = _held_batch.values(taken=batch.c.taken + 1)
 LEAVE_BATCH = _held_batch.values(taken=batch.c.taken - 1)
+_holder = session.c.id == bind("holder")
+HOLDER = sa.select(session.c.study, session.c.batch, session.c.lease_end).where(_holder)
 HOLD = (
     sa.update(session)
-    .where(session.c.id == bind("holder"))
+    .where(_holder)
     .values(lease_end=bind("until"), lease_seconds=bind("seconds"), batch=bind("held"))
 )
-END_LEASE = (
-    sa.update(session)
-    .where(session.c.id == bind("holder"))
-    .values(lease_end=0.0, batch=bind("held"))
-)
-TAKE = (
-    sa.update(item)
-    .where(item.c.study == bind("of"), item.c.id == bind("wanted"), item.c.taken < bind("quota"))
-    .values(taken=item.c.taken + 1)
-)
-FREE = (
-    sa.update(item)
-    .where(item.c.study == bind("of"), item.c.id == bind("wanted"))
-    .values(taken=item.c.taken - 1)
-)
-HOLDER = sa.select(session.c.study, session.c.batch, session.c.lease_end).where(
-    session.c.id == bind("holder")
-)
+END_LEASE = sa.update(session).where(_holder).values(lease_end=0.0, batch=bind("held"))
+_wanted = _of_study.where(item.c.id == bind("wanted"))
+TAKE = _wanted.where(item.c.taken < bind("quota")).values(taken=item.c.taken + 1)
+FREE = _wanted.values(taken=item.c.taken - 1)
 HAS_REST = sa.select(  # whether the batch has items that its holder was still to get
     sa.exists().where(
         item.c.study == bind("of"),
@@ -327,15 +297,6 @@ def revoke(connection: sa.Connection, of: str, name: str, now: float) -> None:
         raise StoreError(f"nobody called {name!r} is invited to {of!r}")
 
 
-def find_invitation(connection: sa.Connection, token_hash: str) -> Invitation | None:
-    row = connection.execute(LINK_BY_TOKEN, {"token": token_hash}).first()
-    return None if row is None else Invitation(*row)
-
-
-def list_invitations(connection: sa.Connection, of: str) -> tuple[Invitation, ...]:
-    return tuple(Invitation(*row) for row in connection.execute(LINKS_BY_STUDY, {"of": of}))
-
-
 # ── forgetting ───────────────────────────────────────────────────────────────────────────────
 
 _taken = sa.select(showing.c.item).where(
@@ -343,11 +304,7 @@ _taken = sa.select(showing.c.item).where(
     showing.c.kind == "target",
     showing.c.state.in_(("open", "answered")),
 )
-FREE_TAKEN = (
-    sa.update(item)
-    .where(item.c.study == bind("of"), item.c.id.in_(_taken))
-    .values(taken=item.c.taken - 1)
-)
+FREE_TAKEN = _of_study.where(item.c.id.in_(_taken)).values(taken=item.c.taken - 1)
 DELETE_SESSION = {  # in the order that foreign keys allow
     "response": sa.delete(response).where(response.c.session == bind("me")),
     "showing": sa.delete(showing).where(showing.c.session == bind("me")),

@@ -176,18 +176,19 @@ class Store:
         return self._write(sessions.enter, entry, now)
 
     def session(self, token_hash: str) -> Session | None:
-        return self._read(sessions.find_by_token, token_hash)
+        return self._first(sessions.BY_TOKEN, {"token": token_hash}, sessions.to_session)
 
     def session_of(self, study: str, annotator: str) -> Session | None:
         return self._read(sessions.find_by_annotator, study, annotator)
 
     def sessions(self, study: str) -> tuple[Session, ...]:
         """Return all sessions of a study, in the order of entering."""
-        return self._read(sessions.list_sessions, study)
+        return tuple(map(sessions.to_session, self._rows(sessions.BY_STUDY, {"of": study})))
 
     def unanswered(self, some: Sequence[str]) -> dict[str, float]:
         """Of these sessions, return those in progress without an answer, and their lease ends."""
-        return self._read(sessions.find_unanswered, some)
+        rows = self._rows(sessions.UNANSWERED, {"some": some})
+        return {row.id: row.lease_end for row in rows}
 
     def set_stage(
         self,
@@ -238,11 +239,11 @@ class Store:
 
     def showings(self, session_id: str) -> tuple[Showing, ...]:
         """Return everything that the session was given so far, in order."""
-        return self._read(assign.list_showings, session_id)
+        return tuple(map(Showing._make, self._rows(assign.SHOWN, {"me": session_id})))
 
     def missing(self, session_id: str) -> tuple[int, ...]:
         """Return the positions that still wait for an answer."""
-        return self._read(assign.list_open_positions, session_id)
+        return tuple(row.position for row in self._rows(assign.OPEN, {"me": session_id}))
 
     def has_room(self, study: str, *, batches: bool) -> bool:
         """Return whether a person who enters now would get an item, or a seat in a batch."""
@@ -272,27 +273,30 @@ class Store:
     ) -> Iterator[ResponseRow]:
         """Yield every response, in the order of storing, after number ``after``."""
         values = {"of": study, "after": after}
-        rows = reads.read_pieces(self._read, reads.RESPONSES, values, limit)
+        rows = reads.read_pieces(self._rows, reads.RESPONSES, values, limit)
         return map(reads.to_response, rows)
 
     def latest(self, study: str, count: int) -> tuple[ResponseRow, ...]:
         """Return the last responses, newest first."""
-        return self._responses(reads.LATEST, {"of": study, "most": count})
+        return tuple(map(reads.to_response, self._rows(reads.LATEST, {"of": study, "most": count})))
 
     def before_latest(self, study: str, count: int) -> int:
         """Return the ``after`` with which ``responses`` yields the latest so many responses."""
-        return self._read(reads.find_before_latest, study, count)
+        rows = self._rows(reads.BEFORE_LATEST, {"of": study, "count": count})
+        return rows[0].seq if rows else 0
 
     def responses_to(self, study: str, item: str) -> tuple[ResponseRow, ...]:
-        return self._responses(reads.OF_ITEM, {"of": study, "item": item})
+        return tuple(map(reads.to_response, self._rows(reads.OF_ITEM, {"of": study, "item": item})))
 
     def responses_by(self, study: str, annotator: str) -> tuple[ResponseRow, ...]:
-        return self._responses(reads.OF_ANNOTATOR, {"of": study, "who": annotator})
+        return tuple(
+            map(reads.to_response, self._rows(reads.OF_ANNOTATOR, {"of": study, "who": annotator}))
+        )
 
     def timings(self, study: str, *, after: int = 0) -> Iterator[TimedAnswer]:
         """Yield what was answered and how long it took, in the order of storing."""
         values = {"of": study, "after": after}
-        return map(reads.to_timed_answer, reads.read_pieces(self._read, reads.TIMINGS, values))
+        return map(reads.to_timed_answer, reads.read_pieces(self._rows, reads.TIMINGS, values))
 
     # ── events and invitations ───────────────────────────────────────────────────────────────
 
@@ -304,7 +308,7 @@ class Store:
     def events(self, study: str, name: str | None = None) -> Iterator[Event]:
         statement = reads.EVENTS if name is None else reads.NAMED_EVENTS
         values = {"of": study} if name is None else {"of": study, "name": name}
-        return map(reads.to_event, reads.read_pieces(self._read, statement, values))
+        return map(reads.to_event, reads.read_pieces(self._rows, statement, values))
 
     def debriefs(self, study: str) -> Iterator[Event]:
         """Yield the answers of the debrief: the events called ``debrief``."""
@@ -321,10 +325,10 @@ class Store:
         return self._write(sessions.revoke, study, name, now)
 
     def invitation(self, token_hash: str) -> Invitation | None:
-        return self._read(sessions.find_invitation, token_hash)
+        return self._first(sessions.LINK_BY_TOKEN, {"token": token_hash}, Invitation._make)
 
     def invitations(self, study: str) -> tuple[Invitation, ...]:
-        return self._read(sessions.list_invitations, study)
+        return tuple(map(Invitation._make, self._rows(sessions.LINKS_BY_STUDY, {"of": study})))
 
     # ── counts ───────────────────────────────────────────────────────────────────────────────
 
@@ -336,10 +340,12 @@ class Store:
         return self._read(reads.count_crowd, study)
 
     def answers_per_item(self, study: str) -> dict[str, int]:
-        return self._read(reads.count_answers, study)
+        """Return the number of answers that count, by target; targets without any are included."""
+        return {name: count for name, count in self._rows(reads.PER_ITEM, {"of": study})}
 
     def taken_per_batch(self, study: str) -> dict[str, int]:
-        return self._read(reads.count_seats, study)
+        """Return the number of seats taken, by batch."""
+        return {row.name: row.taken for row in self._rows(reads.PER_BATCH, {"of": study})}
 
     def counts(self, study: str) -> dict[str, int]:
         """Return the number of rows of a study, by table."""
@@ -349,10 +355,14 @@ class Store:
         """Return the latest time at which anything was written, in any study, or None."""
         return self._read(reads.find_newest_time)
 
-    def _responses(
-        self, statement: sa.Select[tuple[object, ...]], values: dict[str, object]
-    ) -> tuple[ResponseRow, ...]:
-        return tuple(map(reads.to_response, self._read(reads.read_rows, statement, values)))
+    def _rows(self, statement: sa.Select[Any], values: dict[str, Any]) -> Sequence[Any]:
+        return self._read(lambda connection: connection.execute(statement, values).all())
+
+    def _first(
+        self, statement: sa.Select[Any], values: dict[str, Any], make: Callable[[Any], T]
+    ) -> T | None:
+        rows = self._rows(statement, values)
+        return make(rows[0]) if rows else None
 
     def _write(
         self, do: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs

@@ -23,7 +23,6 @@ from softlabel.study.findings import (
     find_name_fault,
     find_named,
     load_json,
-    read_named_text,
 )
 from softlabel.study.items import (
     Row,
@@ -35,7 +34,7 @@ from softlabel.study.items import (
     read_table,
 )
 from softlabel.study.model import Item
-from softlabel.study.settings import Settings
+from softlabel.study.settings import Reader
 
 SCRIPT = re.compile(r"\s*(?:var|let|const)\s+\w+\s*=(.*?);?\s*", re.DOTALL)
 PUBLISHED = {"image": "filename", "id": "example_idx", "gold": "label"}  # our word: theirs
@@ -66,14 +65,11 @@ class Targets:
 # ── the allocation file ──────────────────────────────────────────────────────────────────────
 
 
-def read_allocation(folder: Path, name: str | None, findings: Findings) -> Allocation | None:
+def read_allocation(reader: Reader) -> Allocation | None:
     """Read the allocation that ``study.toml`` names, if it names one."""
-    if name is None:
-        return None
-    try:
-        text = read_named_text(folder, name)
-    except Refused as error:
-        findings.add_setting("items.allocation", name, str(error))
+    name, findings = reader.file.items.allocation, reader.findings
+    text = None if name is None else reader.read_text("items.allocation", name)
+    if name is None or text is None:
         return None
     script = SCRIPT.fullmatch(text)
     try:
@@ -151,7 +147,7 @@ def read_targets(source: str, allocation: Allocation | None, scope: Scope) -> Ta
             return _read_folder(path, allocation, scope)
         rows = read_table(path, "target", scope)
     except Refused as error:
-        scope.findings.add_setting("items.source", source, str(error))
+        scope.findings.add(FILE, "items.source", source, str(error))
         return Targets()
     if allocation is not None:
         return _allocate(rows, allocation, scope)
@@ -176,7 +172,7 @@ def _read_folder(path: Path, allocation: Allocation | None, scope: Scope) -> Tar
     if allocation is None:
         if not files:
             name, reason = scope.relative(path), "contains no picture or recording"
-            scope.findings.add_setting("items.source", name, reason)
+            scope.findings.add(FILE, "items.source", name, reason)
         made = (make_file_item(file, path, scope) for file in files)
         return Targets(tuple(item for item in made if item is not None))
     batches = {}
@@ -219,33 +215,32 @@ def _allocate(rows: list[tuple[Row, Item]], allocation: Allocation, scope: Scope
     return Targets(tuple(items.values()), {batch: tuple(ids) for batch, ids in batches.items()})
 
 
-def check_counts(settings: Settings, targets: Targets, findings: Findings) -> None:
+def check_counts(reader: Reader, targets: Targets) -> None:
     """Check how many items a person can have."""
-    section, available = settings.file.items, len(targets.items)
+    section, available = reader.file.items, len(targets.items)
     wanted = section.per_annotator
-    key = "items.per_annotator"
     if wanted is not None and targets.batches:
         reason = "a person answers one batch, so the batches set the number; leave this out"
-        findings.add_setting(key, wanted, reason)
+        reader.refuse("items.per_annotator", wanted, reason)
     elif wanted is not None and available and wanted > available:
-        findings.add_setting(key, wanted, f"there are only {available} items")
+        reader.refuse("items.per_annotator", wanted, f"there are only {available} items")
     if targets.batches and "batch_size" in section.model_fields_set:
         reason = "a person holds one batch, so the batches set the number; leave this out"
-        findings.add_setting("items.batch_size", section.batch_size, reason)
+        reader.refuse("items.batch_size", section.batch_size, reason)
     sizes = sorted(map(len, targets.batches.values()))
     if sizes and sizes[0] != sizes[-1]:
         reason = f"batches have from {sizes[0]} to {sizes[-1]} items, so sessions differ in length"
-        findings.add_note(FILE, "items", None, reason)
+        reader.note("items", None, reason)
 
 
 # ── repeats ──────────────────────────────────────────────────────────────────────────────────
 
 
 def read_repeats(
-    settings: Settings, allocation: Allocation | None, targets: Targets, findings: Findings
+    reader: Reader, allocation: Allocation | None, targets: Targets
 ) -> tuple[int, ...]:
     """Return the positions, among a person's own items, that are repeated; counted from 0."""
-    section = settings.file.items
+    section = reader.file.items
     count, positions = section.repeats, section.repeat_positions
     if count is None and positions is None and allocation is not None:
         count = allocation.repeats
@@ -253,16 +248,16 @@ def read_repeats(
     size = min(section.per_annotator or len(targets.items), len(targets.items))
     if targets.batches:  # every person has at least so many items
         size = min(map(len, targets.batches.values()))
-    if settings.broken & {"items.repeats", "items.repeat_positions"} or not size:
+    if reader.is_broken("items.repeats", "items.repeat_positions") or not size:
         return ()
     if positions is not None:
-        _check_positions(count, positions, size, findings)
+        _check_positions(reader, count, positions, size)
         return tuple(positions)
     if count is None:
         return tuple(place for place in range(STEP, STEP * USUAL + 1, STEP) if place < size)
     if count > size:
         reason = f"a person has only {size} items, so at most {size} can be repeated"
-        findings.add_setting("items.repeats", count, reason)
+        reader.refuse("items.repeats", count, reason)
         return ()
     return spread(count, size)
 
@@ -278,16 +273,12 @@ def spread(count: int, size: int) -> tuple[int, ...]:
     return tuple((n * size) // (count + 1) for n in range(1, count + 1))
 
 
-def _check_positions(
-    count: int | None, positions: list[int], size: int, findings: Findings
-) -> None:
+def _check_positions(reader: Reader, count: int | None, positions: list[int], size: int) -> None:
     key = "items.repeat_positions"
     if count is not None and count != len(positions):
-        reason = f"repeats = {count}, so there must be as many positions"
-        findings.add_setting(key, positions, reason)
+        reader.refuse(key, positions, f"repeats = {count}, so there must be as many positions")
     for place in dict.fromkeys(positions):
         if place >= size:
-            reason = f"a person has {size} items, at positions 0 to {size - 1}"
-            findings.add_setting(key, place, reason)
+            reader.refuse(key, place, f"a person has {size} items, at positions 0 to {size - 1}")
         if positions.count(place) > 1:
-            findings.add_setting(key, place, "is given more than once")
+            reader.refuse(key, place, "is given more than once")

@@ -47,10 +47,6 @@ class Findings:
         self._count += 1
         self._problems.append(_problem(file, key, value, reason))
 
-    def add_setting(self, key: str, value: object, reason: str) -> None:
-        """Add a mistake in a setting of ``study.toml``."""
-        self.add(FILE, key, value, reason)
-
     def add_note(self, file: str, key: str, value: object, reason: str) -> None:
         """Add something that is allowed but may be a mistake."""
         self.notes.append(_problem(file, key, value, reason))
@@ -149,11 +145,6 @@ def find_named(folder: Path, name: str) -> Path:
         return find(folder, name)
     except Missing as error:
         raise Refused(f"{error}{nearest(name, list_siblings(folder, name))}") from error
-
-
-def read_named_text(folder: Path, name: str) -> str:
-    """Return the text of a UTF-8 file that ``study.toml`` names."""
-    return read_text(find_named(folder, name))
 
 
 def read_text(path: Path) -> str:

@@ -18,9 +18,9 @@ from softlabel.study.batches import (
 from softlabel.study.findings import FILE, Findings, Refused
 from softlabel.study.items import Scope, read_others
 from softlabel.study.labels import read_labels, read_mode, read_synonyms
-from softlabel.study.model import Item, Quiz, Study
+from softlabel.study.model import Quiz, Study
 from softlabel.study.recruiting import read_pay, read_recruit
-from softlabel.study.settings import Settings, Unreadable, read_settings, read_settings_text
+from softlabel.study.settings import Reader, Unreadable, read_settings, read_settings_text
 
 
 def read(folder: str | Path) -> Study:
@@ -46,36 +46,41 @@ def _read(folder: Path, findings: Findings) -> Study | None:
     try:
         settings = read_settings(read_settings_text(folder), findings)
     except Refused as error:
-        findings.add_setting("", None, str(error))
+        findings.add(FILE, "", None, str(error))
         return None
     except Unreadable:
         return None
-    return _read_study(folder, settings, findings)
+    return _read_study(Reader(folder, settings, findings))
 
 
-def _read_study(folder: Path, settings: Settings, findings: Findings) -> Study | None:
-    file = settings.file
+def _read_study(reader: Reader) -> Study | None:
+    folder, file, findings = reader.folder, reader.file, reader.findings
     section, items = file.study, file.items
-    allocation = read_allocation(folder, items.allocation, findings)
+    allocation = read_allocation(reader)
     classes = None
     if allocation is not None and allocation.classes is not None:
         classes = (allocation.file, allocation.classes)
-    labels = read_labels(folder, settings, classes, findings)
-    mode = read_mode(settings, labels, findings)
-    synonyms = read_synonyms(folder, settings, labels, mode, findings)
+    labels = read_labels(reader, classes)
+    mode = read_mode(reader, labels)
+    synonyms = read_synonyms(reader, labels, mode)
     scope, targets = Scope(folder, findings, labels), Targets()
     if items.source is not None:
         targets = read_targets(items.source, allocation, scope)
-    elif "items.source" not in settings.broken:
+    elif not reader.is_broken("items.source"):
         reason = "is required: a folder of pictures or recordings, a .csv or a .jsonl file"
-        findings.add_setting("items.source", None, reason)
+        reader.refuse("items.source", None, reason)
     practice = read_others("items.practice", items.practice, "training", scope)
     checks = read_others("items.checks", items.checks, "gold", scope)
-    check_counts(settings, targets, findings)
-    _add_notes(settings, practice, findings)
-    repeat_positions = read_repeats(settings, allocation, targets, findings)
-    given = pages.read_pages(folder, settings, findings)
-    recruit, pay = read_recruit(settings, findings), read_pay(settings, findings)
+    check_counts(reader, targets)
+    silent = [item.id for item in practice if item.gold is None and item.feedback is None]
+    if silent:
+        reason = f"{silent[0]} has neither gold nor feedback, so there is nothing to learn from it"
+        reader.note("items.practice", items.practice, reason)
+    if file.recruit.kind != "open" and not file.pages.contact:
+        reader.note("pages.contact", None, "people would not know whom to write to")
+    repeat_positions = read_repeats(reader, allocation, targets)
+    given = pages.read_pages(reader)
+    recruit, pay = read_recruit(reader), read_pay(reader)
     if findings or labels is None or mode is None:
         return None
     name = section.name or re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-")
@@ -111,7 +116,7 @@ def _read_study(folder: Path, settings: Settings, findings: Findings) -> Study |
         pay=pay,
         seed=section.seed,
         lease_minutes=section.lease_minutes,
-        toml=settings.text,
+        toml=reader.settings.text,
         skip_limit=items.skip_limit,
         notes=tuple(findings.notes),
     )
@@ -124,13 +129,3 @@ def _read_study(folder: Path, settings: Settings, findings: Findings) -> Study |
         quiz=quiz if file.quiz.ask else None,
         debrief=(given.debrief or pages.default_debrief(study)) if file.debrief.ask else (),
     )
-
-
-def _add_notes(settings: Settings, practice: tuple[Item, ...], findings: Findings) -> None:
-    """Note what is allowed, but may be a mistake."""
-    silent = [item.id for item in practice if item.gold is None and item.feedback is None]
-    if silent:
-        reason = f"{silent[0]} has neither gold nor feedback, so there is nothing to learn from it"
-        findings.add_note(FILE, "items.practice", settings.file.items.practice, reason)
-    if settings.file.recruit.kind != "open" and not settings.file.pages.contact:
-        findings.add_note(FILE, "pages.contact", None, "people would not know whom to write to")

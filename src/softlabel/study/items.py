@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from softlabel.errors import nearest
 from softlabel.study.findings import (
+    FILE,
     Findings,
     Missing,
     Refused,
@@ -200,7 +201,7 @@ def read_others(key: str, name: str | None, kind: ItemKind, scope: Scope) -> tup
     try:
         rows = read_table(find_named(scope.folder, name), kind, scope)
     except Refused as error:
-        scope.findings.add_setting(key, name, str(error))
+        scope.findings.add(FILE, key, name, str(error))
         return ()
     return tuple(item for _, item in rows)
 

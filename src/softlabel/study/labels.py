@@ -5,22 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from softlabel import registry
 from softlabel.elicit import Mode, prefixes
 from softlabel.errors import SoftlabelError, nearest
-from softlabel.study.findings import (
-    FILE,
-    Findings,
-    Refused,
-    find_name_fault,
-    load_json,
-    read_named_text,
-)
-from softlabel.study.settings import Settings
+from softlabel.study.findings import FILE, Findings, Refused, find_name_fault, load_json
+from softlabel.study.settings import Reader
 
 JOINERS = "\u200c\u200d"  # invisible, but some scripts cannot be written without them
 LABELS, SYNONYMS, MODE = "study.labels", "study.synonyms", "study.mode"
@@ -28,22 +20,22 @@ MANY_LABELS = 20  # above it, typing finds a label sooner than looking
 
 
 def read_labels(
-    folder: Path, settings: Settings, classes: tuple[str, Sequence[str]] | None, findings: Findings
+    reader: Reader, classes: tuple[str, Sequence[str]] | None
 ) -> tuple[str, ...] | None:
     """Return all labels in order, or None if they cannot be known.
 
     ``classes`` are those of the allocation file, preceded by the name of that file.
     """
-    given = settings.file.study.labels
-    if LABELS in settings.broken:
+    given, findings = reader.file.study.labels, reader.findings
+    if reader.is_broken(LABELS):
         return None
     if given is None:
         if classes is None:
-            findings.add_setting(LABELS, None, "is required: a list of labels, or a file's name")
+            reader.refuse(LABELS, None, "is required: a list of labels, or a file's name")
             return None
         return _check_labels(classes[0], "classes", classes[1], findings)
     if isinstance(given, str):
-        listed = _read_label_file(folder, given, findings)
+        listed = _read_label_file(reader, given)
         labels = None if listed is None else _check_labels(given, "", listed, findings)
     else:
         labels = _check_labels(FILE, LABELS, given, findings)
@@ -52,23 +44,20 @@ def read_labels(
     return labels
 
 
-def _read_label_file(folder: Path, name: str, findings: Findings) -> list[str] | None:
-    try:
-        text = read_named_text(folder, name)
-    except Refused as error:
-        findings.add_setting(LABELS, name, str(error))
+def _read_label_file(reader: Reader, name: str) -> list[str] | None:
+    text = reader.read_text(LABELS, name)
+    if text is None:
         return None
     if not name.lower().endswith(".json"):
         return [line.strip() for line in text.splitlines() if line.strip()]
     try:
         listed = load_json(text)
+        if isinstance(listed, list) and all(isinstance(label, str) for label in listed):
+            return listed
+        raise Refused('must hold a list of labels: ["cat", "dog"]')
     except Refused as error:
-        findings.add(name, "", None, str(error))
+        reader.findings.add(name, "", None, str(error))
         return None
-    if not isinstance(listed, list) or not all(isinstance(label, str) for label in listed):
-        findings.add(name, "", None, 'must hold a list of labels: ["cat", "dog"]')
-        return None
-    return listed
 
 
 def _check_labels(
@@ -105,56 +94,52 @@ def _fold(label: str) -> str:
 
 
 def read_synonyms(
-    folder: Path,
-    settings: Settings,
-    labels: Sequence[str] | None,
-    mode: Mode | None,
-    findings: Findings,
+    reader: Reader, labels: Sequence[str] | None, mode: Mode | None
 ) -> Mapping[str, tuple[str, ...]]:
     """Return other words for labels and, in a hierarchy, for the branches above them.
 
     Names are not checked if the labels could not be read.
     """
-    given, file, key = settings.file.study.synonyms, FILE, f"{SYNONYMS}."
+    given, file, key = reader.file.study.synonyms, FILE, f"{SYNONYMS}."
     if isinstance(given, str):
         file, key = given, ""
-        given = _read_synonym_file(folder, given, findings)
+        given = _read_synonym_file(reader, given)
     known = dict.fromkeys(labels or ())
     for label in labels or ():
         known |= dict.fromkeys(prefixes(label, getattr(mode, "path", "")))
     for label, words in given.items():
         if labels is not None and label not in known:
-            findings.add(file, f"{key}{label}", None, f"no such label{nearest(label, known)}")
+            reason = f"no such label{nearest(label, known)}"
+            reader.findings.add(file, f"{key}{label}", None, reason)
         for word in words:
             if fault := find_name_fault(word):
-                findings.add(file, f"{key}{label}", word, f"a word {fault}")
+                reader.findings.add(file, f"{key}{label}", word, f"a word {fault}")
     return {label: tuple(words) for label, words in given.items()}
 
 
-def _read_synonym_file(folder: Path, name: str, findings: Findings) -> dict[str, list[str]]:
+def _read_synonym_file(reader: Reader, name: str) -> dict[str, list[str]]:
+    text = reader.read_text(SYNONYMS, name)
     try:
-        table = load_json(read_named_text(folder, name))
+        table = {} if text is None else load_json(text)
     except Refused as error:
-        findings.add_setting(SYNONYMS, name, str(error))
+        reader.refuse(SYNONYMS, name, str(error))
         return {}
     if isinstance(table, dict) and all(
         isinstance(words, list) and all(isinstance(word, str) for word in words)
         for words in table.values()
     ):
         return table
-    findings.add(name, "", None, 'must hold a table: {"cat": ["kitten", "tabby"]}')
+    reader.findings.add(name, "", None, 'must hold a table: {"cat": ["kitten", "tabby"]}')
     return {}
 
 
-def read_mode(
-    settings: Settings, labels: tuple[str, ...] | None, findings: Findings
-) -> Mode | None:
+def read_mode(reader: Reader, labels: tuple[str, ...] | None) -> Mode | None:
     """Return the mode, if people can answer about these labels in it.
 
     Options of a mode are checked only when it is used, so a simulated person answers once.
     """
-    text = settings.file.study.mode
-    if MODE in settings.broken:
+    text = reader.file.study.mode
+    if reader.is_broken(MODE):
         return None
     tried = labels or ("yes", "no")
     try:
@@ -163,9 +148,8 @@ def read_mode(
         belief = np.full(len(tried), 1 / len(tried))
         mode.read(mode.simulate(belief, tried, np.random.default_rng(0)), tried)
     except SoftlabelError as error:
-        findings.add_setting(MODE, text, str(error))
+        reader.refuse(MODE, text, str(error))
         return None
     if labels and len(labels) > MANY_LABELS and mode.name != "search":
-        reason = f"with {len(labels)} labels, search is quicker to answer"
-        findings.add_note(FILE, MODE, text, reason)
+        reader.note(MODE, text, f"with {len(labels)} labels, search is quicker to answer")
     return mode

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from softlabel.errors import nearest
-from softlabel.study.findings import Findings, Refused, has_control, read_named_text
+from softlabel.study.findings import has_control
 from softlabel.study.model import Question, Study
 from softlabel.study.schema import DebriefQuestion, QuizQuestion
-from softlabel.study.settings import Settings
+from softlabel.study.settings import Reader
 
 NEW_PAGE = re.compile(r"^---[ \t]*$", re.MULTILINE)
 TEXTS = Path(__file__).parent / "texts"
@@ -34,70 +34,65 @@ class Pages(NamedTuple):
     debrief: tuple[Question, ...]
 
 
-def read_pages(folder: Path, settings: Settings, findings: Findings) -> Pages:
+def read_pages(reader: Reader) -> Pages:
     """Read every text that ``study.toml`` names, and the questions in it."""
-    section, quiz, debrief = settings.file.pages, settings.file.quiz, settings.file.debrief
-    consent = _read_page(folder, "consent", section.consent, findings)
-    instructions = _read_page(folder, "instructions", section.instructions, findings) or ""
+    section, quiz, debrief = reader.file.pages, reader.file.quiz, reader.file.debrief
+    consent = _read_page(reader, "consent", section.consent)
+    instructions = _read_page(reader, "instructions", section.instructions) or ""
     pages = (page.strip() for page in NEW_PAGE.split(instructions))
-    thanks = _read_page(folder, "thanks", section.thanks, findings)
+    thanks = _read_page(reader, "thanks", section.thanks)
     for name, table in (("quiz", quiz), ("debrief", debrief)):
         if table.question and not table.ask:
-            reason = "there are questions, which nobody would see"
-            findings.add_setting(f"{name}.ask", table.ask, reason)
+            reader.refuse(f"{name}.ask", table.ask, "there are questions, which nobody would see")
     return Pages(
         consent,
         tuple(page for page in pages if page),
         thanks,
-        tuple(_quiz_question(n, one, findings) for n, one in enumerate(quiz.question)),
-        tuple(_debrief_question(n, one, findings) for n, one in enumerate(debrief.question)),
+        tuple(_quiz_question(reader, n, one) for n, one in enumerate(quiz.question)),
+        tuple(_debrief_question(reader, n, one) for n, one in enumerate(debrief.question)),
     )
 
 
-def _read_page(folder: Path, key: str, name: str | None, findings: Findings) -> str | None:
-    if name is None:
+def _read_page(reader: Reader, key: str, name: str | None) -> str | None:
+    text = None if name is None else reader.read_text(f"pages.{key}", name)
+    if name is None or text is None:
         return None
-    try:
-        text = read_named_text(folder, name).strip()
-    except Refused as error:
-        findings.add_setting(f"pages.{key}", name, str(error))
-        return None
-    if not text:
-        findings.add(name, "", None, "is empty; without the key there is a default text")
-    elif has_control(text, allowed="\n\t"):
-        findings.add(name, "", None, "contains control characters")
-    return text
+    if not text.strip():
+        reader.findings.add(name, "", None, "is empty; without the key there is a default text")
+    elif has_control(text.strip(), allowed="\n\t"):
+        reader.findings.add(name, "", None, "contains control characters")
+    return text.strip()
 
 
-def _quiz_question(number: int, given: QuizQuestion, findings: Findings) -> Question:
+def _quiz_question(reader: Reader, number: int, given: QuizQuestion) -> Question:
     key = f"quiz.question[{number}]"
-    _check_options(f"{key}.options", given.options, findings)
+    _check_options(reader, f"{key}.options", given.options)
     if given.right in given.options:
         return Question(given.text, tuple(given.options), given.options.index(given.right))
     reason = f"is none of the options{nearest(given.right, given.options)}"
-    findings.add_setting(f"{key}.right", given.right, reason)
+    reader.refuse(f"{key}.right", given.right, reason)
     return Question(given.text, tuple(given.options))
 
 
-def _debrief_question(number: int, given: DebriefQuestion, findings: Findings) -> Question:
+def _debrief_question(reader: Reader, number: int, given: DebriefQuestion) -> Question:
     key = f"debrief.question[{number}]"
     kind = given.kind or ("choice" if given.options else "text")
     options = tuple(given.options)
     if kind == "scale" and not options:
         options = SCALE
     if kind == "text" and options:
-        findings.add_setting(f"{key}.kind", kind, "a free text has no options")
+        reader.refuse(f"{key}.kind", kind, "a free text has no options")
     if kind != "text":
-        _check_options(f"{key}.options", options, findings)
+        _check_options(reader, f"{key}.options", options)
     return Question(given.text, options, kind=kind)
 
 
-def _check_options(key: str, options: Sequence[str], findings: Findings) -> None:
+def _check_options(reader: Reader, key: str, options: Sequence[str]) -> None:
     if len(options) < 2:
-        findings.add_setting(key, list(options), "there must be at least two options")
+        reader.refuse(key, list(options), "there must be at least two options")
     for option in dict.fromkeys(options):
         if options.count(option) > 1:
-            findings.add_setting(key, option, "is given more than once")
+            reader.refuse(key, option, "is given more than once")
 
 
 # ── default texts ────────────────────────────────────────────────────────────────────────────

@@ -16,10 +16,9 @@ from re import _parser as parser  # type: ignore[attr-defined]  # the only parse
 from typing import Any
 from urllib.parse import urlsplit
 
-from softlabel.study.findings import Findings
 from softlabel.study.model import Pay, Recruit
 from softlabel.study.schema import RecruitSection
-from softlabel.study.settings import Settings
+from softlabel.study.settings import Reader
 
 PROLIFIC = {
     "id_param": "PROLIFIC_PID",
@@ -56,27 +55,27 @@ EXAMPLE = "for instance [A-Za-z0-9_-]{1,64}"
 LONGEST = MAX_ID_LENGTH  # OLD NAME
 
 
-def read_recruit(settings: Settings, findings: Findings) -> Recruit:
+def read_recruit(reader: Reader) -> Recruit:
     """Return the recruiter, with all its return addresses."""
-    section = settings.file.recruit
+    section = reader.file.recruit
     given = {key: value for key, value in section.model_dump(exclude={"kind"}).items() if value}
-    if "recruit.kind" in settings.broken:
+    if reader.is_broken("recruit.kind"):
         return Recruit()
     for key, value in given.items():
         if key not in KEYS[section.kind]:
             homes = " or ".join(kind for kind, keys in KEYS.items() if key in keys)
             reason = f"has no meaning with kind = {section.kind!r}; it belongs to {homes}"
-            findings.add_setting(f"recruit.{key}", value, reason)
+            reader.refuse(f"recruit.{key}", value, reason)
         elif fault := _find_fault(key, value, section.session_param is not None):
-            findings.add_setting(f"recruit.{key}", value, fault)
+            reader.refuse(f"recruit.{key}", value, fault)
     for key in REQUIRED.get(section.kind, ()):
-        if key not in given and f"recruit.{key}" not in settings.broken:
+        if key not in given and not reader.is_broken(f"recruit.{key}"):
             reason = f"is required with kind = {section.kind!r}{WHY.get(key, '')}"
-            findings.add_setting(f"recruit.{key}", None, reason)
+            reader.refuse(f"recruit.{key}", None, reason)
     for done, out in DIFFERENT:
         if given.get(out) is not None and given.get(out) == given.get(done):
             reason = f"must differ from {done}, or people who are screened out count as complete"
-            findings.add_setting(f"recruit.{out}", given[out], reason)
+            reader.refuse(f"recruit.{out}", given[out], reason)
     return _make_recruit(section)
 
 
@@ -91,15 +90,14 @@ def _make_recruit(section: RecruitSection) -> Recruit:
     return Recruit(**full)
 
 
-def read_pay(settings: Settings, findings: Findings) -> Pay | None:
+def read_pay(reader: Reader) -> Pay | None:
     """Return what people are paid; None if they are not."""
-    section = settings.file.pay
+    section = reader.file.pay
     if section is None:
         return None
     if (section.per_hour is None) == (section.per_session is None):
-        if not settings.broken & {"pay.per_hour", "pay.per_session"}:
-            reason = "give either per_hour or per_session"
-            findings.add_setting("pay.per_hour", section.per_hour, reason)
+        if not reader.is_broken("pay.per_hour", "pay.per_session"):
+            reader.refuse("pay.per_hour", section.per_hour, "give either per_hour or per_session")
         return None
     return Pay(**section.model_dump())
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from softlabel.errors import nearest
-from softlabel.study.findings import FILE, Findings, find_named, read_text
+from softlabel.study.findings import FILE, Findings, Refused, find_named, read_text
 from softlabel.study.model import Question
 from softlabel.study.schema import GIVEN, NAMED, SECTIONS, StudyFile
 
@@ -60,6 +60,39 @@ class Settings:
     broken: frozenset[str] = field(default_factory=frozenset)
 
 
+@dataclass(frozen=True)
+class Reader:
+    """What the readers of a study folder share: the folder, its settings, and the findings."""
+
+    folder: Path
+    settings: Settings
+    findings: Findings
+
+    @property
+    def file(self) -> StudyFile:
+        return self.settings.file
+
+    def is_broken(self, *keys: str) -> bool:
+        """Return whether the value of one of these settings could not be used."""
+        return not self.settings.broken.isdisjoint(keys)
+
+    def refuse(self, key: str, value: object, reason: str) -> None:
+        """Add a mistake in a setting."""
+        self.findings.add(FILE, key, value, reason)
+
+    def note(self, key: str, value: object, reason: str) -> None:
+        """Add a note about a setting that is allowed but may be a mistake."""
+        self.findings.add_note(FILE, key, value, reason)
+
+    def read_text(self, key: str, name: str) -> str | None:
+        """Return the text of the file that a setting names; if it has none, add a mistake."""
+        try:
+            return read_text(find_named(self.folder, name))
+        except Refused as error:
+            self.refuse(key, name, str(error))
+            return None
+
+
 class Unreadable(Exception):
     """The file cannot be parsed; the findings say why."""
 
@@ -79,7 +112,7 @@ def read_settings(text: str, findings: Findings) -> Settings:
             for error in invalid.errors(include_url=False):
                 place = [part for part in error["loc"] if part not in (GIVEN, NAMED)]
                 value = None if isinstance(error["input"], dict | list) else error["input"]
-                findings.add_setting(_key(place), value, _reason(error, place))
+                findings.add(FILE, _key(place), value, _reason(error, place))
                 broken.add(_remove(raw, error))
 
 
@@ -87,10 +120,10 @@ def _parse(text: str, findings: Findings) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        findings.add_setting("", None, "is nested too deeply for a study")
+        findings.add(FILE, "", None, "is nested too deeply for a study")
     except ValueError as error:  # TOMLDecodeError, or a number with thousands of digits
         message, _, place = str(error).partition(" (at ")
-        findings.add_setting(place.rstrip(")"), None, f"is not TOML: {message}")
+        findings.add(FILE, place.rstrip(")"), None, f"is not TOML: {message}")
     raise Unreadable
 
 
