@@ -99,16 +99,15 @@ class Past(NamedTuple):
         return any(s.kind == "repeat" and is_live(s) for s in self.rows)
 
     @property
-    def released(self) -> set[str]:
+    def released(self) -> list[Showing]:
         """Targets that were released, answered too late or not at all."""
-        return {s.item for s in self.rows if s.kind == "target" and s.state == "released"}
+        return [s for s in self.rows if s.kind == "target" and s.state == "released"]
 
     @property
     def unanswered(self) -> set[str]:
-        """Targets that were released and not answered."""
-        return self.released - {
-            s.item for s in self.rows if s.kind == "target" and s.state == "released" and is_live(s)
-        }
+        """Items that were released and not answered."""
+        late = {s.item for s in self.released if is_live(s)}
+        return {s.item for s in self.released} - late
 
     def add(self, new: Sequence[Showing]) -> Past:
         return Past((*self.rows, *new), self.end + len(new))
@@ -360,7 +359,7 @@ def pick(
 def _walk(connection: sa.Connection, me: Session, plan: Plan, past: Past, wanted: int) -> list[str]:
     """Return the least taken items new to this person, from places drawn for this turn."""
     names: list[str] = []
-    released = past.released
+    released = {s.item for s in past.released}
     level, leap = _find_level(connection, me.study, plan.per_item, 0), 0
     while level is not None and len(names) < wanted:
         leap += 1
