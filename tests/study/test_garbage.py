@@ -95,11 +95,11 @@ def test_every_odd_value_under_every_key_has_a_reason(table):
     for key in SECTIONS[table].model_fields:
         for value in ODD:
             findings = Findings()
-            read_settings(f"{opened}\n{key} = {value}\n", findings)
+            read_settings(Path(), f"{opened}\n{key} = {value}\n", findings)
             assert all(problem.reason for problem in findings.problems)
     for value in ODD:
         findings = Findings()
-        read_settings(f"{table.partition('.')[0]} = {value}\n", findings)
+        read_settings(Path(), f"{table.partition('.')[0]} = {value}\n", findings)
         assert len(findings) == (value != "{}") or table == "pay"
 
 

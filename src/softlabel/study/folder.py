@@ -44,13 +44,13 @@ def _read(folder: Path, findings: Findings) -> Study | None:
         findings.add(str(folder), "", None, "no such folder")
         return None
     try:
-        settings = read_settings(read_settings_text(folder), findings)
+        reader = read_settings(folder, read_settings_text(folder), findings)
     except Refused as error:
         findings.add(FILE, "", None, str(error))
         return None
     except Unreadable:
         return None
-    return _read_study(Reader(folder, settings, findings))
+    return _read_study(reader)
 
 
 def _read_study(reader: Reader) -> Study | None:
@@ -116,7 +116,7 @@ def _read_study(reader: Reader) -> Study | None:
         pay=pay,
         seed=section.seed,
         lease_minutes=section.lease_minutes,
-        toml=reader.settings.text,
+        toml=reader.text,
         skip_limit=items.skip_limit,
         notes=tuple(findings.notes),
     )

@@ -8,9 +8,8 @@ import textwrap
 import tomllib
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -51,30 +50,18 @@ LIST_OR_FILE = {
 # ── reading ──────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The settings of a study; ``broken`` are the keys whose value could not be used."""
-
-    file: StudyFile
-    text: str
-    broken: frozenset[str] = field(default_factory=frozenset)
-
-
-@dataclass(frozen=True)
-class Reader:
+class Reader(NamedTuple):
     """What the readers of a study folder share: the folder, its settings, and the findings."""
 
     folder: Path
-    settings: Settings
     findings: Findings
-
-    @property
-    def file(self) -> StudyFile:
-        return self.settings.file
+    file: StudyFile
+    text: str  # of the file
+    broken: frozenset[str]  # keys whose value could not be used
 
     def is_broken(self, *keys: str) -> bool:
         """Return whether the value of one of these settings could not be used."""
-        return not self.settings.broken.isdisjoint(keys)
+        return not self.broken.isdisjoint(keys)
 
     def refuse(self, key: str, value: object, reason: str) -> None:
         """Add a mistake in a setting."""
@@ -97,7 +84,7 @@ class Unreadable(Exception):
     """The file cannot be parsed; the findings say why."""
 
 
-def read_settings(text: str, findings: Findings) -> Settings:
+def read_settings(folder: Path, text: str, findings: Findings) -> Reader:
     """Parse ``study.toml``; a wrong setting is added to the findings and left at its default.
 
     So the rest of the study can be checked, too.
@@ -106,7 +93,8 @@ def read_settings(text: str, findings: Findings) -> Settings:
     broken: set[str] = set()
     while True:
         try:
-            return Settings(StudyFile.model_validate(raw), text, frozenset(broken))
+            file = StudyFile.model_validate(raw)
+            return Reader(folder, findings, file, text, frozenset(broken))
         except ValidationError as invalid:
             raw = deepcopy(raw)
             for error in invalid.errors(include_url=False):
