@@ -22,7 +22,7 @@ from softlabel.demo import page as words
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
 from softlabel.metrics import entropy
 from softlabel.simulate import crowd
-from softlabel.study.pictures import shapes
+from softlabel.study import shapes
 from softlabel.tables import Score, SoftLabels
 
 SHORT = 2  # epochs of training, where what is learned does not matter
@@ -284,7 +284,7 @@ def test_the_beliefs_of_every_network_lie_beside_the_page(made):
 
 def test_truth_is_a_function_of_the_blend():
     blend = np.array([[1, 0, 0, 0, 0, 0], [0.5, 0.5, 0, 0, 0, 0], [0.8, 0.2, 0, 0, 0, 0]])
-    truth = shapes.truth(blend)
+    truth = shapes.compute_truth(blend)
     np.testing.assert_allclose(truth.sum(axis=1), 1)
     assert truth[0, 0] == pytest.approx(0.98 + 0.02 / 6)
     assert truth[1, 0] == truth[1, 1]
@@ -320,7 +320,7 @@ def test_the_compared_recipes_are_where_the_page_expects_them():
 
 def test_examples_are_typical_and_go_from_clear_to_ambiguous_over_all_shapes():
     rng = np.random.default_rng(0)
-    truth = shapes.truth(shapes.weights(ITEMS, rng))
+    truth = shapes.compute_truth(shapes.draw_weights(ITEMS, rng))
     chosen = words.typical(truth, rng.normal(size=ITEMS), 8)
     doubt = [entropy(truth[[item]])[0] for item in chosen]
     assert doubt == sorted(doubt)

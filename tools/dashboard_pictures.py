@@ -23,8 +23,7 @@ from softlabel.serve.app import make_app
 from softlabel.serve.run import put_study
 from softlabel.serve.secret import open_with_token
 from softlabel.simulate import crowd
-from softlabel.study import Study
-from softlabel.study.new import write_new
+from softlabel.study import Study, write_new
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 FLAGS = (

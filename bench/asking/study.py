@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from softlabel.study.pictures import png
+from softlabel.study import shapes
 
 LABELS = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 BATCHES, PER_BATCH, REPEATS = 40, 25, 2
@@ -65,5 +65,5 @@ def _pictures(folder: Path, count: int) -> list[str]:
     names = [f"picture-{i:04d}.png" for i in range(count)]
     for name in names:
         tiles = rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)
-        (folder / "images" / name).write_bytes(png.encode(tiles.repeat(4, 0).repeat(4, 1)))
+        (folder / "images" / name).write_bytes(shapes.encode_png(tiles.repeat(4, 0).repeat(4, 1)))
     return names

@@ -22,7 +22,7 @@ from softlabel import study as studies
 from softlabel.serve.app import make_app
 from softlabel.serve.people import put_study
 from softlabel.serve.secret import open_with_token
-from softlabel.study.pictures import png
+from softlabel.study import shapes
 
 LABELS = ["cat", "dog", "fox", "owl", "hen", "cow"]
 TREE = ["pet/cat", "pet/dog", "wild/fox", "wild/owl", "farm/hen", "farm/cow"]
@@ -78,7 +78,7 @@ def write_study(folder: Path, mode: str = "quick", items: int = 3, **changes: An
     side = changes.pop("side", 32)
     for n in range(items + 1):
         pixels = np.full((side, side, 3), 40 + 3 * n, dtype=np.uint8)
-        (folder / f"{n}.png").write_bytes(png.encode(pixels))
+        (folder / f"{n}.png").write_bytes(shapes.encode_png(pixels))
     rows = [{"id": f"item-{n}", "image": f"{n}.png", "alt": "an animal"} for n in range(items)]
     labels = changes.pop("labels", TREE if mode.startswith("search") else LABELS)
     _write_lines(folder / "items.jsonl", changes.pop("rows", rows))

@@ -20,7 +20,7 @@ def test_a_new_study_is_without_mistakes(run, tmp_path):
     assert facts["minutes"].strip().startswith("about 4 per person at 5.7 s per answer")
     again = run("new", folder)
     assert (again.code, again.out) == (1, "")
-    assert again.err == f"error: {folder}: is there already and is not empty; name a new folder\n"
+    assert again.err == f"error: {folder}: exists already and is not empty; name a new folder\n"
 
 
 def test_every_mistake_is_a_line_and_the_exit_code_is_1(run, tmp_path):
@@ -34,7 +34,7 @@ def test_every_mistake_is_a_line_and_the_exit_code_is_1(run, tmp_path):
     assert looked.out.splitlines() == [
         "study.toml, study.mode = 'quik': no mode called 'quik' (did you mean 'quick'?); there "
         "are: chips, classic, hard, quick, search",
-        "study.toml, items.repeats = 20: a person has 12 items only, so at most 12 can come again",
+        "study.toml, items.repeats = 20: a person has only 12 items, so at most 12 can be repeated",
         "study.toml, pages.consent = 'consnet.md': no such file (did you mean 'consent.md'?)",
     ]
     assert looked.err == f"error: 3 mistakes in {tmp_path / 'shapes'}\n"
@@ -49,7 +49,7 @@ def test_pay_batches_and_notes(run, tmp_path):
     looked = run("check", tmp_path)
     assert looked.code == 0
     assert "note: items.csv, glod: is kept" in looked.err
-    assert "note: study.toml, items: batches hold from 1 to 2 items" in looked.err
+    assert "note: study.toml, items: batches have from 1 to 2 items" in looked.err
     assert looked.facts["batches"].strip() == "2"
     assert looked.facts["pay"].strip().startswith("2.00 GBP per person, 24.00 GBP in all")
 

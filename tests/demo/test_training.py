@@ -19,7 +19,7 @@ from softlabel.demo.teaching import ARMS, SEEDS, Learned, Lessons
 from softlabel.metrics import Bins, evaluate, kl
 from softlabel.report import Frame, reliability_chart
 from softlabel.report.page import paragraphs
-from softlabel.study.pictures import shapes
+from softlabel.study import shapes
 from softlabel.tables import Predictions, Score
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -12,7 +12,7 @@ import pytest
 
 from softlabel import store, study
 from softlabel.cli import main
-from softlabel.study.new import write_new
+from softlabel.study import write_new
 
 
 @pytest.fixture

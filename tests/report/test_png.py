@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from softlabel.errors import DataError
-from softlabel.study.pictures import png
+from softlabel.study import shapes
 
 
 def decode(data: bytes) -> np.ndarray:
@@ -37,19 +37,19 @@ def decode(data: bytes) -> np.ndarray:
 @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (7, 4, 3), (2, 9, 4)])
 def test_pixels_come_back(shape):
     pixels = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
-    np.testing.assert_array_equal(decode(png.encode(pixels)), pixels)
+    np.testing.assert_array_equal(decode(shapes.encode_png(pixels)), pixels)
 
 
 def test_a_view_that_is_not_contiguous_comes_back():
     pixels = np.arange(60, dtype=np.uint8).reshape(6, 10)[::2, ::-1]
-    np.testing.assert_array_equal(decode(png.encode(pixels)), pixels)
+    np.testing.assert_array_equal(decode(shapes.encode_png(pixels)), pixels)
 
 
 def test_the_uri_holds_the_same_bytes():
     pixels = np.zeros((2, 2), dtype=np.uint8)
-    head, _, body = png.data_uri(pixels).partition(",")
+    head, _, body = shapes.png_data_uri(pixels).partition(",")
     assert head == "data:image/png;base64"
-    assert base64.b64decode(body) == png.encode(pixels)
+    assert base64.b64decode(body) == shapes.encode_png(pixels)
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_the_uri_holds_the_same_bytes():
 )
 def test_what_is_no_picture_is_refused(pixels, named):
     with pytest.raises(DataError, match=named):
-        png.encode(pixels)
+        shapes.encode_png(pixels)

@@ -25,8 +25,7 @@ from softlabel.serve.run import configured
 from softlabel.serve.secret import open_with_token
 from softlabel.serve.wire import Wire
 from softlabel.store import Store
-from softlabel.study import Study
-from softlabel.study.pictures import png
+from softlabel.study import Study, shapes
 
 STUDY = """
 [study]
@@ -92,7 +91,7 @@ def write_study(folder: Path, **changes: object) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for n in range(8):
         shade = np.full((4, 4, 3), 30 * n, dtype=np.uint8)
-        (folder / f"secret-file-{n}.png").write_bytes(png.encode(shade))
+        (folder / f"secret-file-{n}.png").write_bytes(shapes.encode_png(shade))
     rows = [f"hidden-id-{n},secret-file-{n}.png,a bird" for n in range(6)]
     (folder / "items.csv").write_text("\n".join(["id,image,alt", *rows]) + "\n")
     (folder / "practice.jsonl").write_text(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from softlabel import registry
 from softlabel.errors import ResponseError
 from softlabel.serve.bodies import AnswerBody, read_answer
-from softlabel.store.rows import MOST_REVISIONS
+from softlabel.store import MAX_REVISIONS
 
 CHOICE = {"top": "wren", "certainty": 5, "alternatives": [], "excluded": [], "rest": "ruled_out"}
 
@@ -68,7 +68,7 @@ def test_a_second_answer_to_one_showing_is_refused_unless_it_revises(running, an
 def test_revisions_end_after_a_while_and_the_last_one_stands(running, answer_body):
     ann = running.person().to_task()
     bodies = [answer_body(1)]
-    for _ in range(MOST_REVISIONS + 1):
+    for _ in range(MAX_REVISIONS + 1):
         bodies.append(answer_body(1, supersedes=bodies[-1]["response_uuid"]))
     replies = [ann.post("/api/answers", json=body) for body in bodies]
     assert {reply.status_code for reply in replies[:-1]} == {200}

@@ -18,7 +18,7 @@ import pytest
 
 from softlabel import store as stores
 from softlabel.cli import main
-from softlabel.store import engine, migrate
+from softlabel.store import engine
 
 PROGRAM = {"x-softlabel": "1"}
 STUDY = """
@@ -320,7 +320,7 @@ def test_an_older_database_is_migrated_when_asked_and_not_when_read(words, path,
     engines = engine.make_engines(path, create=True)
     with engines.write.connect() as connection, connection.begin():
         engine.begin(connection)
-        migrate.run(connection, "0004")
+        engine.run_migrations(connection, "0004")
     engines.dispose()
     before = path.read_bytes()
     for command in (("status", words), ("export", words, tmp_path / "r.jsonl")):

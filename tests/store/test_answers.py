@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from softlabel import store
 from softlabel.errors import Absent, Conflict, SoftlabelError, StoreError
-from softlabel.store import Ack, Plan, Timing
-from softlabel.store.rows import MOST_REVISIONS
+from softlabel.store import MAX_REVISIONS, Ack, Plan, Timing
 
 PLAN = Plan(per_item=2, per_annotator=4)
 
@@ -113,23 +112,23 @@ def test_a_revised_answer_replaces_and_keeps_the_first(scene, ann):
 def test_an_answer_is_not_revised_without_end(scene, ann):
     scene.answer(ann, 0, id="first")
     last = "first"
-    for n in range(MOST_REVISIONS):
+    for n in range(MAX_REVISIONS):
         send = scene.skip if n % 2 else scene.answer
         send(ann, 0, id=f"revision-{n}", supersedes=last)
         last = f"revision-{n}"
-    with pytest.raises(Conflict, match=f"revised {MOST_REVISIONS} times; {last} stands") as caught:
+    with pytest.raises(Conflict, match=f"revised {MAX_REVISIONS} times; {last} stands") as caught:
         scene.answer(ann, 0, id="too many", supersedes=last)
     assert caught.value.reason == "revisions"
     assert scene.db.showings(ann.id)[0].response == last
     assert scene.skip(ann, 0, id=last, supersedes="revision-48").state == "known"
     scene.answer(ann, 1)  # elsewhere it goes on
-    assert len(list(scene.db.responses("birds"))) == MOST_REVISIONS + 2
+    assert len(list(scene.db.responses("birds"))) == MAX_REVISIONS + 2
     assert scene.taken() == scene.held()
 
 
 def test_answers_that_come_before_what_they_revise_are_limited_too(scene, ann):
     """Each names the one that it follows, and that one comes afterwards."""
-    for n in range(MOST_REVISIONS + 1):
+    for n in range(MAX_REVISIONS + 1):
         scene.answer(ann, 0, id=f"answer-{n}", supersedes=f"answer-{n + 1}")
     with pytest.raises(Conflict) as caught:
         scene.answer(ann, 0, id=f"answer-{n + 1}")

@@ -261,7 +261,7 @@ def test_who_comes_as_two_recruiter_sessions_at_once_is_let_in_once(scene, toget
     with together(scene.db):
         first, other, again = enter("one", "t1"), enter("two", "t2"), enter("one", "t3")
     assert first.result().id == again.result().id
-    with pytest.raises(Conflict, match="in another recruiter's session") as caught:
+    with pytest.raises(Conflict, match="with another recruiter session") as caught:
         other.result()
     assert caught.value.reason == "session"
     assert scene.db.session("t2") is None

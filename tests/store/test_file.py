@@ -15,7 +15,7 @@ import pytest
 
 from softlabel import store
 from softlabel.errors import StoreError
-from softlabel.store import Plan, migrate
+from softlabel.store import Plan, engine
 from softlabel.store.file import log_of, read_header
 
 PLAN = Plan(per_item=2, batch_size=300, ahead=300)
@@ -299,12 +299,10 @@ def test_read_only_storage_can_be_read(read_only_disk):
 
 
 def test_an_older_schema_is_refused_and_not_changed(place, tmp_path):
-    from softlabel.store import engine
-
     engines = engine.make_engines(place, create=True)
     with engines.write.connect() as connection, connection.begin():
         engine.begin(connection)
-        migrate.run(connection, "0004")
+        engine.run_migrations(connection, "0004")
     engines.dispose()
     before = everything(tmp_path)
     with pytest.raises(StoreError, match=r"older softlabel \(schema 0004.*softlabel migrate"):

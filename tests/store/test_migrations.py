@@ -10,7 +10,7 @@ from alembic.script import ScriptDirectory
 
 from softlabel import store
 from softlabel.errors import StoreError
-from softlabel.store import Plan, engine, migrate
+from softlabel.store import Plan, engine
 from softlabel.store.schema import metadata
 
 OLD_ROWS = """
@@ -38,7 +38,7 @@ def old(place):
     engines = engine.make_engines(place, create=True)
     with engines.write.connect() as connection, connection.begin():
         engine.begin(connection)
-        migrate.run(connection, "0001")
+        engine.run_migrations(connection, "0001")
         for line in OLD_ROWS.strip().split(";\n"):
             connection.exec_driver_sql(line.rstrip(";"))
     engines.dispose()
@@ -101,16 +101,16 @@ def test_the_newest_migration_makes_the_schema_that_the_code_uses(place):
     store.open(place).close()
     engines = engine.make_engines(place, create=False)
     with engines.read.connect() as connection:
-        assert migrate.revision(connection) == migrate.HEAD
+        assert engine.read_revision(connection) == engine.HEAD
         context = MigrationContext.configure(connection, opts={"compare_server_default": True})
         assert compare_metadata(context, metadata) == []
     engines.dispose()
 
 
 def test_the_migrations_are_the_ones_the_program_knows():
-    config = migrate.settings()
+    config = engine.alembic_config()
     scripts = ScriptDirectory.from_config(config).walk_revisions()
-    assert tuple(reversed([script.revision for script in scripts])) == migrate.REVISIONS
+    assert tuple(reversed([script.revision for script in scripts])) == engine.REVISIONS
 
 
 def test_a_newer_database_is_refused_and_left_alone(place):
@@ -123,7 +123,7 @@ def test_a_newer_database_is_refused_and_left_alone(place):
     ):
         store.open(place)
     with engines.read.connect() as connection:
-        assert migrate.revision(connection) == "0099"
+        assert engine.read_revision(connection) == "0099"
     engines.dispose()
 
 

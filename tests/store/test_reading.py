@@ -55,7 +55,7 @@ def test_a_token_opens_one_session(scene):
         recruiter_session=None,
         now=0.0,
     )
-    with pytest.raises(StoreError, match="belongs to the session of somebody else"):
+    with pytest.raises(StoreError, match="belongs to another person's session"):
         taken.result()
     assert scene.db.session_of("birds", "bob") is None
 

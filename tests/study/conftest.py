@@ -10,7 +10,7 @@ import pytest
 
 from softlabel import study
 from softlabel.errors import StudyError
-from softlabel.study.pictures import png
+from softlabel.study import shapes
 
 RIGHT = """\
 [study]
@@ -24,7 +24,7 @@ source = "images"
 @pytest.fixture(scope="session")
 def picture() -> bytes:
     """The smallest picture."""
-    return png.encode(np.zeros((2, 2), np.uint8))
+    return shapes.encode_png(np.zeros((2, 2), np.uint8))
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def wrong() -> Callable[[Path], list[str]]:
     """Every mistake in a folder, as the lines that are printed."""
 
     def lines(folder: Path) -> list[str]:
-        found = study.problems(folder)
+        found = study.find_problems(folder)
         if found:
             with pytest.raises(StudyError) as caught:
                 study.read(folder)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from softlabel import study
 from softlabel.study.findings import Findings
 from softlabel.study.schema import SECTIONS, StudyFile
-from softlabel.study.settings import read_settings
-from softlabel.study.template import literal
+from softlabel.study.settings import literal, read_settings
 
 TABLES = [*StudyFile.model_fields, "stduy", ""]
 KEYS = [*sorted({key for model in SECTIONS.values() for key in model.model_fields}), "?", "a b", ""]
@@ -59,7 +58,7 @@ def read(files: dict[str, bytes]) -> None:
         (folder / "images" / "a.gif").write_bytes(b"GIF89a")
         for name, content in files.items():
             (folder / name).write_bytes(content)
-        found = study.problems(folder)
+        found = study.find_problems(folder)
         for problem in found:
             assert problem.file
             assert problem.reason
@@ -96,11 +95,11 @@ def test_every_odd_value_under_every_key_has_a_reason(table):
     for key in SECTIONS[table].model_fields:
         for value in ODD:
             findings = Findings()
-            read_settings(f"{opened}\n{key} = {value}\n", findings)
+            read_settings(Path(), f"{opened}\n{key} = {value}\n", findings)
             assert all(problem.reason for problem in findings.problems)
     for value in ODD:
         findings = Findings()
-        read_settings(f"{table.partition('.')[0]} = {value}\n", findings)
+        read_settings(Path(), f"{table.partition('.')[0]} = {value}\n", findings)
         assert len(findings) == (value != "{}") or table == "pay"
 
 

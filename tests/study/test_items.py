@@ -23,7 +23,7 @@ def test_a_folder_of_pictures_in_the_order_of_their_names(make, picture):
 
 def test_two_files_with_one_name_would_be_one_item(make, wrong, picture):
     assert wrong(make(files={"images/00.gif": b"GIF89a"})) == [
-        "images/00.png, the name, id = '00': is the id of another item too"
+        "images/00.png, the name, id = '00': is the id of another item, too"
     ]
 
 
@@ -36,7 +36,9 @@ def test_a_folder_of_recordings(make):
 def test_an_empty_folder(make, wrong):
     folder = make(TABLE.format("nothing"))
     (folder / "nothing").mkdir()
-    assert wrong(folder) == ["study.toml, items.source = 'nothing': holds no picture or recording"]
+    assert wrong(folder) == [
+        "study.toml, items.source = 'nothing': contains no picture or recording"
+    ]
 
 
 def test_every_column_of_a_csv(make):
@@ -73,15 +75,15 @@ def test_an_id_that_is_not_given_is_the_file_or_the_line(make):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("", "items.csv: holds no item"),
-        ("id,text\n", "items.csv: holds no item"),
+        ("", "items.csv: contains no item"),
+        ("id,text\n", "items.csv: contains no item"),
         ("id,text\na,b,c\n", "items.csv, line 2: has 3 cells; the first line names 2 columns"),
         ("id,id\na,b\n", "items.csv, line 1 = 'id': two columns have this name"),
         ('text\n"open\n', "items.csv, line 2: is not CSV: unexpected end of data"),
         ("id,imagee\na,b\n", "items.csv, line 2, image: there must be an image, a text or audio"),
-        ("id,text\na,x\na,y\n", "items.csv, line 3, id = 'a': is the id of another item too"),
+        ("id,text\na,x\na,y\n", "items.csv, line 3, id = 'a': is the id of another item, too"),
         ("id,text\na,x\n,y\n", "items.csv, line 3, id: is empty, though other lines have one"),
-        ("id,text\n a,x\n", "items.csv, line 2, id = ' a': begins or ends with a blank"),
+        ("id,text\n a,x\n", "items.csv, line 2, id = ' a': begins or ends with a space"),
         ("text\na\x00b\n", "items.csv, line 2, text = 'a\\x00b': must be a text without control"),
         (
             "text,gold\nx,dgo\n",
@@ -103,10 +105,10 @@ def test_mistakes_in_a_csv(make, wrong, text, line):
     [
         ("[1]", 'line 1: must be an object: {"text": "…"}'),
         ('{"text": }', "line 1: is not JSON: Expecting value (line 1, column 10)"),
-        ('{"text": NaN}', "line 1: is not JSON: NaN is no number"),
+        ('{"text": NaN}', "line 1: is not JSON: NaN is not a number"),
         ('{"text": "a", "text": "b"}', "line 1: has the key 'text' twice in one object"),
         ('{"text": 5}', "line 1, text = 5: must be a text without control characters"),
-        ('{"text": "\\ud800"}', "line 1: is not JSON of ours: it holds half a character"),
+        ('{"text": "\\ud800"}', "line 1: cannot be used: it contains half of a surrogate pair"),
         ('{"image": 5}', "line 1, image = 5: must be the name of a file"),
         ('{"id": true, "text": "a"}', "line 1, id = True: must be a text or a whole number"),
         ('{"id": [1], "text": "a"}', "line 1, id = [1]: must be a text or a whole number"),
@@ -123,8 +125,8 @@ def test_mistakes_in_a_csv(make, wrong, text, line):
             "line 1, gold.cat = 1.5: must be a probability from 0 to 1",
         ),
         ('{"text": "a", "gold": [1, 0]}', "line 1, gold = [1, 0]: must be a label, or a table"),
-        ("[" * 9999, "line 1: is not JSON of ours: it is nested too deeply"),
-        ("9" * 9999, "line 1: is not JSON of ours: Exceeds the limit"),
+        ("[" * 9999, "line 1: cannot be used: it is nested too deeply"),
+        ("9" * 9999, "line 1: cannot be used: Exceeds the limit"),
     ],
 )
 def test_mistakes_in_a_jsonl(make, wrong, row, line):
@@ -154,10 +156,10 @@ def test_mistakes_in_checks(make, wrong):
     toml = TABLE.format("images") + 'checks = "checks.csv"\n'
     rows = "id,text,gold,kind\na,x,,\nb,x,cat,attentoon\n00,x,cat,gold\n"
     assert wrong(make(toml, {"checks.csv": rows})) == [
-        "checks.csv, line 2, gold: a check must say what is right",
+        "checks.csv, line 2, gold: a check must give the right answer",
         "checks.csv, line 3, kind = 'attentoon': must be gold or attention "
         "(did you mean 'attention'?)",
-        "checks.csv, line 4, id = '00': is the id of another item too",
+        "checks.csv, line 4, id = '00': is the id of another item, too",
     ]
 
 
@@ -176,10 +178,10 @@ def test_batches_by_a_column(make, wrong):
         TABLE.format("items.csv") + "per_annotator = 3\nbatch_size = 3\n"
     )
     assert wrong(folder) == [
-        "study.toml, items.per_annotator = 3: a person answers one batch, so the batches say how "
-        "many; leave this out",
-        "study.toml, items.batch_size = 3: a person holds one batch, so the batches say how many; "
-        "leave this out",
+        "study.toml, items.per_annotator = 3: a person answers one batch, so the batches set the "
+        "number; leave this out",
+        "study.toml, items.batch_size = 3: a person holds one batch, so the batches set the "
+        "number; leave this out",
     ]
 
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from softlabel import study
-from softlabel.study.media import sniff
+from softlabel.study.media import detect_type
 
 TABLE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "items.csv"\n'
 HEADS = {
@@ -32,7 +32,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("mime", HEADS)
 def test_a_type_is_known_by_its_first_bytes(mime):
-    assert sniff(HEADS[mime]) == mime
+    assert detect_type(HEADS[mime]) == mime
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,16 @@ def test_a_type_is_known_by_its_first_bytes(mime):
     ],
 )
 def test_anything_else_has_no_type(head):
-    assert sniff(head) is None
+    assert detect_type(head) is None
 
 
 def test_an_mpeg_frame_without_a_tag_is_sound():
-    assert sniff(b"\xff\xfb\x90\x64\x00") == "audio/mpeg"
+    assert detect_type(b"\xff\xfb\x90\x64\x00") == "audio/mpeg"
 
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_markup_is_refused_whatever_its_name(make, wrong, kind):
-    reason = "is SVG, HTML or XML, which can hold scripts; save the picture as PNG"
+    reason = "is SVG, HTML or XML, which can contain scripts; save the picture as PNG"
     files = {"items.csv": "image\nimages/bad.png\n", "images/bad.png": REFUSED[kind]}
     assert wrong(make(TABLE, files)) == [f"items.csv, line 2, image = 'images/bad.png': {reason}"]
     folder = make(TABLE.replace("items.csv", "images"), {"images/bad.png": REFUSED[kind]})
@@ -74,7 +74,7 @@ def test_a_file_of_no_known_type_and_one_of_the_wrong_kind(make, wrong):
     }
     shown = "what can be shown is PNG, JPEG, GIF, WebP and AVIF"
     assert wrong(make(TABLE, files)) == [
-        f"items.csv, line 2, image = 'images/a.png': is of no known type; {shown}",
+        f"items.csv, line 2, image = 'images/a.png': is of an unknown type; {shown}",
         f"items.csv, line 3, image = 'images/b.png': is audio/wav; {shown}",
     ]
 
@@ -99,11 +99,11 @@ OUT = "leads out of the study folder; copy the file into it"
         ("../birds-sibling/secret.png", OUT),
         (
             "{tmp}/secret.png",
-            "must be a path inside the study folder, not from the root of the machine",
+            "must be a path inside the study folder, not an absolute path",
         ),
-        ("images\\00.png", "is not the name of a file; folders are separated by /"),
+        ("images\\00.png", "is not the name of a file; separate folders by /"),
         (".softlabel/media.png", "lies in .softlabel, where answers and secrets are kept"),
-        ("images", "is a folder, where a file is needed"),
+        ("images", "is a folder, but a file is needed"),
         ("circle.png", "cannot be looked up (RuntimeError)"),
         ("a" * 300 + ".png", "cannot be looked up (OSError)"),
     ],
@@ -157,5 +157,5 @@ def test_a_name_that_is_no_text_is_shown_and_refused(make, wrong, picture):
     (line,) = wrong(folder)
     assert line.encode()  # can be printed
     assert line == (
-        "images/a\\udcff\\nb.png, the name, id = 'a\\udcff\\nb': holds a control character"
+        "images/a\\udcff\\nb.png, the name, id = 'a\\udcff\\nb': contains a control character"
     )

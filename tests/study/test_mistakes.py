@@ -49,7 +49,7 @@ FILES = {
     "practice.csv": "image,gold\nimages/01.png,cta\nimages/99.png,cat\n",
 }
 EXPECTED = [
-    "study.toml, study.name = 'My Birds': may hold small letters, digits and hyphens only",
+    "study.toml, study.name = 'My Birds': may contain only lower-case letters, digits and hyphens",
     "study.toml, study.labelz: no such key (did you mean 'labels'?)",
     "study.toml, study.labels = 'label.txt': no such file (did you mean 'labels.txt'?)",
     "study.toml, study.mode = 'quik': no mode called 'quik' (did you mean 'quick'?); there are: "
@@ -92,7 +92,7 @@ def test_what_could_not_be_read_is_not_held_against_the_rest(make, wrong):
         ('[study]\nname = "a\n', "study.toml, line 2, column 10: is not TOML: Illegal character"),
         ("a = \n", "study.toml, line 1, column 5: is not TOML: Invalid value"),
         ("a = 1\na = 2\n", "study.toml, line 2, column 6: is not TOML: Cannot overwrite a value"),
-        ("a = " + "[" * 5000, "study.toml: is nested too deeply to be a study"),
+        ("a = " + "[" * 5000, "study.toml: is nested too deeply for a study"),
         ("a = " + "9" * 5000, "study.toml: is not TOML: "),
     ],
     ids=["bracket", "quote", "value", "twice", "deep", "digits"],
@@ -122,36 +122,36 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
 @pytest.mark.parametrize(
     ("added", "line"),
     [
-        ("per_annotator = 13", "items.per_annotator = 13: there are 12 items only"),
+        ("per_annotator = 13", "items.per_annotator = 13: there are only 12 items"),
         ("per_item = 0", "items.per_item = 0: must be 1 or more"),
         ("per_item = 2.5", "items.per_item = 2.5: must be a whole number"),
         ("per_item = true", "items.per_item = True: must be a whole number"),
         ('per_item = "6"', "items.per_item = '6': must be a whole number"),
         (
             "repeats = 13",
-            "items.repeats = 13: a person has 12 items only, so at most 12 can come again",
+            "items.repeats = 13: a person has only 12 items, so at most 12 can be repeated",
         ),
         (
             "per_annotator = 3\nrepeats = 4",
-            "items.repeats = 4: a person has 3 items only, so at most 3 can come again",
+            "items.repeats = 4: a person has only 3 items, so at most 3 can be repeated",
         ),
         (
             "repeat_positions = [5, 12]",
-            "items.repeat_positions = 12: a person has 12 items, at places 0 to 11",
+            "items.repeat_positions = 12: a person has 12 items, at positions 0 to 11",
         ),
         (
             "repeats = 1\nrepeat_positions = [5, 6]",
-            "items.repeat_positions = [5, 6]: repeats = 1, so there must be as many places",
+            "items.repeat_positions = [5, 6]: repeats = 1, so there must be as many positions",
         ),
-        ("repeat_positions = [5, 5]", "items.repeat_positions = 5: stands there more than once"),
+        ("repeat_positions = [5, 5]", "items.repeat_positions = 5: is given more than once"),
         (
             'practice = "images"',
-            "items.practice = 'images': is a folder, where a file is needed",
+            "items.practice = 'images': is a folder, but a file is needed",
         ),
         ('checks = "study.toml"', "items.checks = 'study.toml': must end in .csv or .jsonl"),
         (
             '[pages]\ncontact = "a\\u0000b"',
-            "pages.contact = 'a\\x00b': holds control characters",
+            "pages.contact = 'a\\x00b': contains control characters",
         ),
         ("[quiz]\ntries = 0", "quiz.tries = 0: must be 1 or more"),
         (
@@ -160,11 +160,11 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
         ),
         (
             '[[quiz.question]]\ntext = "a"\noptions = ["b"]\nright = "b"',
-            "quiz.question[0].options = ['b']: there must be two options at least",
+            "quiz.question[0].options = ['b']: there must be at least two options",
         ),
         (
             '[[quiz.question]]\ntext = "a"\noptions = ["b", "c"]',
-            "quiz.question[0].right: must be given",
+            "quiz.question[0].right: is required",
         ),
         (
             '[[debrief.question]]\ntext = "a"\nkind = "text"\noptions = ["b", "c"]',
@@ -172,35 +172,36 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
         ),
         (
             '[[debrief.question]]\ntext = "a"\noptions = ["b", "b"]',
-            "debrief.question[0].options = 'b': stands there more than once",
+            "debrief.question[0].options = 'b': is given more than once",
         ),
         (
             '[pay]\ncurrency = "GBP"\nminutes = 5',
-            "pay.per_hour: give per_hour or per_session, one of the two",
+            "pay.per_hour: give either per_hour or per_session",
         ),
-        ("[pay]\nminutes = 5\nper_hour = 9", "pay.currency: must be given"),
+        ("[pay]\nminutes = 5\nper_hour = 9", "pay.currency: is required"),
         (
             '[pay]\ncurrency = "GBP"\nminutes = nan\nper_hour = 9',
             "pay.minutes = nan: must be a finite number",
         ),
         (
             f'[recruit]\nkind = "url"\nid_param = "page"\ncomplete_url = "https://a.example/"{OUT}',
-            "recruit.id_param = 'page': is not a name that an address can carry (page is taken)",
+            "recruit.id_param = 'page': cannot be the name of a parameter in an address (page is "
+            "taken)",
         ),
         (
             f'[recruit]\nkind = "url"\nid_param = "id"{OUT}',
-            "recruit.complete_url: must be given where kind = 'url'",
+            "recruit.complete_url: is required with kind = 'url'",
         ),
         (
             f'[recruit]\nkind = "url"\nid_param = "id"\ncomplete_url = "javascript:alert(1)"{OUT}',
-            "recruit.complete_url = 'javascript:alert(1)': must be a whole address that begins "
+            "recruit.complete_url = 'javascript:alert(1)': must be a complete address that begins "
             "with https://",
         ),
         (
             '[recruit]\nkind = "url"\nid_param = "i"\n'
             f'complete_url = "https://a.example/{{session}}"{OUT}',
-            "recruit.complete_url = 'https://a.example/{session}': may hold the blanks {id} and, "
-            "with a session_param, {session}, and no others",
+            "recruit.complete_url = 'https://a.example/{session}': may contain only the "
+            "placeholders {id} and, with a session_param, {session}",
         ),
         (
             '[recruit]\nkind = "url"\nid_param = "i"\nid_pattern = "["\n'
@@ -210,17 +211,17 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
         ),
         (
             '[recruit]\nkind = "prolific"\nscreenout_code = "OUT"',
-            "recruit.completion_code: must be given where kind = 'prolific'",
+            "recruit.completion_code: is required with kind = 'prolific'",
         ),
         (
             '[recruit]\nkind = "prolific"\ncompletion_code = "ABC"',
-            "recruit.screenout_code: must be given where kind = 'prolific': people return by it "
-            "who do not pass the quiz or skip too many items",
+            "recruit.screenout_code: is required with kind = 'prolific': for people who do "
+            "not pass the quiz or skip too many items",
         ),
         (
             '[recruit]\nkind = "url"\nid_param = "i"\ncomplete_url = "https://a.example/"',
-            "recruit.screenout_url: must be given where kind = 'url': people return by it who do "
-            "not pass the quiz or skip too many items",
+            "recruit.screenout_url: is required with kind = 'url': for people who do not pass "
+            "the quiz or skip too many items",
         ),
         (
             '[recruit]\nkind = "prolific"\ncompletion_code = "ABC"\nscreenout_code = "ABC"',
@@ -230,7 +231,7 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
         ("skip_limit = 1.5", "items.skip_limit = 1.5: must be 1.0 or less"),
         (
             '[recruit]\ncompletion_code = "ABC"',
-            "recruit.completion_code = 'ABC': means nothing where kind = 'open'; it belongs to "
+            "recruit.completion_code = 'ABC': has no meaning with kind = 'open'; it belongs to "
             "prolific",
         ),
         (
@@ -240,8 +241,8 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
         ),
         (
             '[pages]\ncontact = "a"\nthanks = "/etc/hostname"',
-            "pages.thanks = '/etc/hostname': must be a path inside the study folder, not from the "
-            "root of the machine",
+            "pages.thanks = '/etc/hostname': must be a path inside the study folder, not an "
+            "absolute path",
         ),
     ],
 )
@@ -256,7 +257,9 @@ BACK = {
 }
 PANEL = "".join(f'{key} = "{value}"\n' for key, value in BACK.items())
 URL = '[recruit]\nkind = "url"\nid_param = "i"\n'
-WHOLE = "must be a whole address that begins with https://"
+WHOLE = "must be a complete address that begins with https://"
+SPACE = "contains a space, a line break or a backslash; an address has none"
+BRACES = "may contain only the placeholders {id} and, with a session_param, {session}"
 
 
 @pytest.mark.parametrize(
@@ -268,17 +271,13 @@ WHOLE = "must be a whole address that begins with https://"
         "https://panel.example:port/": WHOLE,
         "https:///done": f"names no host that people can reach: {WHOLE}",
         "https://nowhere/done": f"names no host that people can reach: {WHOLE}",
-        "https://ann:secret@panel.example/": "holds a user name or a password, which everybody "
+        "https://ann:secret@panel.example/": "contains a user name or a password, which everybody "
         "would see",
-        "https://panel.example/a\nb": "holds a blank, a line break or a backslash; an address has "
-        "none",
-        "https://panel.example\\@evil.example/": "holds a blank, a line break or a backslash; an "
-        "address has none",
-        "https://{id}.example/": "may hold blanks only after the name of the host",
-        "https://panel.example/{who}": "may hold the blanks {id} and, with a session_param, "
-        "{session}, and no others",
-        "https://panel.example/{id": "may hold the blanks {id} and, with a session_param, "
-        "{session}, and no others",
+        "https://panel.example/a\nb": SPACE,
+        "https://panel.example\\@evil.example/": SPACE,
+        "https://{id}.example/": "may contain placeholders only after the name of the host",
+        "https://panel.example/{who}": BRACES,
+        "https://panel.example/{id": BRACES,
     }.items(),
 )
 @pytest.mark.parametrize("key", ["complete_url", "screenout_url", "noconsent_url"])
@@ -311,7 +310,7 @@ def test_a_pattern_that_could_take_very_long_is_refused(make, wrong, pattern):
     told = wrong(make(f"{ONE}{URL}{PANEL}id_pattern = '{pattern}'\n"))
     assert told == [
         f"study.toml, recruit.id_pattern = {pattern!r}: could take very long to refuse an id: "
-        "write no repeat inside a repeat, as in (a+)+, and say how often at most, for instance "
+        "write no repeat inside a repeat, as in (a+)+, and limit how often, for instance "
         "[A-Za-z0-9_-]{1,64}"
     ]
 
@@ -329,7 +328,7 @@ def test_usual_patterns_are_taken_and_do_not_take_long(make, wrong, pattern):
 def test_a_pattern_that_takes_anything_for_an_id_is_refused(make, wrong, pattern, text):
     told = wrong(make(f"{ONE}{URL}{PANEL}id_pattern = '{pattern}'\n"))
     assert told == [
-        f"study.toml, recruit.id_pattern = {pattern!r}: matches {text} too, which is no id; name "
+        f"study.toml, recruit.id_pattern = {pattern!r}: also matches {text}, which is no id; name "
         "the characters of an id, for instance [A-Za-z0-9_-]{1,64}"
     ]
 
@@ -337,30 +336,31 @@ def test_a_pattern_that_takes_anything_for_an_id_is_refused(make, wrong, pattern
 @pytest.mark.parametrize(
     ("labels", "line"),
     [
-        ('["cat", "cat"]', "study.labels = 'cat': stands there 2 times"),
+        ('["cat", "cat"]', "study.labels = 'cat': is given 2 times"),
         (
             '["cat", "Cat"]',
-            "study.labels = 'Cat': is 'cat' in another case, spacing or coding",
+            "study.labels = 'Cat': differs from 'cat' only in case, spacing or encoding",
         ),
         (
             '["big cat", "big  cat"]',
-            "study.labels = 'big  cat': is 'big cat' in another case, spacing or coding",
+            "study.labels = 'big  cat': differs from 'big cat' only in case, spacing or encoding",
         ),
         ('["cat", ""]', "study.labels = '': a label is empty"),
-        ('["cat", " dog"]', "study.labels = ' dog': a label begins or ends with a blank"),
-        ('["cat", "d\\tg"]', "study.labels = 'd\\tg': a label holds a control character"),
+        ('["cat", " dog"]', "study.labels = ' dog': a label begins or ends with a space"),
+        ('["cat", "d\\tg"]', "study.labels = 'd\\tg': a label contains a control character"),
         (
             '["caf\\u00e9", "cafe\\u0301"]',
-            "study.labels = 'cafe\u0301': is 'caf\u00e9' in another case, spacing or coding",
+            "study.labels = 'cafe\u0301': differs from 'caf\u00e9' only in case, spacing or "
+            "encoding",
         ),
         (
             '["cat", "d\\u202eog"]',
-            "study.labels = 'd\\u202eog': a label holds a character that cannot be seen, U+202E",
+            "study.labels = 'd\\u202eog': a label contains an invisible character, U+202E",
         ),
-        ('["cat"]', "study.labels = ['cat']: there must be two labels at least"),
+        ('["cat"]', "study.labels = ['cat']: there must be at least two labels"),
         ("5", "study.labels = 5: must be a list of labels, or the name of a file that holds it"),
         ('["cat", 5]', "study.labels[1] = 5: must be a text in quotation marks"),
-        ('"images"', "study.labels = 'images': is a folder, where a file is needed"),
+        ('"images"', "study.labels = 'images': is a folder, but a file is needed"),
     ],
 )
 def test_labels_that_cannot_stand_beside_each_other(make, wrong, labels, line):
@@ -370,8 +370,8 @@ def test_labels_that_cannot_stand_beside_each_other(make, wrong, labels, line):
 
 def test_labels_and_source_must_be_given(make, wrong):
     assert wrong(make("")) == [
-        "study.toml, study.labels: must be given: a list of labels, or a file's name",
-        "study.toml, items.source: must be given: a folder of pictures or recordings, a .csv or a "
+        "study.toml, study.labels: is required: a list of labels, or a file's name",
+        "study.toml, items.source: is required: a folder of pictures or recordings, a .csv or a "
         ".jsonl file",
     ]
 

@@ -11,9 +11,9 @@ import pytest
 
 from softlabel import registry, study
 from softlabel.errors import StudyError, UnknownName
-from softlabel.study.pictures import shapes
+from softlabel.study import shapes
+from softlabel.study.findings import FILE
 from softlabel.study.schema import SECTIONS
-from softlabel.study.settings import FILE
 
 MODES = sorted(registry.members("mode"))
 
@@ -142,9 +142,9 @@ def test_a_seed_is_a_set_of_pictures(shown, tmp_path):
 
 def test_nothing_is_written_over(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(StudyError, match="is there already and is not empty"):
+    with pytest.raises(StudyError, match="exists already and is not empty"):
         study.write_new(tmp_path)
-    with pytest.raises(StudyError, match="is there already and is not empty"):
+    with pytest.raises(StudyError, match="exists already and is not empty"):
         study.write_new(tmp_path / "notes.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softlabel.study.pictures import shapes
+from softlabel.study import shapes
 
 PLAIN = np.eye(len(shapes.LABELS))
 

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from softlabel import study
-from softlabel.study.estimate import estimate
+from softlabel.study import estimate
 
 TOML = '[study]\nlabels = ["cat", "dog"]\n{study}\n[items]\nsource = "images"\n{rest}\n'
 

@@ -1,19 +1,23 @@
-"""The room where answers are kept: SQLite by default, PostgreSQL by address."""
+"""Where answers are kept: SQLite by default, PostgreSQL by address."""
 
 from __future__ import annotations
 
 from softlabel.errors import MissingExtra
 
 try:
-    from softlabel.store.backup import Contents, backup, contents, restore
-    from softlabel.store.store import Store, name_of, open
+    from softlabel.store.backup import Contents, backup, contents, read_contents, restore
+    from softlabel.store.engine import display_name, name_of
+    from softlabel.store.store import Store, open
 except ModuleNotFoundError as error:
     if error.name not in ("sqlalchemy", "alembic", "psycopg"):
         raise
     raise MissingExtra("keeping answers", "serve") from error
 from softlabel.store.rows import (
     AHEAD,
+    FINAL_STAGES,
     LEFT,
+    MAX_HELD,
+    MAX_REVISIONS,
     Ack,
     Crowd,
     Event,
@@ -33,7 +37,10 @@ from softlabel.store.rows import (
 
 __all__ = [
     "AHEAD",
+    "FINAL_STAGES",
     "LEFT",
+    "MAX_HELD",
+    "MAX_REVISIONS",
     "Ack",
     "Contents",
     "Crowd",
@@ -53,7 +60,9 @@ __all__ = [
     "Timing",
     "backup",
     "contents",
+    "display_name",
     "name_of",
     "open",
+    "read_contents",
     "restore",
 ]

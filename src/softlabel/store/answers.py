@@ -1,11 +1,13 @@
-"""Storing an answer: once, beside nothing that contradicts it, and never changed afterwards.
+"""Storing answers: each exactly once, never beside one that contradicts it, never changed later.
 
-A skip is stored in the same way, and is not an answer: nothing that counts answers counts it.
+A skip is stored in the same way, but it is not an answer: nothing that counts answers counts it.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -13,14 +15,13 @@ from sqlalchemy import bindparam as bind
 
 from softlabel.errors import Absent, Conflict
 from softlabel.store import sessions
-from softlabel.store.late import state_after
-from softlabel.store.rows import LEFT, MOST_REVISIONS, Ack, NewResponse, State
+from softlabel.store.rows import FINAL_STAGES, MAX_REVISIONS, Ack, NewResponse, State
 from softlabel.store.schema import response, session, showing
 
 Row = Any  # of the statement SHOWN
-SCREENED_OUT = "screened-out"  # the stage and the event of somebody who skips too much
+SCREENED_OUT = "screened-out"  # the stage and the event of a person who skips too many items
 
-TOLD = (
+COLUMNS = (
     showing.c.study,
     session.c.annotator,
     session.c.stage,
@@ -32,34 +33,30 @@ TOLD = (
     showing.c.response,
     showing.c.revisions,
 )
-PLACES = showing.join(session, session.c.id == showing.c.session)
+_showings = showing.join(session, session.c.id == showing.c.session)
 _current = response.alias()
 SHOWN = (
     sa.select(
-        *TOLD,
+        *COLUMNS,
         _current.c.skip.label("current_skip"),
         response.c.digest,
         response.c.session.label("known_session"),
         response.c.position.label("known_position"),
     )
     .select_from(
-        PLACES.outerjoin(response, response.c.id == bind("id")).outerjoin(
+        _showings.outerjoin(response, response.c.id == bind("id")).outerjoin(
             _current, _current.c.id == showing.c.response
         )
     )
     .where(showing.c.session == bind("me"), showing.c.position == bind("place"))
 )
-STORE = sa.insert(response).inline()  # nobody asks for the number it gets
-MARK = (
-    sa.update(showing)
-    .where(showing.c.session == bind("me"), showing.c.position == bind("place"))
-    .values(state=bind("becomes"), response=bind("id"))
+STORE = sa.insert(response).inline()  # its number is not needed
+_this_showing = sa.update(showing).where(
+    showing.c.session == bind("me"), showing.c.position == bind("place")
 )
-REVISED = (
-    sa.update(showing)
-    .where(showing.c.session == bind("me"), showing.c.position == bind("place"))
-    .values(revisions=showing.c.revisions + 1)
-)
+MARK = _this_showing.values(state=bind("becomes"), response=bind("id"))
+COUNT_REVISION = _this_showing.values(revisions=showing.c.revisions + 1)
+RELEASE = _this_showing.values(state="released")
 COUNT = (
     sa.update(session)
     .where(session.c.id == bind("me"))
@@ -79,10 +76,17 @@ FOLLOWER = sa.select(response.c.id).where(
     response.c.position == bind("place"),
     response.c.supersedes == bind("id"),
 )
+TWIN = sa.select(showing.c.position, showing.c.state).where(
+    showing.c.session == bind("me"),
+    showing.c.item == bind("item"),
+    showing.c.kind == bind("kind"),
+    showing.c.state != "released",
+)
+REJOIN = sa.update(session).where(session.c.id == bind("me")).values(batch=bind("held"))
 
 
 class Arrival(NamedTuple):
-    """An answer at the door: whose, what, when; who skips more than ``most_skips`` has to leave."""
+    """A response that has just arrived; a person with more than ``most_skips`` must leave."""
 
     session: str
     new: NewResponse
@@ -90,8 +94,11 @@ class Arrival(NamedTuple):
     most_skips: int | None = None
 
 
+# ── one answer ───────────────────────────────────────────────────────────────────────────────
+
+
 def answer(connection: sa.Connection, arrival: Arrival) -> Ack:
-    """Store the answer, or say that it is stored already, or why it cannot be."""
+    """Store the response, or acknowledge that it is stored already, or raise why it cannot be."""
     session_id, new = arrival.session, arrival.new
     place = {"me": session_id, "place": new.position, "id": new.id}
     shown = connection.execute(SHOWN, place).first()
@@ -99,71 +106,41 @@ def answer(connection: sa.Connection, arrival: Arrival) -> Ack:
         sessions.get(connection, session_id)
         raise Absent("position", f"session {session_id!r} has no position {new.position}")
     if shown.digest is not None:
-        return _known(shown, session_id, new)
-    if shown.stage in LEFT:
-        raise _too_late(session_id, shown.stage)
-    if shown.revisions >= MOST_REVISIONS:
+        same = (session_id, new.position, new.digest)
+        if (shown.known_session, shown.known_position, shown.digest) != same:
+            raise Conflict("conflict", f"another answer is stored under the id {new.id}")
+        return Ack(new.id, "known", shown.kind, shown.item, shown.stage in FINAL_STAGES)
+    if shown.stage == "withdrawn":
+        raise Conflict("withdrawn", f"session {session_id} was withdrawn: nothing more is stored")
+    if shown.stage in FINAL_STAGES:
+        raise Conflict("left", f"session {session_id} is {shown.stage}: nothing more is stored")
+    if shown.revisions >= MAX_REVISIONS:
         where = f"position {new.position} of session {session_id}"
-        text = f"{where} was revised {MOST_REVISIONS} times; {shown.response} stands"
+        text = f"{where} was revised {MAX_REVISIONS} times; {shown.response} stands"
         raise Conflict("revisions", text)
     becomes = shown.state
     if counts := _counts(connection, shown, session_id, new):
-        becomes = state_after(connection, shown, session_id, skips=new.skip is not None)
+        becomes = _next_state(connection, shown, session_id, skips=new.skip is not None)
     late = "released" in (shown.state, becomes)
-    connection.execute(STORE, row_of(shown, arrival, late=late))
+    connection.execute(STORE, _row(shown, arrival, late=late))
     if counts:
         connection.execute(MARK, place | {"becomes": becomes})
     if shown.response is not None:
-        connection.execute(REVISED, place)
-    skips = _skips(shown, becomes)
-    more = _answers(shown, new) if counts else 0
+        connection.execute(COUNT_REVISION, place)
+    was_answered = shown.response is not None and shown.current_skip is None
+    more = int(new.skip is None) - int(was_answered) if counts else 0
+    skips = int(becomes == "skipped") - int(shown.state == "skipped")
+    skips = 0 if shown.kind == "training" else skips
     values = {"me": session_id, "more": more, "more_skips": skips, "now": arrival.now}
     connection.execute(COUNT, values)
     ended = skips > 0 and _screen_out(connection, arrival)
     return Ack(new.id, "stored", shown.kind, shown.item, ended)
 
 
-def _answers(shown: Row, new: NewResponse) -> int:
-    """How many more answers the session has with this response as the one that counts."""
-    before = shown.response is not None and shown.current_skip is None
-    return int(new.skip is None) - int(before)
-
-
-def _skips(shown: Row, becomes: State) -> int:
-    """How many more items the session has skipped; practice is there to be tried."""
-    if shown.kind == "training":
-        return 0
-    return int(becomes == "skipped") - int(shown.state == "skipped")
-
-
-def _screen_out(connection: sa.Connection, arrival: Arrival) -> bool:
-    """Send away somebody who has skipped too much; whether they had to go."""
-    skipped = connection.execute(SKIPPED, {"me": arrival.session}).scalar_one()
-    if arrival.most_skips is None or skipped <= arrival.most_skips:
-        return False
-    detail = {"reason": "skips", "skipped": skipped, "most": arrival.most_skips}
-    sessions.set_stage(connection, arrival.session, SCREENED_OUT, SCREENED_OUT, detail, arrival.now)
-    return True
-
-
-def _too_late(session_id: str, stage: str) -> Conflict:
-    """Why nothing new is stored of somebody who left; what is stored already is acknowledged."""
-    if stage == "withdrawn":
-        return Conflict(stage, f"session {session_id} was withdrawn: nothing more is stored")
-    return Conflict("left", f"session {session_id} is {stage}: nothing more is stored")
-
-
-def _known(shown: Row, session_id: str, new: NewResponse) -> Ack:
-    same_place = (shown.known_session, shown.known_position) == (session_id, new.position)
-    if not same_place or shown.digest != new.digest:
-        raise Conflict("conflict", f"another answer is stored under the id {new.id}")
-    return Ack(new.id, "known", shown.kind, shown.item, shown.stage in LEFT)
-
-
 def _counts(connection: sa.Connection, shown: Row, session_id: str, new: NewResponse) -> bool:
-    """Whether this becomes the answer that counts here; if it may not be stored, raise.
+    """Return whether this becomes the response that counts; raise if it may not be stored.
 
-    An answer may arrive after the one that revises it: then it is stored, as the earlier one.
+    A response may arrive after the one that revises it.  Then it is stored as the earlier one.
     """
     place = {"me": session_id, "place": new.position, "id": new.id}
     if new.supersedes is not None and new.supersedes != shown.response:
@@ -179,34 +156,134 @@ def _counts(connection: sa.Connection, shown: Row, session_id: str, new: NewResp
     return False
 
 
-def row_of(shown: Row, arrival: Arrival, *, late: bool) -> dict[str, Any]:
-    """The answer as a row, with what was shown."""
-    session_id, new = arrival.session, arrival.new
-    timing = new.timing
+def _screen_out(connection: sa.Connection, arrival: Arrival) -> bool:
+    """End the session of a person who has skipped too many items; return whether it ended."""
+    skipped = connection.execute(SKIPPED, {"me": arrival.session}).scalar_one()
+    if arrival.most_skips is None or skipped <= arrival.most_skips:
+        return False
+    detail = {"reason": "skips", "skipped": skipped, "most": arrival.most_skips}
+    sessions.set_stage(connection, arrival.session, SCREENED_OUT, SCREENED_OUT, detail, arrival.now)
+    return True
+
+
+def _row(shown: Row, arrival: Arrival, *, late: bool) -> dict[str, Any]:
+    """Return the response as a row of the table, with what was shown."""
+    new = arrival.new
+    of_showing = ("study", "annotator", "item", "kind", "repeat_of", "batch")
+    as_sent = ("id", "position", "payload", "digest", "skip", "supersedes")
+    as_asked = ("mode", "mode_version", "mode_options", "frame")
     return {
-        "id": new.id,
-        "study": shown.study,
-        "session": session_id,
-        "annotator": shown.annotator,
-        "item": shown.item,
-        "kind": shown.kind,
-        "position": new.position,
-        "repeat_of": shown.repeat_of,
-        "batch": shown.batch,
-        "mode": new.mode,
-        "mode_version": new.mode_version,
+        **{name: getattr(shown, name) for name in of_showing},
+        **{name: getattr(new, name) for name in as_sent + as_asked},
+        **new.timing._asdict(),
+        "fields": json.dumps(dict(new.timing.fields)),
+        "session": arrival.session,
         "answer": new.answer_json,
-        "payload": new.payload,
-        "digest": new.digest,
-        "skip": new.skip,
-        "supersedes": new.supersedes,
         "received_at": arrival.now,
-        "first_input_ms": timing.first_input_ms,
-        "submit_ms": timing.submit_ms,
-        "active_ms": timing.active_ms,
-        "hidden_ms": timing.hidden_ms,
-        "fields": json.dumps(dict(timing.fields)),
         "late": late,
-        "mode_options": new.mode_options,
-        "frame": new.frame,
     }
+
+
+# ── the state of a showing ───────────────────────────────────────────────────────────────────
+
+
+def _next_state(connection: sa.Connection, shown: Row, session_id: str, *, skips: bool) -> State:
+    """Return the state of a showing after an answer or a skip, and keep its item's places right.
+
+    A skip frees the place, so that somebody else gets the item.  An answer that revises a skip
+    takes a place again.  If the item has none left by then, the answer is kept and does not
+    count, like an answer that arrives late.
+    """
+    if shown.state == "released":
+        return _late_state(connection, shown, session_id, skips=skips)
+    if skips:
+        if shown.state != "skipped":
+            _free_place(connection, shown)
+        return "skipped"
+    return _retake(connection, shown, session_id) if shown.state == "skipped" else "answered"
+
+
+def _late_state(connection: sa.Connection, shown: Row, session_id: str, *, skips: bool) -> State:
+    """Return the state of a released showing after a late response.
+
+    The person may have been given the item again in the meantime.  Then the place of the new
+    showing is used; if that is answered or skipped already, this response does not count.
+    """
+    values = {"me": session_id, "item": shown.item, "kind": shown.kind}
+    twin = connection.execute(TWIN, values).first()
+    if twin is not None and twin.state != "open":
+        return "released"
+    if twin is not None:
+        connection.execute(RELEASE, {"me": session_id, "place": twin.position})
+        if skips:
+            _free_place(connection, shown)
+        return "skipped" if skips else "answered"
+    return "skipped" if skips else _retake(connection, shown, session_id)
+
+
+def _free_place(connection: sa.Connection, shown: Row) -> None:
+    if shown.kind == "target":
+        connection.execute(sessions.FREE, {"of": shown.study, "wanted": shown.item})
+
+
+def _retake(connection: sa.Connection, shown: Row, session_id: str) -> State:
+    """Take a place again for an answer whose place was freed; it counts if there is one.
+
+    The first such answer in a batch that was given up takes a seat of the batch again.
+    """
+    if shown.kind != "target":
+        return "answered"
+    quota = connection.execute(sessions.QUOTA, {"of": shown.study}).scalar_one()
+    if not sessions.take_places(connection, shown.study, [shown.item], quota):
+        return "released"
+    if shown.batch is not None and sessions.get_batch(connection, session_id) is None:
+        connection.execute(sessions.TAKE_BATCH, {"of": shown.study, "held": shown.batch})
+        connection.execute(REJOIN, {"me": session_id, "held": shown.batch})
+    return "answered"
+
+
+# ── many answers at once ─────────────────────────────────────────────────────────────────────
+
+OPEN = (
+    sa.select(showing.c.session, showing.c.position, *COLUMNS)
+    .select_from(_showings)
+    .where(
+        showing.c.session.in_(bind("sessions", expanding=True)),  # databases use no index for pairs
+        sa.tuple_(showing.c.session, showing.c.position).in_(bind("places", expanding=True)),
+        showing.c.state == "open",
+        session.c.stage.not_in(sorted(FINAL_STAGES)),
+    )
+)
+KNOWN = sa.select(response.c.id).where(response.c.id.in_(bind("ids", expanding=True)))
+
+
+def answer_many(connection: sa.Connection, arrivals: Sequence[Arrival]) -> list[Ack | None]:
+    """Store the plain responses among these; return None for each that ``answer`` must handle.
+
+    Plain is the first answer to an open showing under a new id; a skip is not plain.  However
+    many there are, storing them takes five statements.
+    """
+    first = {(each.session, each.new.position): each for each in reversed(arrivals)}
+    values = {"places": list(first), "sessions": sorted({each.session for each in arrivals})}
+    shown = {tuple(row[:2]): row for row in connection.execute(OPEN, values)}
+    ids = [each.new.id for each in arrivals]
+    taken = set(connection.execute(KNOWN, {"ids": ids}).scalars())
+    taken |= {each for each, times in Counter(ids).items() if times > 1}
+    by_id = {
+        each.new.id: _row(shown[place], each, late=False)
+        for place, each in first.items()
+        if place in shown
+        and each.new.supersedes is None
+        and each.new.skip is None
+        and each.new.id not in taken
+    }
+    rows = [by_id[id] for id in ids if id in by_id]
+    if rows:
+        connection.execute(STORE, rows)
+        marks = [{"me": row["session"], "place": row["position"], "id": row["id"]} for row in rows]
+        connection.execute(MARK, [mark | {"becomes": "answered"} for mark in marks])
+        one = {"more": 1, "more_skips": 0}
+        counts = [one | {"me": row["session"], "now": row["received_at"]} for row in rows]
+        connection.execute(COUNT, counts)
+    acks = {id: Ack(id, "stored", row["kind"], row["item"]) for id, row in by_id.items()}
+    return [acks.get(id) for id in ids]

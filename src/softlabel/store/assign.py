@@ -1,31 +1,128 @@
-"""Leasing: what a person is shown, in what order, and for how long it is kept for them."""
+"""Assignment: which items a person is shown, in what order, and for how long they are kept.
+
+A person gets the items with the fewest places taken, in a random order of their own, and only a
+few at a time.  In a study with batches, a person takes a seat of one batch and gets the rest of
+it later; until then nobody else is given those items.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from itertools import islice, takewhile
+from hashlib import blake2b
+from itertools import count, islice, takewhile
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
 from softlabel.errors import Conflict, StoreError
-from softlabel.store import places, sessions
-from softlabel.store.draws import draw, draw_share
-from softlabel.store.pick import Past, Picked, few, is_live, pick
-from softlabel.store.rows import LEFT, Kind, Plan, Portion, Session, Showing
-from softlabel.store.schema import UNSETTLED, item, showing
-from softlabel.store.studies import RETIRED
+from softlabel.store import sessions
+from softlabel.store.rows import FINAL_STAGES, RETIRED, Kind, Plan, Portion, Session, Showing
+from softlabel.store.schema import UNSETTLED, batch, item, session, showing
+from softlabel.store.sessions import ONCE, QUOTA, has_item
 
-BEFORE = 3  # answers in front of them: a page that is loaded again can still change the last one
+BEFORE = 3  # answers sent before the open showings: a reloaded page can still revise the last one
 CHECKS = ("training", "gold", "attention")
+STRIDE = 5  # neighbours taken together before the walk starts again elsewhere
+RESERVE = 3  # open targets that are still enough: a page fetches three items ahead
+PROBED = 8  # items that show whether a batch has a free seat: mostly all or none of them have
+PLACES = 2**31  # positions on the circle that assignment walks along
+CIRCLE = 2**31 - 1  # a prime: multiplied by any smaller number, places come in another order
+NOBODY, ANY_NUMBER = "", 2**31 - 1
+Row = Any  # of a statement that selects ``id`` and ``taken``
+
+
+# ── random numbers ───────────────────────────────────────────────────────────────────────────
+
+
+def draw(*names: object) -> int:
+    """Return a random number below 2**64 that these names determine, on every machine.
+
+    >>> draw("seed", 7, "item-1") == draw("seed", 7, "item-1") != draw("seed", 8, "item-1")
+    True
+    """
+    text = "\x1f".join(str(name) for name in names)
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+def draw_place(*names: object) -> int:
+    """Return the position of these names on the circle that assignment walks along."""
+    return draw(*names) % PLACES
+
+
+# ── what a person has been shown ─────────────────────────────────────────────────────────────
 
 COLUMNS = tuple(showing.c[name] for name in Showing._fields)
 SHOWN = sa.select(*COLUMNS).where(showing.c.session == bind("me")).order_by(showing.c.position)
 UNSETTLED_ROWS = SHOWN.where(sa.text(f"({UNSETTLED})"))
+LAST = sa.select(sa.func.max(showing.c.position)).where(showing.c.session == bind("me"))
+OPEN = (  # the positions that still wait for an answer
+    sa.select(showing.c.position)
+    .where(showing.c.session == bind("me"), showing.c.state == "open", sa.text(f"({UNSETTLED})"))
+    .order_by(showing.c.position)
+)
+
+
+class Past(NamedTuple):
+    """What a session has been shown.
+
+    ``rows`` are all showings but the answered and skipped targets, which are only counted
+    because there may be thousands.  ``end`` is the next free position.
+    """
+
+    rows: tuple[Showing, ...]
+    end: int
+
+    @property
+    def shown(self) -> int:
+        """The number of showings that count."""
+        return self.end - sum(not is_live(s) for s in self.rows)
+
+    @property
+    def targets(self) -> int:
+        """The number of targets that count."""
+        return self.shown - sum(s.kind != "target" and is_live(s) for s in self.rows)
+
+    @property
+    def opened(self) -> int:
+        """The number of showings that wait for an answer."""
+        return sum(s.state == "open" for s in self.rows)
+
+    @property
+    def open_targets(self) -> int:
+        return sum(s.state == "open" for s in self.rows if s.kind == "target")
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether repeats have been shown, which end the list."""
+        return any(s.kind == "repeat" and is_live(s) for s in self.rows)
+
+    @property
+    def released(self) -> list[Showing]:
+        """Targets that were released, answered too late or not at all."""
+        return [s for s in self.rows if s.kind == "target" and s.state == "released"]
+
+    @property
+    def unanswered(self) -> set[str]:
+        """Items that were released and not answered."""
+        late = {s.item for s in self.released if is_live(s)}
+        return {s.item for s in self.released} - late
+
+    def add(self, new: Sequence[Showing]) -> Past:
+        return Past((*self.rows, *new), self.end + len(new))
+
+
+def is_live(shown: Showing) -> bool:
+    """Return whether a showing still counts: it is open, or it has a response."""
+    return shown.state != "released" or shown.response is not None
+
+
+# ── leasing ──────────────────────────────────────────────────────────────────────────────────
+
 TARGETS = SHOWN.where(
     showing.c.kind == "target", (showing.c.state != "released") | showing.c.response.is_not(None)
 )
-LAST = sa.select(sa.func.max(showing.c.position)).where(showing.c.session == bind("me"))
 ANSWERED = (
     sa.select(*COLUMNS)
     .where(
@@ -46,97 +143,106 @@ GONE = sa.select(item.c.id).where(
 AMONG = sa.select(showing.c.item).where(
     showing.c.session == bind("me"),
     showing.c.item.in_(bind("names", expanding=True)),
-    *places.ONCE,
+    *ONCE,
 )
-OPEN = (
-    sa.select(showing.c.position)
-    .where(showing.c.session == bind("me"), showing.c.state == "open", sa.text(f"({UNSETTLED})"))
-    .order_by(showing.c.position)
-)
-SHOW = sa.insert(showing)
 
 
-def showings(connection: sa.Connection, session_id: str) -> tuple[Showing, ...]:
-    """Everything the session was shown or will be, in order."""
-    return tuple(Showing(*row) for row in connection.execute(SHOWN, {"me": session_id}))
+class Picked(NamedTuple):
+    """Items to show next; ``last`` if this person will get no others after them.
 
+    ``rest`` counts what is left of the person's batch, these included; None without batches.
+    """
 
-def missing(connection: sa.Connection, session_id: str) -> tuple[int, ...]:
-    """The positions that still wait for an answer."""
-    return tuple(connection.execute(OPEN, {"me": session_id}).scalars())
+    items: tuple[str, ...]
+    batch: str | None
+    last: bool
+    rest: int | None = None
 
 
 def lease(connection: sa.Connection, session_id: str, plan: Plan, now: float) -> Portion:
-    """Keep what the session holds for another while, and add to it if it runs out."""
+    """Extend the lease of what the session holds, and add items if it runs out."""
     me = sessions.get(connection, session_id)
-    if me.stage in LEFT:
+    if me.stage in FINAL_STAGES:
         raise Conflict("left", f"session {session_id} is {me.stage}: it gets no more items")
-    places.release_expired(connection, me.study, now, spared=me.id)
-    held = places.held_batch(connection, me.id)
-    before = _past(connection, me.id)
+    sessions.release_expired(connection, me.study, now, spared=me.id)
+    held = sessions.get_batch(connection, me.id)
+    rows = connection.execute(UNSETTLED_ROWS, {"me": session_id})
+    last = connection.execute(LAST, {"me": session_id}).scalar()
+    before = Past(tuple(Showing(*row) for row in rows), 0 if last is None else last + 1)
     picked = pick(connection, me, held, plan, before)
-    main = _lay_out(connection, me, plan, before, picked)
-    _show(connection, me.study, main)
-    _take(connection, me, plan, picked, held)
+    main = _arrange(connection, me, plan, before, picked)
+    _insert_showings(connection, me.study, main)
+    taken = sessions.take_places(connection, me.study, picked.items, plan.per_item)
+    assert taken == len(picked.items), f"picked {picked.items}, but some are at their quota"
+    if picked.batch is not None and picked.batch != held:
+        connection.execute(sessions.TAKE_BATCH, {"of": me.study, "held": picked.batch})
     past = before.add(main)
     gone = set(connection.execute(GONE, {"of": me.study}).scalars())
-    again = _repeats(connection, me, plan, past, gone) if picked.last else []
-    is_whole = before.targets == 0  # who is given everything at once gets the repeats with it
-    due = again if is_whole else _due(plan, again, past)
-    repeats = [_repeat(first, past.end + i) for i, first in enumerate(due)]
-    _show(connection, me.study, repeats)
+    again = _find_repeats(connection, me, plan, past, gone) if picked.last else []
+    due = again  # a person who is given everything at once gets the repeats with it
+    if before.targets:  # otherwise no item is sent together with its repeat
+        answered = takewhile(lambda first: first.state != "open", again)
+        room = 0 if past.opened > _refill_level(plan.ahead) else plan.ahead - past.opened
+        due = list(islice(answered, room))
+    repeats = [
+        first._replace(
+            position=past.end + number,
+            kind="repeat",
+            repeat_of=first.position,
+            state="open",
+            response=None,
+        )
+        for number, first in enumerate(due)
+    ]
+    _insert_showings(connection, me.study, repeats)
     past = past.add(repeats)
     until = now + plan.lease_seconds if past.opened else 0.0
     values = {"holder": me.id, "until": until, "seconds": plan.lease_seconds}
-    connection.execute(places.HOLD, values | {"held": held or picked.batch})
+    connection.execute(sessions.HOLD, values | {"held": held or picked.batch})
     is_all = picked.last and len(due) == len(again) and past.opened <= 2 * plan.ahead
     return Portion(
-        showings=_at_hand(connection, me, past, 2 * plan.ahead),
+        showings=_list_next(connection, me, past, 2 * plan.ahead),
         shown=past.shown,
         done=past.shown - past.opened,
         gone=_count_gone(connection, me, past, gone),
-        coming=_coming(plan, past, picked, len(again) - len(due)),
+        coming=_count_coming(plan, past, picked, len(again) - len(due)),
         more=past.opened > 0 and not is_all,
     )
 
 
-def _past(connection: sa.Connection, session_id: str) -> Past:
-    rows = connection.execute(UNSETTLED_ROWS, {"me": session_id})
-    last = connection.execute(LAST, {"me": session_id}).scalar()
-    return Past(tuple(Showing(*row) for row in rows), 0 if last is None else last + 1)
+def _refill_level(most: int) -> int:
+    """Return the number of open showings, of so many at a time, below which more are given."""
+    return min(max(RESERVE, most // 2), most - 1)
 
 
-def _show(connection: sa.Connection, of: str, new: Sequence[Showing]) -> None:
+def _insert_showings(connection: sa.Connection, of: str, new: Sequence[Showing]) -> None:
     if new:
-        connection.execute(SHOW, [s._asdict() | {"study": of} for s in new])
+        connection.execute(sa.insert(showing), [s._asdict() | {"study": of} for s in new])
 
 
-def _take(
-    connection: sa.Connection, me: Session, plan: Plan, picked: Picked, held: str | None
-) -> None:
-    taken = places.take(connection, me.study, picked.items, plan.per_item)
-    assert taken == len(picked.items), f"picked {picked.items}, but some are at their quota"
-    if picked.batch is not None and picked.batch != held:
-        connection.execute(places.TAKE_BATCH, {"of": me.study, "held": picked.batch})
-
-
-def _lay_out(
+def _arrange(
     connection: sa.Connection, me: Session, plan: Plan, past: Past, picked: Picked
 ) -> list[Showing]:
-    """The new showings: practice, then targets with the checks that are due among them."""
+    """Return the new showings: practice, then targets mixed with the checks that are due.
+
+    The checks are spread over the targets of a batch.
+    """
     if not picked.items and not past.targets:
         return []  # nothing to ask this person: no practice either
-    there = {s.item for s in past.rows if is_live(s)}
-    practice = [name for name in plan.practice if name not in there]
-    share = 1.0 if picked.last else (past.targets + len(picked.items)) / _span(plan, past, picked)
+    shown = {s.item for s in past.rows if is_live(s)}
+    practice = [name for name in plan.practice if name not in shown]
+    span = min(plan.batch_size, plan.per_annotator or plan.batch_size)
+    if picked.rest is not None:
+        span = past.targets + picked.rest
+    share = 1.0 if picked.last else (past.targets + len(picked.items)) / span
     due = [
         name
         for name in plan.checks
-        if name not in there and draw_share(plan.seed, me.number, name, "due") <= share
+        if name not in shown and draw(plan.seed, me.number, name, "due") / 2**64 <= share
     ]
     main = [*picked.items, *due]
     main.sort(key=lambda name: draw(plan.seed, me.number, name))
-    kinds = _kinds(connection, me.study, [*practice, *due])
+    kinds = _find_kinds(connection, me.study, [*practice, *due])
     blank = Showing(me.id, 0, "", "target", None, picked.batch, "open", None)
     return [
         blank._replace(position=past.end + i, item=name)
@@ -146,58 +252,38 @@ def _lay_out(
     ]
 
 
-def _span(plan: Plan, past: Past, picked: Picked) -> int:
-    """Among how many targets the checks are spread: those of a batch."""
-    if picked.rest is not None:
-        return past.targets + picked.rest
-    return min(plan.batch_size, plan.per_annotator or plan.batch_size)
-
-
-def _kinds(connection: sa.Connection, of: str, names: Sequence[str]) -> dict[str, Kind]:
-    """Of practice items and checks, which they are."""
-    found = connection.execute(KINDS, {"of": of, "names": names}) if names else ()
-    kinds = {row.id: row.kind for row in found if row.kind in CHECKS}
+def _find_kinds(connection: sa.Connection, of: str, names: Sequence[str]) -> dict[str, Kind]:
+    """Return the kinds of practice items and checks."""
+    rows = connection.execute(KINDS, {"of": of, "names": names}) if names else ()
+    kinds = {row.id: row.kind for row in rows if row.kind in CHECKS}
     if unknown := set(names) - set(kinds):
         raise StoreError(f"{min(unknown)!r} is no practice item or check of study {of!r}")
     return kinds
 
 
-def _repeats(
+def _find_repeats(
     connection: sa.Connection, me: Session, plan: Plan, past: Past, gone: set[str]
 ) -> list[Showing]:
-    """The first showings of what is still to be shown again at the end.
+    """Return the first showings of the items that are still to be repeated at the end.
 
-    They are named by their place among this person's targets.  What is ``gone`` from the study,
-    or was skipped, keeps its place and is not shown.
+    The plan gives their places among this person's targets.  An item that is ``gone`` from the
+    study, or was skipped, keeps its place and is not repeated.
     """
-    there = gone | {s.item for s in past.rows if s.kind == "repeat" and is_live(s)}
+    excluded = gone | {s.item for s in past.rows if s.kind == "repeat" and is_live(s)}
     wanted = plan.repeat_positions[: plan.repeats]
     if not wanted:
         return []
-    rows = connection.execute(TARGETS, {"me": me.id})
-    targets = [Showing(*row) for row in rows]
+    targets = [Showing(*row) for row in connection.execute(TARGETS, {"me": me.id})]
     firsts = [targets[place] for place in wanted if place < len(targets)]
-    return [first for first in firsts if first.state != "skipped" and first.item not in there]
+    return [first for first in firsts if first.state != "skipped" and first.item not in excluded]
 
 
-def _due(plan: Plan, again: Sequence[Showing], past: Past) -> list[Showing]:
-    """Those whose time has come: whoever reads what is sent does not find an item twice in it."""
-    if past.opened > few(plan.ahead):
-        return []
-    answered = takewhile(lambda first: first.state != "open", again)
-    return list(islice(answered, plan.ahead - past.opened))
+def _list_next(
+    connection: sa.Connection, me: Session, past: Past, most: int
+) -> tuple[Showing, ...]:
+    """Return the next open showings, preceded by the last answered ones.
 
-
-def _repeat(first: Showing, position: int) -> Showing:
-    return first._replace(
-        position=position, kind="repeat", repeat_of=first.position, state="open", response=None
-    )
-
-
-def _at_hand(connection: sa.Connection, me: Session, past: Past, most: int) -> tuple[Showing, ...]:
-    """The next open showings, and in front of them the last answered ones.
-
-    A first showing is left out where its repeat is to be seen.
+    A first showing is left out if its repeat is among the open ones.
     """
     opened = [s for s in past.rows if s.state == "open"][:most]
     first = opened[0].position if opened else past.end
@@ -208,7 +294,7 @@ def _at_hand(connection: sa.Connection, me: Session, past: Past, most: int) -> t
 
 
 def _count_gone(connection: sa.Connection, me: Session, past: Past, gone: set[str]) -> int:
-    """Of the showings that count, how many are of items that have left the study."""
+    """Count the showings that count and whose items have left the study."""
     if not gone:
         return 0
     held = connection.execute(AMONG, {"me": me.id, "names": sorted(gone)}).scalars().all()
@@ -216,12 +302,229 @@ def _count_gone(connection: sa.Connection, me: Session, past: Past, gone: set[st
     return len(held) + sum(is_live(s) and s.item in gone for s in others)
 
 
-def _coming(plan: Plan, past: Past, picked: Picked, repeats: int) -> int | None:
-    """How many showings will follow where the person has a batch; ``repeats`` if it is given."""
+def _count_coming(plan: Plan, past: Past, picked: Picked, repeats: int) -> int | None:
+    """Count the showings that will follow if the person has a batch, else return None.
+
+    ``repeats`` of them are left when the whole batch has been given.
+    """
     if picked.rest is None or picked.last:
         return None if picked.rest is None else repeats
     rest = picked.rest - len(picked.items)
     checks = len(plan.checks) - sum(s.kind in CHECKS[1:] and is_live(s) for s in past.rows)
-    places_left = plan.repeat_positions[: plan.repeats]
-    repeats = sum(place < past.targets + rest for place in places_left)
+    repeats = sum(place < past.targets + rest for place in plan.repeat_positions[: plan.repeats])
     return rest + max(0, checks) + repeats
+
+
+# ── picking targets ──────────────────────────────────────────────────────────────────────────
+
+_targets = sa.and_(item.c.study == bind("of"), item.c.kind == "target")
+_mine = has_item(bind("me"), item.c.id)
+LEVEL = sa.select(sa.func.min(item.c.taken)).where(
+    _targets, item.c.taken >= bind("least"), item.c.taken < bind("quota")
+)
+WALK = (
+    sa.select(item.c.id)
+    .where(_targets, item.c.taken == bind("level"), item.c.place >= bind("start"), ~_mine)
+    .order_by(item.c.place, item.c.id)
+    .limit(bind("most"))
+)
+WAITING = sa.select(item.c.id).where(
+    _targets, item.c.id.in_(bind("names", expanding=True)), item.c.taken < bind("quota"), ~_mine
+)
+
+
+def pick(
+    connection: sa.Connection, me: Session, held: str | None, plan: Plan, past: Past
+) -> Picked:
+    """Pick the targets to add to what ``me`` has been shown; ``held`` is the batch they hold."""
+    if plan.batches:
+        return _pick_in_batch(connection, me, held, plan, past)
+    most = min(plan.batch_size, plan.ahead)
+    left = sys.maxsize if plan.per_annotator is None else plan.per_annotator - past.targets
+    if past.open_targets > _refill_level(most):
+        return Picked((), None, left <= 0 or past.has_repeats)
+    wanted = max(0, min(left, most - past.open_targets))
+    limit = min(left, wanted + 1)  # one more shows whether these are the last ones
+    names: list[str] = []
+    if past.unanswered:  # what this person was given before comes first
+        values = {"of": me.study, "me": me.id, "quota": plan.per_item}
+        values["names"] = sorted(past.unanswered)
+        waiting = connection.execute(WAITING, values).scalars()
+        names = sorted(waiting, key=lambda name: draw(plan.seed, me.number, name))[:limit]
+    if not past.has_repeats:  # they end the list
+        names += _walk(connection, me, plan, past, limit - len(names))
+    return Picked(tuple(names[:wanted]), None, len(names) < limit or wanted >= left)
+
+
+def _walk(connection: sa.Connection, me: Session, plan: Plan, past: Past, wanted: int) -> list[str]:
+    """Return the least taken items new to this person, from places drawn for this turn."""
+    names: list[str] = []
+    released = {s.item for s in past.released}
+    level, leap = _find_level(connection, me.study, plan.per_item, 0), 0
+    while level is not None and len(names) < wanted:
+        leap += 1
+        have = released.union(names)
+        values = {"of": me.study, "me": me.id, "level": level, "most": STRIDE + len(have)}
+        start = draw_place(plan.seed, me.number, past.end, leap)
+        for begin in (start, 0):  # once round the circle
+            near = connection.execute(WALK, values | {"start": begin}).scalars()
+            new = [name for name in near if name not in have][:STRIDE]
+            if new:
+                break
+        else:
+            level = _find_level(connection, me.study, plan.per_item, level + 1)
+        names += new[: wanted - len(names)]
+    return names
+
+
+def _find_level(connection: sa.Connection, of: str, quota: int, least: int) -> int | None:
+    """Return the smallest number of places taken, from ``least`` on, below the quota."""
+    values = {"of": of, "least": least, "quota": quota}
+    level: int | None = connection.execute(LEVEL, values).scalar()
+    return level
+
+
+# ── batches ──────────────────────────────────────────────────────────────────────────────────
+
+BATCHES = (
+    sa.select(batch.c.name, batch.c.taken)
+    .where(
+        batch.c.study == bind("of"),
+        sa.exists().where(_targets, item.c.batch == batch.c.name, item.c.taken < bind("quota")),
+    )
+    .order_by(batch.c.taken, batch.c.name)
+)
+_in_batch = sa.and_(_targets, item.c.batch == bind("name"), item.c.taken < bind("quota"))
+SIZE = sa.select(sa.func.count()).where(_targets, item.c.batch == bind("name"))
+FULL = SIZE.where(item.c.taken >= bind("quota"), ~_mine)
+_order = sa.cast(item.c.place, sa.BigInteger) * bind("factor", type_=sa.BigInteger) % CIRCLE
+NEXT = (
+    sa.select(item.c.id, item.c.taken)
+    .where(_in_batch, ~_mine)
+    .order_by(_order, item.c.id)
+    .limit(bind("most"))
+    .offset(bind("past"))
+)
+LEAST = (
+    sa.select(item.c.id, item.c.taken)
+    .where(_in_batch)
+    .order_by(item.c.taken, item.c.id)
+    .limit(PROBED)
+)
+HOLDERS = sa.select(session.c.id).where(
+    session.c.study == bind("of"),
+    session.c.lease_end > 0,
+    session.c.batch == bind("name"),
+    session.c.id != bind("me"),
+    session.c.number < bind("before"),
+)
+HAVE = (
+    sa.select(showing.c.item, sa.func.count())
+    .where(
+        showing.c.session.in_(bind("holders", expanding=True)),
+        showing.c.item.in_(bind("names", expanding=True)),
+        *ONCE,
+    )
+    .group_by(showing.c.item)
+)
+LAST_BATCH = (
+    sa.select(showing.c.batch)
+    .where(showing.c.session == bind("me"), showing.c.kind == "target")
+    .order_by(showing.c.position.desc())
+    .limit(1)
+)
+
+
+def has_room(connection: sa.Connection, of: str, *, batches: bool) -> bool:
+    """Return whether a person who enters now would be given something."""
+    quota = connection.execute(QUOTA, {"of": of}).scalar_one()
+    if not batches:
+        return _find_level(connection, of, quota, 0) is not None
+    values = {"of": of, "quota": quota}
+    rows = connection.execute(BATCHES, values).all()
+    return any(_has_seat(connection, values | {"name": row.name}) for row in rows)
+
+
+def _pick_in_batch(
+    connection: sa.Connection, me: Session, held: str | None, plan: Plan, past: Past
+) -> Picked:
+    """Pick from the one batch of this person: the one they had before, or the least taken one."""
+    if past.has_repeats and not past.unanswered:
+        return Picked((), held, True, 0)
+    name = held or connection.execute(LAST_BATCH, {"me": me.id}).scalar()
+    if past.open_targets > _refill_level(plan.ahead):
+        rest = _count_rest(connection, me, plan, past, name)
+        return Picked((), held, rest <= 0, max(0, rest))
+    wanted = plan.ahead - past.open_targets
+    names: list[str] = []
+    if name is not None:  # one more than wanted shows whether these are the last ones
+        names = _next_in_batch(connection, me, plan, name, wanted + 1, held)
+    if not names and not past.targets:
+        name, names = _choose_batch(connection, me, plan, wanted + 1)
+    last = len(names) <= wanted
+    rest = len(names) if last else _count_rest(connection, me, plan, past, name)
+    return Picked(tuple(names[:wanted]), name if names else held, last, max(rest, len(names)))
+
+
+def _count_rest(
+    connection: sa.Connection, me: Session, plan: Plan, past: Past, name: str | None
+) -> int:
+    """Count the items of the batch that this person is still to get."""
+    values = {"of": me.study, "me": me.id, "quota": plan.per_item, "name": name}
+    size, full = (connection.execute(query, values).scalar_one() for query in (SIZE, FULL))
+    return int(size) - int(full) - past.targets
+
+
+def _choose_batch(
+    connection: sa.Connection, me: Session, plan: Plan, wanted: int
+) -> tuple[str | None, list[str]]:
+    """Return the least taken batch that has a free seat, and its first items."""
+    values = {"of": me.study, "quota": plan.per_item}
+    rows = connection.execute(BATCHES, values).all()
+    for row in sorted(rows, key=lambda row: (row.taken, draw(plan.seed, me.number, row.name))):
+        free = row.taken < plan.per_item or _has_seat(connection, values | {"name": row.name})
+        if free and (names := _next_in_batch(connection, me, plan, row.name, wanted, None)):
+            return row.name, names
+    return None, []
+
+
+def _next_in_batch(
+    connection: sa.Connection, me: Session, plan: Plan, name: str, wanted: int, held: str | None
+) -> list[str]:
+    """Return the next items of a batch in this person's order, without those kept for others.
+
+    Of two people who hold a seat, what is kept for the later one is open to the earlier one.
+    """
+    before = me.number if held == name else ANY_NUMBER
+    values = {"of": me.study, "me": me.id, "quota": plan.per_item, "name": name, "before": before}
+    holders = connection.execute(HOLDERS, values).scalars().all()
+    most = wanted + plan.ahead if holders else wanted
+    values |= {"factor": 1 + draw(plan.seed, me.number, name) % (CIRCLE - 1), "most": most}
+    names: list[str] = []
+    for past in count(0, most):
+        rows = connection.execute(NEXT, values | {"past": past}).all()
+        names += _with_room(connection, rows, holders, plan.per_item)
+        if len(names) >= wanted or len(rows) < most:
+            break
+    return names[:wanted]
+
+
+def _has_seat(connection: sa.Connection, values: dict[str, Any]) -> bool:
+    """Return whether one more person could get an item, judged by the least taken items."""
+    nobody = {"me": NOBODY, "before": ANY_NUMBER}
+    holders = connection.execute(HOLDERS, values | nobody).scalars().all()
+    rows = connection.execute(LEAST, values).all()
+    return bool(_with_room(connection, rows, holders, values["quota"]))
+
+
+def _with_room(
+    connection: sa.Connection, rows: Sequence[Row], holders: Sequence[str], quota: int
+) -> list[str]:
+    """Return the items that have a place left when each holder of the batch has got theirs."""
+    scarce = [row.id for row in rows if row.taken + len(holders) >= quota] if holders else []
+    have: dict[str, int] = {}
+    if scarce:
+        values = {"holders": holders, "names": scarce}
+        have = {name: times for name, times in connection.execute(HAVE, values)}
+    kept = {name: len(holders) - have.get(name, 0) for name in scarce}
+    return [row.id for row in rows if row.taken + kept.get(row.id, 0) < quota]

@@ -1,4 +1,4 @@
-"""Copies of an SQLite database: made while it is in use, and put back while it is not."""
+"""Copies of an SQLite database: made while it is in use, and restored while it is not."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from softlabel.errors import StoreError
-from softlabel.store.engine import POSTGRESQL, locate
-from softlabel.store.file import Looked, belongs, connect, inspect, log_of, log_size
-from softlabel.store.migrate import REVISIONS
+from softlabel.store.engine import POSTGRESQL, REVISIONS, locate
+from softlabel.store.file import ReadOnlyFile, connect, inspect, log_of, log_size, owns_log
 
-SECONDS = 5.0  # to wait for somebody else's lock
+SECONDS = 5.0  # to wait for another program's lock
 COUNTED = {"studies": "study", "people": "session", "answers": "response"}
 
 
@@ -29,77 +28,79 @@ class Contents(NamedTuple):
 
 
 def backup(place: str | Path, to: Path) -> Contents:
-    """Copy a database as it is now, whoever is using it; the copy is whole or not there."""
-    path = _file(place, "pg_dump --format=custom --file={file} '{address}'", to)
+    """Copy a database as it is now, even while it is in use; the copy is complete or absent."""
+    path = _sqlite_path(place, "pg_dump --format=custom --file={file} '{address}'", to)
     if to.exists():
         raise StoreError(f"{to} is there already; name another file")
     if not to.absolute().parent.is_dir():
         raise StoreError(f"{to}: there is no folder {to.absolute().parent}")
-    with _copied(path, to.absolute()) as (part, found):
-        os.link(part, to)  # unlike rename, refuses where a file stands already
-    return found
+    with _verified_copy(path, to.absolute()) as (part, copied):
+        os.link(part, to)  # unlike rename, refuses to replace a file
+    return copied
 
 
 def restore(place: str | Path, source: Path) -> tuple[Contents, Path | None]:
     """Put a copy in the place of a database that nobody is using.
 
-    Returns what it holds, and where the file that was there is kept.
+    Returns what the copy holds, and where the file that was there before is kept.
     """
-    path = _file(place, "pg_restore --clean --if-exists --dbname='{address}' {file}", source)
+    path = _sqlite_path(place, "pg_restore --clean --if-exists --dbname='{address}' {file}", source)
     if not path.parent.is_dir():
         raise StoreError(f"{path}: there is no folder {path.parent}")
     if path.exists() and path.samefile(source):
         raise StoreError(f"{source} is the database itself; name a backup of it")
-    with _copied(source.absolute(), path) as (part, found):
-        kept = _put_aside(path)
+    with _verified_copy(source.absolute(), path) as (part, copied):
+        kept = _move_away(path)
         os.link(part, path)
     _sync(path.parent)
-    return found, kept
+    return copied, kept
 
 
-def contents(path: Path) -> Contents:
-    """What is in a file, which must be a sound database of ours."""
+def read_contents(path: Path) -> Contents:
+    """Return what a file holds, which must be an undamaged database of ours."""
     path = path.absolute()
     if not path.is_file():
         raise StoreError(f"there is no file {path}")
     inspect(path)
     try:
-        with closing(Looked(path).connect(SECONDS)) as looking:
-            (sound,) = looking.execute("PRAGMA quick_check(1)").fetchone()
-            if sound != "ok":
-                raise StoreError(f"{path} is damaged: {sound}")
-            return _contents(path, looking)
+        with closing(ReadOnlyFile(path).connect(SECONDS)) as connection:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise StoreError(f"{path} is damaged: {verdict}")
+            query = "SELECT version_num FROM alembic_version"
+            (revision,) = connection.execute(query).fetchone() or ("",)
+            if revision not in REVISIONS:
+                raise StoreError(
+                    f"{path} was written by a newer softlabel: its schema is {revision!r}"
+                )
+            id = None
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'identity'").fetchone():
+                (id,) = connection.execute("SELECT id FROM identity").fetchone() or (None,)
+            rows = {
+                name: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+                for name, table in COUNTED.items()
+            }
+            return Contents(id, revision, rows)
     except sqlite3.Error as error:
         raise StoreError(f"{path}: {error}") from None
 
 
-def _contents(path: Path, looking: sqlite3.Connection) -> Contents:
-    (found,) = looking.execute("SELECT version_num FROM alembic_version").fetchone() or ("",)
-    if found not in REVISIONS:
-        raise StoreError(f"{path} was written by a newer softlabel: its schema is {found!r}")
-    id = None
-    if looking.execute("SELECT 1 FROM sqlite_master WHERE name = 'identity'").fetchone():
-        (id,) = looking.execute("SELECT id FROM identity").fetchone() or (None,)
-    rows = {
-        name: looking.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-        for name, table in COUNTED.items()
-    }
-    return Contents(id, found, rows)
+contents = read_contents  # OLD NAME
 
 
-def _file(place: str | Path, command: str, file: Path) -> Path:
+def _sqlite_path(place: str | Path, command: str, file: Path) -> Path:
     path, url = locate(place)
     if url is not None:
         address = url.set(drivername=POSTGRESQL).render_as_string(hide_password=True)
-        told = command.format(file=file, address=address)
-        raise StoreError(f"this is PostgreSQL, which has its own tools; use: {told}")
-    assert path is not None, "one of the two"
+        full = command.format(file=file, address=address)
+        raise StoreError(f"this is PostgreSQL, which has its own tools; use: {full}")
+    assert path is not None, "there is either a path or an address"
     return path
 
 
 @contextmanager
-def _copied(source: Path, to: Path) -> Iterator[tuple[Path, Contents]]:
-    """A verified copy beside ``to``, on the disk, which only its owner can read."""
+def _verified_copy(source: Path, to: Path) -> Iterator[tuple[Path, Contents]]:
+    """Make a verified copy beside ``to``, on the disk, which only its owner can read."""
     if not source.is_file():
         raise StoreError(f"there is no database at {source}")
     inspect(source)
@@ -107,15 +108,15 @@ def _copied(source: Path, to: Path) -> Iterator[tuple[Path, Contents]]:
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with (
-            closing(Looked(source).connect(SECONDS)) as reading,
+            closing(ReadOnlyFile(source).connect(SECONDS)) as reading,
             closing(sqlite3.connect(part, isolation_level=None)) as writing,
         ):
-            reading.backup(writing)  # in one step: it never has to begin again
+            reading.backup(writing)  # in one step: it never has to start again
             writing.execute("PRAGMA journal_mode=DELETE")
-        found = contents(part)
+        copied = read_contents(part)
         with part.open("rb") as file:
             os.fsync(file.fileno())
-        yield part, found
+        yield part, copied
         _sync(part.parent)
     except OSError as error:
         raise StoreError(f"{to} cannot be written: {error.strerror}") from None
@@ -125,28 +126,28 @@ def _copied(source: Path, to: Path) -> Iterator[tuple[Path, Contents]]:
         part.unlink(missing_ok=True)
 
 
-def _put_aside(path: Path) -> Path | None:
-    """Move away what is there, under a name that says when; refuse if it is in use."""
+def _move_away(path: Path) -> Path | None:
+    """Rename the database that is there, with a time stamp; refuse if it is in use."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     kept = path.with_name(f"{path.name}.replaced-{stamp}")
     if kept.exists():
         raise StoreError(f"{kept} is there already; wait a second and try again")
-    there = path.exists()
-    if there and belongs(path):
-        with _alone(path):
+    exists = path.exists()
+    if exists and owns_log(path):
+        with _exclusive_lock(path):
             path.rename(kept)
-    elif there:
+    elif exists:
         path.rename(kept)
     if log_size(path):  # of a file that was deleted or copied over
         log_of(path).rename(log_of(kept))
     log_of(path).unlink(missing_ok=True)
     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
-    return kept if there else None
+    return kept if exists else None
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Nobody else has the database open, not even to read; its log is moved into it."""
+def _exclusive_lock(path: Path) -> Iterator[None]:
+    """Keep everybody else from opening the database, even to read; move its log into it."""
     with closing(connect(path, "mode=rw", timeout=0.5)) as connection:
         try:
             connection.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -164,7 +165,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _sync(folder: Path) -> None:
-    """Names are on the disk only once their folder is."""
+    """Write the names in a folder to the disk."""
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)

@@ -1,19 +1,24 @@
-"""Opening the database: one engine that writes, one that can only read."""
+"""Opening a database: one engine that writes, one that only reads, and the current schema."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
-from collections.abc import Callable
+import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
 
 from softlabel.errors import MissingExtra, StoreError
-from softlabel.store.file import Looked, Watched, inspect
+from softlabel.store.file import ReadOnlyFile, WatchedFile, inspect
+from softlabel.store.schema import identity
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 SECONDS_TO_WAIT = 10  # for a lock that another program holds
 READERS = 8
@@ -31,19 +36,25 @@ SQLITE_SETTINGS = (
 POSTGRESQL_SETTINGS = {
     "synchronous_commit": "on",  # whatever the server's default: acknowledged means durable
     "lock_timeout": f"{SECONDS_TO_WAIT}s",
-    "idle_in_transaction_session_timeout": f"{3 * SECONDS_TO_WAIT}s",  # a frozen writer lets go
+    "idle_in_transaction_session_timeout": f"{3 * SECONDS_TO_WAIT}s",  # for a frozen writer
 }
-OPTIONS: dict[str, Any] = {"poolclass": QueuePool, "pool_reset_on_return": None}
-Connect = Callable[[], sqlite3.Connection]
+SQLITE_POOL: dict[str, Any] = {
+    "poolclass": QueuePool,
+    "pool_reset_on_return": None,
+    "max_overflow": 0,
+}
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+HEAD = REVISIONS[-1]
+VERSION = sa.text("SELECT version_num FROM alembic_version")
 
 
 class Engines(NamedTuple):
-    """The two doors of one database, and how error messages call it."""
+    """The two engines of one database, and its name in error messages."""
 
     write: sa.Engine
     read: sa.Engine
     name: str
-    file: Watched | Looked | None = None  # of an SQLite database
+    file: WatchedFile | ReadOnlyFile | None = None  # of an SQLite database
 
     @property
     def is_sqlite(self) -> bool:
@@ -55,32 +66,35 @@ class Engines(NamedTuple):
             self.file.check()
 
     def dispose(self) -> None:
-        if isinstance(self.file, Watched):
+        if isinstance(self.file, WatchedFile):
             with suppress(StoreError):
                 self.file.check()
             if self.file.lost and not self.file.abandon():
                 return
         self.read.dispose()
         self.write.dispose()
-        if isinstance(self.file, Watched):
+        if isinstance(self.file, WatchedFile):
             self.file.close()
 
 
-def make_engines(place: str | Path, *, create: bool, read_only: bool = False) -> Engines:
-    """The engines of a path, a ``sqlite:///`` or a ``postgresql://`` address.
+# ── opening ──────────────────────────────────────────────────────────────────────────────────
 
-    With ``read_only`` both are the one that reads, and nothing is ever changed.
+
+def make_engines(place: str | Path, *, create: bool, read_only: bool = False) -> Engines:
+    """Return the engines of a path, a ``sqlite:///`` or a ``postgresql://`` address.
+
+    With ``read_only`` both are the reading engine, and nothing is ever changed.
     """
     path, url = locate(place)
     if path is not None:
-        return _sqlite_looking(path) if read_only else _sqlite(path, create)
-    assert url is not None, "one of the two"
-    engines = _postgresql(url)
+        return _open_sqlite(path, create=create, read_only=read_only)
+    assert url is not None, "there is either a path or an address"
+    engines = _open_postgresql(url)
     return engines._replace(write=engines.read) if read_only else engines
 
 
 def locate(place: str | Path) -> tuple[Path | None, sa.URL | None]:
-    """The file of an SQLite database, or the address of a PostgreSQL one."""
+    """Return the path of an SQLite database, or the address of a PostgreSQL one."""
     if isinstance(place, Path) or "://" not in place:
         return Path(place).absolute(), None
     try:
@@ -99,8 +113,16 @@ def locate(place: str | Path) -> tuple[Path | None, sa.URL | None]:
     )
 
 
-def shown(url: sa.URL) -> str:
-    """An address without its password."""
+def display_name(place: str | Path) -> str:
+    """Return the path or the address of a database, without its password."""
+    path, url = locate(place)
+    return str(path) if url is None else _hide_password(url)
+
+
+name_of = display_name  # OLD NAME
+
+
+def _hide_password(url: sa.URL) -> str:
     return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=True)
 
 
@@ -109,59 +131,48 @@ def begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql(BEGIN[connection.dialect.name])
 
 
-def _sqlite(path: Path, create: bool) -> Engines:
-    if not create and not path.exists():
+def _open_sqlite(path: Path, *, create: bool, read_only: bool) -> Engines:
+    if (read_only or not create) and not path.exists():
         raise StoreError(f"there is no database at {path}")
+    file: WatchedFile | ReadOnlyFile
     try:
-        with suppress(FileExistsError):
-            # what people said is nobody else's to read; SQLite gives its side files the same mode
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        if not read_only:
+            with suppress(FileExistsError):
+                # only the owner may read answers; SQLite gives its side files the same mode
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         inspect(path)
-        file = Watched(path)
+        file = ReadOnlyFile(path) if read_only else WatchedFile(path)
     except OSError as error:
-        raise StoreError(f"cannot open the database {path}: {error.strerror}") from None
-    write = sa.create_engine(
-        "sqlite://", creator=_sqlite_writer(file), pool_size=1, max_overflow=0, **OPTIONS
+        doing = "read" if read_only else "open"
+        raise StoreError(f"cannot {doing} the database {path}: {error.strerror}") from None
+    read = write = sa.create_engine(
+        "sqlite://",
+        creator=lambda: file.connect(SECONDS_TO_WAIT),
+        pool_size=2 * READERS,
+        **SQLITE_POOL,
     )
-    read = _sqlite_reading(lambda: file.connect("ro", SECONDS_TO_WAIT))
+    if isinstance(file, WatchedFile):
+        writable = file
+        write = sa.create_engine(
+            "sqlite://", creator=lambda: _connect_to_write(writable), pool_size=1, **SQLITE_POOL
+        )
     return Engines(write, read, str(path), file)
 
 
-def _sqlite_looking(path: Path) -> Engines:
-    if not path.exists():
-        raise StoreError(f"there is no database at {path}")
-    try:
-        inspect(path)
-        file = Looked(path)
-    except OSError as error:
-        raise StoreError(f"cannot read the database {path}: {error.strerror}") from None
-    read = _sqlite_reading(lambda: file.connect(SECONDS_TO_WAIT))
-    return Engines(read, read, str(path), file)
+def _connect_to_write(file: WatchedFile) -> sqlite3.Connection:
+    connection = file.connect(SECONDS_TO_WAIT, "rw")
+    (journal,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+    if journal != "wal":
+        raise StoreError(
+            f"SQLite cannot keep a write-ahead log beside {file.path}; use a local disk"
+        )
+    for setting in SQLITE_SETTINGS:
+        connection.execute(f"PRAGMA {setting}").fetchall()
+    return connection
 
 
-def _sqlite_reading(creator: Connect) -> sa.Engine:
-    return sa.create_engine(
-        "sqlite://", creator=creator, pool_size=2 * READERS, max_overflow=0, **OPTIONS
-    )
-
-
-def _sqlite_writer(file: Watched) -> Connect:
-    def connect() -> sqlite3.Connection:
-        connection = file.connect("rw", SECONDS_TO_WAIT)
-        (journal,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
-        if journal != "wal":
-            raise StoreError(
-                f"{file.path} is where SQLite can keep no write-ahead file; use a local disk"
-            )
-        for setting in SQLITE_SETTINGS:
-            connection.execute(f"PRAGMA {setting}").fetchall()
-        return connection
-
-    return connect
-
-
-def _postgresql(url: sa.URL) -> Engines:
-    name = shown(url)
+def _open_postgresql(url: sa.URL) -> Engines:
+    name = _hide_password(url)
     url = url.set(drivername="postgresql+psycopg")
     try:
         write = sa.create_engine(url, pool_pre_ping=True, pool_size=1, max_overflow=0)
@@ -186,3 +197,80 @@ def _set_on_connect(engine: sa.Engine, settings: dict[str, str]) -> None:
         connection.commit()
 
     sa.event.listen(engine, "connect", connected)
+
+
+# ── migrations ───────────────────────────────────────────────────────────────────────────────
+
+
+def upgrade(engines: Engines, *, create: bool = True) -> None:
+    """Run the missing migrations, in one transaction that only one process can be in."""
+    with engines.write.connect() as connection, connection.begin():
+        begin(connection)
+        if _check_revision(connection, engines.name, create) != HEAD:
+            run_migrations(connection, HEAD)
+        if read_identity(connection) is None:
+            values = {"id": secrets.token_hex(8), "created_at": time.time()}
+            connection.execute(sa.insert(identity), values)
+
+
+def refuse_older(engines: Engines) -> None:
+    """Raise if the schema is not current; reading does not change a database."""
+    with engines.read.connect() as connection:
+        revision = _check_revision(connection, engines.name, create=False)
+    if revision != HEAD:
+        raise StoreError(
+            f"{engines.name} was written by an older softlabel (schema {revision}, this one reads "
+            f"{HEAD}), and reading does not change it; take a backup (softlabel backup), then "
+            "bring it up to date with softlabel migrate, or by serving the study"
+        )
+
+
+def _check_revision(connection: sa.Connection, name: str, create: bool) -> str | None:
+    revision = read_revision(connection)
+    if revision is None and not create:
+        raise StoreError(f"{name} holds no answers: it is empty")
+    if revision is not None and revision not in REVISIONS:
+        raise StoreError(
+            f"{name} was written by a newer softlabel: its schema is {revision!r}, this one knows "
+            f"{', '.join(REVISIONS)}; update softlabel, or use another database"
+        )
+    return revision
+
+
+def read_revision(connection: sa.Connection) -> str | None:
+    """Return the migration that the database is at, or None if it is empty."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(VERSION).scalar()
+
+
+def read_identity(connection: sa.Connection) -> str | None:
+    """Return the id of the database, which does not depend on its name or place."""
+    return connection.execute(sa.select(identity.c.id)).scalar()
+
+
+def write_and_undo(connection: sa.Connection) -> None:
+    """Write something that leaves everything as it is.
+
+    The value is changed and changed back: SQLite writes no page for an update without effect.
+    """
+    for _ in range(2):
+        connection.execute(sa.update(identity).values(created_at=-identity.c.created_at))
+
+
+def run_migrations(connection: sa.Connection, target: str) -> None:
+    """Upgrade to a revision, inside the transaction of the connection."""
+    from alembic import command  # slow to import, and rarely needed
+
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, target)
+
+
+def alembic_config() -> Config:
+    """Return Alembic's settings: where the migrations are."""
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "softlabel.store:migrations")
+    return config

@@ -1,7 +1,7 @@
-"""Reading answers and events back, in the order of storing and a piece at a time.
+"""Reading the store: answers and events in the order of storing, and counts.
 
-Every piece is a query of its own: whatever the size of the study, memory stays the same, and no
-long reading keeps the database from tidying up.
+Long reads are split into pieces, each a query of its own.  So memory stays the same whatever the
+size of the study, and no long read keeps the database from cleaning up.
 """
 
 from __future__ import annotations
@@ -13,50 +13,41 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
-from softlabel.store.rows import Event, ResponseRow, TimedAnswer, Timing
-from softlabel.store.schema import event, response, session, showing
+from softlabel.errors import StoreError
+from softlabel.store import studies
+from softlabel.store.rows import Crowd, Event, Progress, ResponseRow, TimedAnswer, Timing
+from softlabel.store.schema import batch, event, invitation, item, response, session, showing
 
-PIECE = 200
+PIECE = 200  # rows per query
 Row = sa.Row[Any]
-TOLD = [name for name in ResponseRow._fields if name in response.c and name != "late"]
-TIMES = (
-    response.c.first_input_ms,
-    response.c.submit_ms,
-    response.c.active_ms,
-    response.c.hidden_ms,
-)
-_shown = response.join(session, session.c.id == response.c.session).join(
-    showing,
-    (showing.c.session == response.c.session) & (showing.c.position == response.c.position),
-)
+
+
+def _columns(names: str) -> list[sa.Column[Any]]:
+    return [response.c[name] for name in names.split()]
+
+
+# ── answers and events ───────────────────────────────────────────────────────────────────────
+
+PLAIN = [name for name in ResponseRow._fields if name in response.c and name != "late"]
+TIMES = _columns("first_input_ms submit_ms active_ms hidden_ms")
+TIMED = _columns(" ".join(TimedAnswer._fields[:-1]).replace("answer_json", "answer"))
 _responses = (
     sa.select(
-        response.c.seq,
-        response.c.id,
-        response.c.session,
-        response.c.annotator,
-        response.c.item,
-        response.c.kind,
-        response.c.position,
-        response.c.repeat_of,
-        response.c.batch,
+        *_columns("seq id session annotator item kind position repeat_of batch"),
         session.c.label_order,
         session.c.simulated,
-        response.c.mode,
-        response.c.mode_version,
-        response.c.mode_options,
-        response.c.frame,
-        response.c.answer,
-        response.c.payload,
-        response.c.skip,
-        response.c.supersedes,
+        *_columns("mode mode_version mode_options frame answer payload skip supersedes"),
         showing.c.response.label("current"),
-        response.c.late,
-        response.c.received_at,
+        *_columns("late received_at"),
         *TIMES,
         response.c.fields,
     )
-    .select_from(_shown)
+    .select_from(
+        response.join(session, session.c.id == response.c.session).join(
+            showing,
+            (showing.c.session == response.c.session) & (showing.c.position == response.c.position),
+        )
+    )
     .where(response.c.study == bind("of"))
 )
 RESPONSES = (
@@ -65,6 +56,12 @@ RESPONSES = (
 LATEST = _responses.order_by(response.c.seq.desc()).limit(bind("most"))
 OF_ITEM = _responses.where(response.c.item == bind("item")).order_by(response.c.seq)
 OF_ANNOTATOR = _responses.where(session.c.annotator == bind("who")).order_by(response.c.seq)
+TIMINGS = (
+    sa.select(*TIMED, *TIMES, response.c.fields)
+    .where(response.c.study == bind("of"), response.c.seq > bind("after"))
+    .order_by(response.c.seq)
+    .limit(bind("most"))
+)
 EVENTS = (
     sa.select(event.c.seq, event.c.annotator, event.c.name, event.c.detail, event.c.at)
     .where(event.c.study == bind("of"), event.c.seq > bind("after"))
@@ -72,50 +69,22 @@ EVENTS = (
     .limit(bind("most"))
 )
 NAMED_EVENTS = EVENTS.where(event.c.name == bind("name"))
-TIMED = (
-    response.c.seq,
-    response.c.id,
-    response.c.session,
-    response.c.annotator,
-    response.c.item,
-    response.c.kind,
-    response.c.mode,
-    response.c.mode_version,
-    response.c.mode_options,
-    response.c.frame,
-    response.c.answer,
-    response.c.skip,
-    response.c.supersedes,
-    response.c.received_at,
-)
-TIMINGS = (
-    sa.select(*TIMED, *TIMES, response.c.fields)
-    .where(response.c.study == bind("of"), response.c.seq > bind("after"))
-    .order_by(response.c.seq)
-    .limit(bind("most"))
-)
 
 
-def rows_of(
-    connection: sa.Connection, statement: sa.Select[Any], values: dict[str, Any]
-) -> Sequence[Row]:
-    return connection.execute(statement, values).all()
-
-
-def pieces(
-    read: Callable[..., Sequence[Row]],
+def read_pieces(
+    read: Callable[[sa.Select[Any], dict[str, Any]], Sequence[Row]],
     statement: sa.Select[Any],
     values: dict[str, Any],
     most: int | None = None,
 ) -> Iterator[Row]:
-    """The rows of a statement that goes by ``seq``, from ``values["after"]`` on.
+    """Yield the rows of a statement ordered by ``seq``, starting after ``values["after"]``.
 
-    ``read`` calls what it is given with a connection.
+    ``read`` executes one query.
     """
     values = {"after": 0, **values}
     while most is None or most > 0:
         wanted = PIECE if most is None else min(PIECE, most)
-        rows = read(rows_of, statement, values | {"most": wanted})
+        rows = read(statement, values | {"most": wanted})
         yield from rows
         if len(rows) < wanted:
             return
@@ -123,28 +92,155 @@ def pieces(
         most = None if most is None else most - wanted
 
 
-def response_of(row: Row) -> ResponseRow:
-    told = {name: getattr(row, name) for name in TOLD}
+def to_response(row: Row) -> ResponseRow:
     return ResponseRow(
-        **told,
+        **{name: getattr(row, name) for name in PLAIN},
         label_order=tuple(json.loads(row.label_order)),
         answer_json=row.answer,
         superseded=row.current != row.id,
         late=bool(row.late),
-        timing=timing_of(row),
+        timing=_timing(row),
         simulated=bool(row.simulated),
     )
 
 
-def timed_of(row: Row) -> TimedAnswer:
-    return TimedAnswer._make((*row[: len(TIMED)], timing_of(row)))
+def to_timed_answer(row: Row) -> TimedAnswer:
+    return TimedAnswer._make((*row[: len(TIMED)], _timing(row)))
 
 
-def event_of(row: Row) -> Event:
+def to_event(row: Row) -> Event:
     return Event(row.seq, row.annotator, row.name, json.loads(row.detail), row.at)
 
 
-def timing_of(row: Row) -> Timing:
-    return Timing(
-        row.first_input_ms, row.submit_ms, row.active_ms, row.hidden_ms, json.loads(row.fields)
+def _timing(row: Row) -> Timing:
+    times = {column.name: getattr(row, column.name) for column in TIMES}
+    return Timing(**times, fields=json.loads(row.fields))
+
+
+# ── counts ───────────────────────────────────────────────────────────────────────────────────
+
+_targets = sa.and_(item.c.study == bind("of"), item.c.kind == "target")
+ITEMS = sa.select(
+    sa.func.count(),
+    sa.func.coalesce(sa.func.sum(item.c.taken), 0),
+    sa.func.count().filter(item.c.taken >= bind("quota")),
+).where(_targets)
+ANSWERED = sa.select(sa.func.count()).where(
+    showing.c.study == bind("of"), showing.c.kind == "target", showing.c.state == "answered"
+)
+_current = showing.join(response, response.c.id == showing.c.response)
+LATE = (
+    sa.select(sa.func.count())
+    .select_from(_current)
+    .where(
+        showing.c.study == bind("of"),
+        showing.c.kind == "target",
+        showing.c.state == "released",
+        response.c.skip.is_(None),
     )
+)
+SKIPS = (
+    sa.select(response.c.skip, sa.func.count())
+    .select_from(_current)
+    .where(
+        showing.c.study == bind("of"),
+        showing.c.kind != "training",
+        showing.c.state == "skipped",
+    )
+    .group_by(response.c.skip)
+    .order_by(response.c.skip)
+)
+RESPONSE_COUNT = sa.select(sa.func.count(), sa.func.max(response.c.received_at)).where(
+    response.c.study == bind("of")
+)
+BEFORE_LATEST = (
+    sa.select(response.c.seq)
+    .where(response.c.study == bind("of"))
+    .order_by(response.c.seq.desc())
+    .offset(bind("count"))
+    .limit(1)
+)
+STAGES = (
+    sa.select(session.c.stage, sa.func.count())
+    .where(session.c.study == bind("of"))
+    .group_by(session.c.stage)
+    .order_by(session.c.stage)
+)
+PER_ITEM = (
+    sa.select(item.c.id, sa.func.count(showing.c.position))
+    .select_from(
+        item.outerjoin(
+            showing,
+            (showing.c.study == item.c.study)
+            & (showing.c.item == item.c.id)
+            & (showing.c.kind == "target")
+            & (showing.c.state == "answered"),
+        )
+    )
+    .where(_targets)
+    .group_by(item.c.id)
+    .order_by(item.c.id)
+)
+CROWD = sa.select(
+    session.c.simulated, sa.func.count(), sa.func.coalesce(sa.func.sum(session.c.answered), 0)
+).group_by(session.c.simulated)
+CROWD_OF_STUDY = CROWD.where(session.c.study == bind("of"))
+PER_BATCH = (
+    sa.select(batch.c.name, batch.c.taken).where(batch.c.study == bind("of")).order_by(batch.c.name)
+)
+NEWEST = (  # numbers grow with time, so that no table of answers has to be scanned
+    sa.select(response.c.received_at).order_by(response.c.seq.desc()).limit(1),
+    sa.select(event.c.at).order_by(event.c.seq.desc()).limit(1),
+    sa.select(sa.func.max(session.c.entered_at)),
+    sa.select(sa.func.max(session.c.lease_end - session.c.lease_seconds)).where(
+        session.c.lease_end > 0  # when it was last extended
+    ),
+)
+ROWS_BY_TABLE = {
+    table.name: sa.select(sa.func.count()).where(table.c.study == bind("of"))
+    for table in (item, session, showing, response, event, invitation)
+}
+
+
+def get_progress(connection: sa.Connection, of: str) -> Progress:
+    study = studies.find(connection, of)
+    if study is None:
+        raise StoreError(f"there is no study {of!r} in the store")
+    values = {"of": of}
+    items, taken, full = connection.execute(ITEMS, values | {"quota": study.per_item}).one()
+    responses, last_at = connection.execute(RESPONSE_COUNT, values).one()
+    return Progress(
+        items=items,
+        wanted=items * study.per_item,
+        taken=taken,
+        answered=connection.execute(ANSWERED, values).scalar_one(),
+        full=full,
+        late=connection.execute(LATE, values).scalar_one(),
+        skips={reason: count for reason, count in connection.execute(SKIPS, values)},
+        responses=responses,
+        sessions={stage: count for stage, count in connection.execute(STAGES, values)},
+        last_at=last_at,
+    )
+
+
+def count_rows(connection: sa.Connection, of: str) -> dict[str, int]:
+    """Return the number of rows of a study, by table."""
+    return {
+        name: connection.execute(statement, {"of": of}).scalar_one()
+        for name, statement in ROWS_BY_TABLE.items()
+    }
+
+
+def count_crowd(connection: sa.Connection, of: str | None) -> Crowd:
+    """Count people and simulated people in one study, or in all of them."""
+    rows = (
+        connection.execute(CROWD) if of is None else connection.execute(CROWD_OF_STUDY, {"of": of})
+    )
+    counts = {bool(row[0]): (row[1], int(row[2])) for row in rows}
+    return Crowd(*counts.get(False, (0, 0)), *counts.get(True, (0, 0)))
+
+
+def find_newest_time(connection: sa.Connection) -> float | None:
+    """Return the latest time at which anything was written, in any study, or None."""
+    times = [connection.execute(statement).scalar() for statement in NEWEST]
+    return max((at for at in times if at is not None), default=None)

@@ -1,4 +1,4 @@
-"""What goes into the store and what comes out of it: plain, frozen, without a database in sight."""
+"""The values that go into the store and come out of it: frozen, and independent of the database."""
 
 from __future__ import annotations
 
@@ -8,21 +8,29 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["target", "repeat", "gold", "attention", "training"]
 State = Literal["open", "answered", "skipped", "released"]
-"""Open and answered showings of a target take one of its places, the others take none."""
+"""Open and answered showings of a target take one of its places; the others take none."""
 
-MOST_REVISIONS = 50
-"""How often the response to one showing may be revised: every one of them is kept for ever."""
+RETIRED = "retired "
+"""Prefix of the kind of an item that was shown and is no longer in the study."""
 
-LEFT = frozenset({"screened-out", "no-consent", "withdrawn", "full", "closed", "done"})
-"""The stages of people who will not answer any more: what they hold is given back."""
+MAX_REVISIONS = 50
+"""How often the response to one showing may be revised; every revision is kept."""
 
-AHEAD = 25
-"""How many targets a person holds at most of a large batch."""
+FINAL_STAGES = frozenset({"screened-out", "no-consent", "withdrawn", "full", "closed", "done"})
+"""The stages of people who will not answer any more; what they hold is released."""
+
+MAX_HELD = 25
+"""How many targets of a large batch a person holds at most."""
+
+LEFT = FINAL_STAGES  # OLD NAME
+AHEAD = MAX_HELD  # OLD NAME
 
 
 class ItemRow(NamedTuple):
-    """An item of a study, as assignment sees it; ``digest`` is of what people are shown, None
-    where that is not known."""
+    """An item of a study, as assignment sees it.
+
+    ``digest`` is the hash of what people are shown, or None if it is not known.
+    """
 
     id: str
     kind: Kind = "target"
@@ -31,10 +39,10 @@ class ItemRow(NamedTuple):
 
 
 class Session(NamedTuple):
-    """One person's way through one study; ``lease_end`` is 0 while they hold nothing.
+    """One person's passage through one study.
 
-    ``answered`` counts showings with an answer, ``skipped`` those that the person skipped instead,
-    practice aside.
+    ``lease_end`` is 0 while the person holds nothing.  ``answered`` counts showings with an
+    answer, ``skipped`` counts skipped showings without practice items.
     """
 
     id: str
@@ -54,9 +62,9 @@ class Session(NamedTuple):
 
 
 class Showing(NamedTuple):
-    """One item in one place of a session's order; ``response`` is the answer that counts now.
+    """One item at one position of a session.
 
-    A ``skipped`` showing has a response without an answer.
+    ``response`` is the id of the response that counts now; a skip is a response, too.
     """
 
     session: str
@@ -70,12 +78,12 @@ class Showing(NamedTuple):
 
 
 class Portion(NamedTuple):
-    """What a person has at hand: what to answer next, and the last answers before it.
+    """The showings that a person receives: what to answer next, preceded by the last answers.
 
-    Of everything the person was given ``shown`` still counts: it waits for an answer, or is
-    ``done`` because it was answered or skipped.  Among those done, ``gone`` have left the study.
-    ``coming`` is how many more showings there will be, None where the store cannot know it.
-    ``more`` says that some may follow; without an open showing there is nothing left to do.
+    ``shown`` counts all showings of the session that are open, answered or skipped; ``done`` of
+    them are answered or skipped, and ``gone`` of those are items that have left the study.
+    ``coming`` is the number of showings still to follow, or None if the store cannot know it.
+    ``more`` is True if more may follow; if no showing is open, the person is finished.
     """
 
     showings: tuple[Showing, ...]
@@ -103,11 +111,11 @@ class Plan:
     batches: bool = False
     lease_seconds: float = 3600.0
     seed: int = 0
-    ahead: int = AHEAD
+    ahead: int = MAX_HELD
 
 
 class Timing(NamedTuple):
-    """Milliseconds since the item was shown; ``fields`` has the last input to each field."""
+    """Milliseconds since the item was shown; ``fields`` maps each field to its last input."""
 
     first_input_ms: float | None = None
     submit_ms: float | None = None
@@ -118,10 +126,11 @@ class Timing(NamedTuple):
 
 @dataclass(frozen=True)
 class NewResponse:
-    """An answer as it arrived: ``payload`` is the text as sent, ``answer_json`` null if skipped.
+    """A response as it arrived.
 
-    ``digest`` covers what may not differ between two deliveries of the same answer.
-    ``mode_options`` and ``frame`` say how it was asked for; no frame: as the study says.
+    ``payload`` is the text as sent; ``answer_json`` is None for a skip.  ``digest`` covers
+    everything that must be equal in two deliveries of the same response.  ``mode_options`` and
+    ``frame`` record how the question was asked; without a frame, as the study says.
     """
 
     id: str
@@ -139,10 +148,10 @@ class NewResponse:
 
 
 class Ack(NamedTuple):
-    """The answer ``id`` is on the disk: ``stored`` by this call, or ``known`` from before.
+    """The response ``id`` is on the disk: ``stored`` by this call, or ``known`` from before.
 
-    ``kind`` and ``item`` are what was shown.  ``ended`` says that the session has ended, perhaps
-    by this response.
+    ``kind`` and ``item`` are those of the showing.  ``ended`` is True if the session has ended,
+    perhaps because of this response.
     """
 
     id: str
@@ -153,9 +162,9 @@ class Ack(NamedTuple):
 
 
 class ResponseRow(NamedTuple):
-    """A stored answer, with what was shown; ``seq`` grows in the order of storing.
+    """A stored response with its showing; ``seq`` grows in the order of storing.
 
-    ``mode_options`` is JSON and holds only if there is a ``frame``: older rows have neither.
+    ``mode_options`` is JSON and is valid only if there is a ``frame``: older rows have neither.
     """
 
     seq: int
@@ -183,67 +192,8 @@ class ResponseRow(NamedTuple):
     simulated: bool = False
 
 
-class Invitation(NamedTuple):
-    """A personal link: who it is for, and since when it no longer opens (None: it does)."""
-
-    study: str
-    name: str
-    annotator: str | None
-    created_at: float
-    revoked_at: float | None
-
-
-class Event(NamedTuple):
-    """Something that happened and is not an answer: consent, quiz, debrief, another study file."""
-
-    seq: int
-    annotator: str | None
-    name: str
-    detail: Mapping[str, object]
-    at: float
-
-
-class StoredStudy(NamedTuple):
-    """A study in the store; ``toml`` is the file with which collecting began."""
-
-    name: str
-    toml: str
-    labels: tuple[str, ...]
-    per_item: int
-    created_at: float
-
-
-class Progress(NamedTuple):
-    """How far a study is; ``answered`` and ``taken`` count targets, ``full`` items at quota.
-
-    ``late`` answers came when their place had been given to somebody else: kept, not counted.
-    ``skips`` are the items that people skipped, by their reason; practice is not among them.
-    """
-
-    items: int
-    wanted: int
-    taken: int
-    answered: int
-    full: int
-    late: int
-    skips: Mapping[str, int]
-    responses: int
-    sessions: Mapping[str, int]
-    last_at: float | None
-
-
-class Crowd(NamedTuple):
-    """Who is in a database: people, and simulated people."""
-
-    people: int
-    answers_of_people: int
-    simulated: int
-    answers_of_simulated: int
-
-
 class TimedAnswer(NamedTuple):
-    """What was answered and how long it took, without what else the browser sent: small enough
-    to look at many."""
+    """The part of a response that quality checks need, small enough to read many of them."""
 
     seq: int
     id: str
@@ -260,3 +210,61 @@ class TimedAnswer(NamedTuple):
     supersedes: str | None
     received_at: float
     timing: Timing
+
+
+class Invitation(NamedTuple):
+    """A personal link: who it is for, and when it was revoked (None: it is valid)."""
+
+    study: str
+    name: str
+    annotator: str | None
+    created_at: float
+    revoked_at: float | None
+
+
+class Event(NamedTuple):
+    """Something other than a response: consent, quiz, debrief, a changed study file."""
+
+    seq: int
+    annotator: str | None
+    name: str
+    detail: Mapping[str, object]
+    at: float
+
+
+class StoredStudy(NamedTuple):
+    """A study in the store; ``toml`` is the study file at the time of the first answer."""
+
+    name: str
+    toml: str
+    labels: tuple[str, ...]
+    per_item: int
+    created_at: float
+
+
+class Progress(NamedTuple):
+    """How far a study is; ``answered`` and ``taken`` count targets, ``full`` items at quota.
+
+    ``late`` answers arrived after their place had been given to somebody else; they are kept and
+    not counted.  ``skips`` counts skipped items by reason, without practice items.
+    """
+
+    items: int
+    wanted: int
+    taken: int
+    answered: int
+    full: int
+    late: int
+    skips: Mapping[str, int]
+    responses: int
+    sessions: Mapping[str, int]
+    last_at: float | None
+
+
+class Crowd(NamedTuple):
+    """How many people and simulated people there are, and how many answers they gave."""
+
+    people: int
+    answers_of_people: int
+    simulated: int
+    answers_of_simulated: int

@@ -1,7 +1,7 @@
 """The tables, as the newest migration leaves them.
 
-Nothing here refers to a person but ``annotator``, which is a keyed hash of whatever the
-recruiter calls them.  Lists and objects are kept as JSON text: they are read back whole.
+Only ``annotator`` refers to a person; it is a keyed hash of the id that the recruiter uses.
+Lists and objects are stored as JSON text, because they are always read whole.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
-Counter = BigInteger().with_variant(Integer, "sqlite")  # what SQLite needs to count by itself
+Counter = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts only INTEGER keys
 
-identity = Table(  # one row: which database this is, whatever its file is called
+identity = Table(  # one row: the id of this database, whatever its file is called
     "identity",
     metadata,
     Column("id", Text, primary_key=True),
@@ -40,9 +40,9 @@ study = Table(
     Column("toml", Text, nullable=False),
     Column("labels", Text, nullable=False),
     Column("per_item", Integer, nullable=False),
-    Column("entered", Integer, nullable=False),  # how many people have come in so far
+    Column("entered", Integer, nullable=False),  # the number of people who have entered so far
     Column("created_at", Float, nullable=False),
-    Column("mode", Text),  # how people are asked, as JSON; null: not written down
+    Column("mode", Text),  # how people are asked, as JSON; null: not recorded
 )
 
 batch = Table(
@@ -62,7 +62,7 @@ item = Table(
     Column("batch", Text),
     Column("place", Integer, nullable=False),  # a stable random number: where walks pass it
     Column("taken", Integer, nullable=False),  # open and answered showings as a target
-    Column("digest", Text),  # of what is shown; null: not written down
+    Column("digest", Text),  # of what is shown; null: not recorded
     Index("item_by_taken", "study", "kind", "taken", "place", "id"),
     Index("item_by_batch", "study", "batch", "kind", "taken"),
 )
@@ -82,10 +82,10 @@ session = Table(
     Column("answered", Integer, nullable=False),
     Column("lease_end", Float, nullable=False),  # 0: holds nothing
     Column("lease_seconds", Float, nullable=False),
-    Column("batch", Text),  # the batch whose place this session takes up
+    Column("batch", Text),  # the batch in which this session takes a seat
     Column("entered_at", Float, nullable=False),
     Column("simulated", Boolean, nullable=False, server_default=false()),
-    Column("skipped", Integer, nullable=False, server_default="0"),  # showings, practice aside
+    Column("skipped", Integer, nullable=False, server_default="0"),  # showings, without practice
     UniqueConstraint("study", "annotator"),
     UniqueConstraint("study", "number"),
     Index("session_by_lease", "study", "lease_end"),
@@ -118,7 +118,7 @@ showing = Table(
     Column("revisions", Integer, nullable=False, server_default="0"),  # responses after the first
     ForeignKeyConstraint(["study", "item"], ["item.study", "item.id"]),
     Index("showing_by_item", "study", "item"),
-    Index(  # what there is to do for a person, without looking at all that they did
+    Index(  # what a person has still to do, without scanning all that they did
         "showing_unsettled",
         "session",
         "position",
@@ -163,12 +163,12 @@ response = Table(
     Column("fields", Text, nullable=False),
     Column("late", Boolean, nullable=False, server_default=false()),
     Column("mode_options", Text, nullable=False, server_default="{}"),
-    Column("frame", Text),  # null: not written down, nor were the options
+    Column("frame", Text),  # null: not recorded, nor were the options
     ForeignKeyConstraint(["session", "position"], ["showing.session", "showing.position"]),
     Index("response_by_study", "study", "seq"),
     Index("response_by_item", "study", "item"),
     Index("response_by_showing", "session", "position"),
-    sqlite_autoincrement=True,  # a number is never used again, not even after a deletion
+    sqlite_autoincrement=True,  # a number is never reused, not even after a deletion
 )
 
 event = Table(

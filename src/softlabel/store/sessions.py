@@ -1,4 +1,8 @@
-"""People coming in, moving on, and leaving."""
+"""Sessions: who takes part, what they hold, their personal links, and how they are forgotten.
+
+An item has as many places as the study wants answers to it.  Each open or answered showing of a
+target takes one place, and a session that works on a batch takes one seat of that batch.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,22 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
 from softlabel.errors import Absent, Conflict, StoreError
-from softlabel.store import places
-from softlabel.store.rows import LEFT, Session
-from softlabel.store.schema import event, session, study, token
+from softlabel.store.rows import FINAL_STAGES, Invitation, Session
+from softlabel.store.schema import (
+    batch,
+    event,
+    invitation,
+    item,
+    response,
+    session,
+    showing,
+    study,
+    token,
+)
 
 COLUMNS = tuple(session.c[name] for name in Session._fields)
-BY_ID = sa.select(*COLUMNS).where(session.c.id == bind("me"))
+_me = session.c.id == bind("me")
+BY_ID = sa.select(*COLUMNS).where(_me)
 BY_TOKEN = sa.select(*COLUMNS).join(token).where(token.c.hash == bind("token"))
 BY_ANNOTATOR = sa.select(*COLUMNS).where(
     session.c.study == bind("of"), session.c.annotator == bind("who")
@@ -26,20 +40,21 @@ BY_STUDY = sa.select(*COLUMNS).where(session.c.study == bind("of")).order_by(ses
 UNANSWERED = sa.select(session.c.id, session.c.lease_end).where(
     session.c.id.in_(bind("some", expanding=True)),
     session.c.answered == 0,
-    session.c.stage.not_in(sorted(LEFT)),
+    session.c.stage.not_in(sorted(FINAL_STAGES)),
 )
-HAS_TOKEN = sa.select(token.c.session).where(token.c.hash == bind("token"))
-COUNT_IN = sa.update(study).where(study.c.name == bind("of")).values(entered=study.c.entered + 1)
+TOKEN_OWNER = sa.select(token.c.session).where(token.c.hash == bind("token"))
+COUNT_ENTRY = sa.update(study).where(study.c.name == bind("of")).values(entered=study.c.entered + 1)
 ENTERED = sa.select(study.c.entered).where(study.c.name == bind("of"))
-MOVE = sa.update(session).where(session.c.id == bind("me")).values(stage=bind("to"))
-TRY = (
-    sa.update(session).where(session.c.id == bind("me")).values(quiz_tries=session.c.quiz_tries + 1)
-)
+SET_STAGE = sa.update(session).where(_me).values(stage=bind("to"))
+COUNT_TRY = sa.update(session).where(_me).values(quiz_tries=session.c.quiz_tries + 1)
+
+
+# ── entering and moving on ───────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Somebody at the door; ``label_order_of`` gives the n-th person their order of labels."""
+    """A person who enters; ``label_order_of`` returns the label order of the n-th person."""
 
     study: str
     annotator: str
@@ -50,60 +65,46 @@ class Entry:
     simulated: bool = False
 
 
-def session_of(row: Any) -> Session:
-    found = Session(*row)
-    order = tuple(json.loads(row.label_order))
-    return found._replace(label_order=order, simulated=bool(row.simulated))
+def to_session(row: Any) -> Session:
+    labels = tuple(json.loads(row.label_order))
+    return Session(*row)._replace(label_order=labels, simulated=bool(row.simulated))
 
 
 def get(connection: sa.Connection, session_id: str) -> Session:
+    """Return the session with this id; raise ``Absent`` if there is none."""
     row = connection.execute(BY_ID, {"me": session_id}).first()
     if row is None:
         raise Absent("session", f"there is no session {session_id!r}")
-    return session_of(row)
+    return to_session(row)
 
 
-def by_token(connection: sa.Connection, token_hash: str) -> Session | None:
-    row = connection.execute(BY_TOKEN, {"token": token_hash}).first()
-    return None if row is None else session_of(row)
-
-
-def by_annotator(connection: sa.Connection, of: str, annotator: str) -> Session | None:
+def find_by_annotator(connection: sa.Connection, of: str, annotator: str) -> Session | None:
     row = connection.execute(BY_ANNOTATOR, {"of": of, "who": annotator}).first()
-    return None if row is None else session_of(row)
-
-
-def by_study(connection: sa.Connection, of: str) -> tuple[Session, ...]:
-    return tuple(session_of(row) for row in connection.execute(BY_STUDY, {"of": of}))
-
-
-def unanswered(connection: sa.Connection, some: Sequence[str]) -> dict[str, float]:
-    """Of these sessions, those under way that have no answer, and when their lease ends."""
-    return {row.id: row.lease_end for row in connection.execute(UNANSWERED, {"some": some})}
+    return None if row is None else to_session(row)
 
 
 def enter(connection: sa.Connection, entry: Entry, now: float) -> Session:
-    """The one session of this person in this study, made now if they are new."""
-    found = by_annotator(connection, entry.study, entry.annotator)
-    if found is None:
-        found = _make(connection, entry, now)
-    elif found.recruiter_session != entry.recruiter_session:
-        text = f"{entry.annotator} came to {entry.study!r} before, in another recruiter's session"
+    """Return the one session of this person in this study; create it if they are new."""
+    me = find_by_annotator(connection, entry.study, entry.annotator)
+    if me is None:
+        me = _create(connection, entry, now)
+    elif me.recruiter_session != entry.recruiter_session:
+        text = f"{entry.annotator} entered {entry.study!r} before, with another recruiter session"
         raise Conflict("session", text)
-    owner = connection.execute(HAS_TOKEN, {"token": entry.token_hash}).scalar()
+    owner = connection.execute(TOKEN_OWNER, {"token": entry.token_hash}).scalar()
     if owner is None:
-        values = {"hash": entry.token_hash, "session": found.id, "created_at": now}
+        values = {"hash": entry.token_hash, "session": me.id, "created_at": now}
         connection.execute(sa.insert(token), values)
-    elif owner != found.id:
-        raise StoreError("this token belongs to the session of somebody else; make a new one")
-    return found
+    elif owner != me.id:
+        raise StoreError("this token belongs to another person's session; make a new one")
+    return me
 
 
-def _make(connection: sa.Connection, entry: Entry, now: float) -> Session:
-    if not connection.execute(COUNT_IN, {"of": entry.study}).rowcount:
-        raise StoreError(f"there is no study {entry.study!r} in the store; put_study comes first")
+def _create(connection: sa.Connection, entry: Entry, now: float) -> Session:
+    if not connection.execute(COUNT_ENTRY, {"of": entry.study}).rowcount:
+        raise StoreError(f"there is no study {entry.study!r} in the store; call put_study first")
     number = connection.execute(ENTERED, {"of": entry.study}).scalar_one() - 1
-    made = Session(
+    me = Session(
         id=secrets.token_hex(8),
         study=entry.study,
         annotator=entry.annotator,
@@ -118,12 +119,12 @@ def _make(connection: sa.Connection, entry: Entry, now: float) -> Session:
         entered_at=now,
         simulated=entry.simulated,
     )
-    values = made._asdict() | {"label_order": json.dumps(made.label_order), "lease_seconds": 0.0}
+    values = me._asdict() | {"label_order": json.dumps(me.label_order), "lease_seconds": 0.0}
     connection.execute(sa.insert(session), values)
-    return made
+    return me
 
 
-def note(
+def add_event(
     connection: sa.Connection,
     of: str,
     annotator: str | None,
@@ -131,7 +132,6 @@ def note(
     detail: Mapping[str, object],
     now: float,
 ) -> None:
-    """Write down that something happened."""
     values = {"study": of, "annotator": annotator, "name": name, "at": now}
     connection.execute(sa.insert(event), values | {"detail": json.dumps(detail)})
 
@@ -145,26 +145,200 @@ def set_stage(
     now: float,
     leaves: str | None = None,
 ) -> Session:
-    """Move the session on, write down why, and take back what a leaving person holds."""
+    """Move the session to a stage, add an event, and release what a leaving person holds.
+
+    ``leaves`` is the stage that the session must be at before.
+    """
     me = get(connection, session_id)
     if leaves is not None and me.stage != leaves:
         raise Conflict("stage", f"session {session_id} is at {me.stage!r}, no longer at {leaves!r}")
-    connection.execute(MOVE, {"me": session_id, "to": stage})
-    note(connection, me.study, me.annotator, name, detail, now)
-    if stage in LEFT:
-        places.release(connection, session_id)
+    connection.execute(SET_STAGE, {"me": session_id, "to": stage})
+    add_event(connection, me.study, me.annotator, name, detail, now)
+    if stage in FINAL_STAGES:
+        release(connection, session_id)
     return get(connection, session_id)
 
 
-def quiz_try(
+def count_quiz_try(
     connection: sa.Connection,
     session_id: str,
     passed: bool,
     detail: Mapping[str, object],
     now: float,
 ) -> Session:
-    """Count a try at the quiz, and write down what was said."""
+    """Count an attempt at the quiz, and add an event with its answers."""
     me = get(connection, session_id)
-    connection.execute(TRY, {"me": session_id})
-    note(connection, me.study, me.annotator, "quiz", {"passed": passed, **detail}, now)
+    connection.execute(COUNT_TRY, {"me": session_id})
+    add_event(connection, me.study, me.annotator, "quiz", {"passed": passed, **detail}, now)
     return me._replace(quiz_tries=me.quiz_tries + 1)
+
+
+# ── places ───────────────────────────────────────────────────────────────────────────────────
+
+# word for word the condition of the index ``showing_once``, so that the databases use it
+ONCE = (
+    showing.c.kind != sa.literal_column("'repeat'"),
+    showing.c.state != sa.literal_column("'released'"),
+)
+
+
+def has_item(who: sa.ColumnElement[str], what: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """The condition that a session was given an item and did not release it."""
+    return sa.exists().where(showing.c.session == who, showing.c.item == what, *ONCE)
+
+
+QUOTA = sa.select(study.c.per_item).where(study.c.name == bind("of"))
+_held = sa.select(showing.c.item).where(
+    showing.c.session == bind("holder"), showing.c.state == "open", showing.c.kind == "target"
+)
+_of_study = sa.update(item).where(item.c.study == bind("of"))
+FREE_HELD = _of_study.where(item.c.id.in_(_held)).values(taken=item.c.taken - 1)
+RELEASE = (
+    sa.update(showing)
+    .where(showing.c.session == bind("holder"), showing.c.state == "open")
+    .values(state="released")
+)
+_held_batch = sa.update(batch).where(batch.c.study == bind("of"), batch.c.name == bind("held"))
+TAKE_BATCH = _held_batch.values(taken=batch.c.taken + 1)
+LEAVE_BATCH = _held_batch.values(taken=batch.c.taken - 1)
+_holder = session.c.id == bind("holder")
+HOLDER = sa.select(session.c.study, session.c.batch, session.c.lease_end).where(_holder)
+HOLD = (
+    sa.update(session)
+    .where(_holder)
+    .values(lease_end=bind("until"), lease_seconds=bind("seconds"), batch=bind("held"))
+)
+END_LEASE = sa.update(session).where(_holder).values(lease_end=0.0, batch=bind("held"))
+_wanted = _of_study.where(item.c.id == bind("wanted"))
+TAKE = _wanted.where(item.c.taken < bind("quota")).values(taken=item.c.taken + 1)
+FREE = _wanted.values(taken=item.c.taken - 1)
+HAS_REST = sa.select(  # whether the batch has items that its holder was still to get
+    sa.exists().where(
+        item.c.study == bind("of"),
+        item.c.batch == bind("held"),
+        item.c.kind == "target",
+        item.c.taken < QUOTA.scalar_subquery(),
+        ~has_item(bind("holder"), item.c.id),
+    )
+)
+EXPIRED = (
+    sa.select(session.c.id)
+    .where(
+        session.c.study == bind("of"),
+        session.c.lease_end > 0,
+        session.c.lease_end <= bind("now"),
+        session.c.id != bind("spared"),
+    )
+    .order_by(session.c.number)
+)
+
+
+def get_batch(connection: sa.Connection, session_id: str) -> str | None:
+    """Return the batch in which the session takes a seat."""
+    held: str | None = connection.execute(HOLDER, {"holder": session_id}).one().batch
+    return held
+
+
+def take_places(connection: sa.Connection, of: str, wanted: Sequence[str], quota: int) -> int:
+    """Take one place of each item that has one free; return how many had."""
+    values = [{"of": of, "wanted": name, "quota": quota} for name in wanted]
+    return connection.execute(TAKE, values).rowcount if values else 0
+
+
+def release(connection: sa.Connection, session_id: str) -> int:
+    """Release all open showings of the session; return how many there were."""
+    of, held, lease_end = connection.execute(HOLDER, {"holder": session_id}).one()
+    targets = connection.execute(FREE_HELD, {"of": of, "holder": session_id}).rowcount
+    showings = connection.execute(RELEASE, {"holder": session_id}).rowcount
+    seat = {"of": of, "held": held}
+    if held is not None and (
+        targets
+        or (lease_end and connection.execute(HAS_REST, seat | {"holder": session_id}).scalar())
+    ):
+        connection.execute(LEAVE_BATCH, seat)  # the seat of a finished batch stays taken
+        held = None
+    connection.execute(END_LEASE, {"holder": session_id, "held": held})
+    return showings
+
+
+def release_expired(connection: sa.Connection, of: str, now: float, spared: str = "") -> int:
+    """Release what people hold whose lease has ended; return how many showings."""
+    values = {"of": of, "now": now, "spared": spared}
+    expired = connection.execute(EXPIRED, values).scalars().all()
+    return sum(release(connection, session_id) for session_id in expired)
+
+
+# ── invitations ──────────────────────────────────────────────────────────────────────────────
+
+_links = sa.select(*(invitation.c[name] for name in Invitation._fields))
+_link = (invitation.c.study == bind("of"), invitation.c.name == bind("who"))
+LINK_BY_TOKEN = _links.where(invitation.c.token_hash == bind("token"))
+LINK_BY_NAME = _links.where(*_link)
+LINKS_BY_STUDY = _links.where(invitation.c.study == bind("of")).order_by(
+    invitation.c.created_at, invitation.c.name
+)
+REVOKE = (
+    sa.update(invitation)
+    .where(*_link)
+    .values(revoked_at=sa.func.coalesce(invitation.c.revoked_at, bind("now", type_=sa.Float)))
+)
+
+
+def invite(connection: sa.Connection, new: Invitation, token_hash: str) -> None:
+    if connection.execute(LINK_BY_NAME, {"of": new.study, "who": new.name}).first() is not None:
+        raise StoreError(
+            f"{new.name!r} is invited to {new.study!r} already; links are never reused"
+        )
+    connection.execute(sa.insert(invitation), new._asdict() | {"token_hash": token_hash})
+
+
+def revoke(connection: sa.Connection, of: str, name: str, now: float) -> None:
+    if not connection.execute(REVOKE, {"of": of, "who": name, "now": now}).rowcount:
+        raise StoreError(f"nobody called {name!r} is invited to {of!r}")
+
+
+# ── forgetting ───────────────────────────────────────────────────────────────────────────────
+
+_taken = sa.select(showing.c.item).where(
+    showing.c.session == bind("me"),
+    showing.c.kind == "target",
+    showing.c.state.in_(("open", "answered")),
+)
+FREE_TAKEN = _of_study.where(item.c.id.in_(_taken)).values(taken=item.c.taken - 1)
+DELETE_SESSION = {  # in the order that foreign keys allow
+    "response": sa.delete(response).where(response.c.session == bind("me")),
+    "showing": sa.delete(showing).where(showing.c.session == bind("me")),
+    "token": sa.delete(token).where(token.c.session == bind("me")),
+    "session": sa.delete(session).where(session.c.id == bind("me")),
+}
+DELETE_PERSON = {
+    table.name: sa.delete(table).where(
+        table.c.study == bind("of"), table.c.annotator == bind("who")
+    )
+    for table in (event, invitation)
+}
+
+
+def forget(connection: sa.Connection, of: str, annotator: str) -> dict[str, int]:
+    """Delete every row about a person and free their places; return the row count by table."""
+    deleted = dict.fromkeys((*DELETE_SESSION, *DELETE_PERSON), 0)
+    me = find_by_annotator(connection, of, annotator)
+    if me is not None:
+        connection.execute(FREE_TAKEN, {"of": of, "me": me.id})
+        connection.execute(LEAVE_BATCH, {"of": of, "held": get_batch(connection, me.id)})
+        for name, statement in DELETE_SESSION.items():
+            deleted[name] = connection.execute(statement, {"me": me.id}).rowcount
+    for name, statement in DELETE_PERSON.items():
+        deleted[name] = connection.execute(statement, {"of": of, "who": annotator}).rowcount
+    return deleted
+
+
+def withdraw(
+    connection: sa.Connection, session_id: str, forgets: bool, now: float
+) -> Session | None:
+    """End a session because the person asked for it; with ``forgets``, delete all about them."""
+    me = set_stage(connection, session_id, "withdrawn", "withdrawn", {}, now)
+    if not forgets:
+        return me
+    forget(connection, me.study, me.annotator)
+    return None

@@ -13,23 +13,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import sqlalchemy as sa
 
 from softlabel.errors import StoreError
-from softlabel.store import (
-    answers,
-    assign,
-    bulk,
-    forget,
-    invitations,
-    migrate,
-    pick,
-    places,
-    reads,
-    sessions,
-    studies,
-    summaries,
-)
-from softlabel.store.engine import Engines, locate, make_engines, shown
-from softlabel.store.file import mark_of
-from softlabel.store.jobs import reason
+from softlabel.store import answers, assign, engine, reads, sessions, studies
+from softlabel.store.engine import Engines, make_engines
+from softlabel.store.file import to_mark
 from softlabel.store.rows import (
     Ack,
     Crowd,
@@ -46,59 +32,52 @@ from softlabel.store.rows import (
     StoredStudy,
     TimedAnswer,
 )
-from softlabel.store.writer import Writer, driver, renew
+from softlabel.store.writer import Writer, checkpoint, first_line, writing_connection
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def name_of(place: str | Path) -> str:
-    """What a database at this place is called, without its password."""
-    path, url = locate(place)
-    return str(path) if url is None else shown(url)
-
-
 def open(
     place: str | Path, *, create: bool = True, read_only: bool = False, rehearsal: bool = False
 ) -> Store:
-    """The store at a path, ``sqlite:///…`` or ``postgresql://…``, brought up to date.
+    """Open the store at a path, ``sqlite:///…`` or ``postgresql://…``, and migrate its schema.
 
-    ``create=False`` refuses a database that is not there yet.  With ``read_only`` nothing is
-    changed, not even the schema: one of another version is refused.  Whoever enters during a
-    ``rehearsal`` is marked as simulated for ever.
+    ``create=False`` refuses a database that does not exist yet.  With ``read_only`` nothing is
+    changed, not even the schema: one of another version is refused.  Everybody who enters during
+    a ``rehearsal`` is marked as simulated for ever.
     """
     engines = make_engines(place, create=create, read_only=read_only)
     try:
         if read_only:
-            migrate.refuse_older(engines)
+            engine.refuse_older(engines)
         else:
-            migrate.upgrade(engines, create=create)
-            _mark(engines)
+            engine.upgrade(engines, create=create)
+            if engines.is_sqlite:
+                _mark_file(engines)
     except (sa.exc.DBAPIError, sqlite3.Error) as error:
         engines.dispose()
-        raise StoreError(f"cannot open the database {engines.name}: {reason(error)}") from None
+        raise StoreError(f"cannot open the database {engines.name}: {first_line(error)}") from None
     except StoreError:
         engines.dispose()
         raise
     return Store(engines, read_only=read_only, rehearsal=rehearsal)
 
 
-def _mark(engines: Engines) -> None:
-    """Write into the file itself which database it is, and begin a new generation of it."""
-    if not engines.is_sqlite:
-        return
+def _mark_file(engines: Engines) -> None:
+    """Write the id of the database into the header of its file, and begin a new generation."""
     with engines.read.connect() as connection:
-        mark = mark_of(migrate.identify(connection) or "0")
-    with driver(engines) as writing:
+        mark = to_mark(engine.read_identity(connection) or "0")
+    with writing_connection(engines) as writing:
         if writing.execute("PRAGMA application_id").fetchone() != (mark,):
             writing.execute(f"PRAGMA application_id = {mark}")
-    renew(engines)
+    checkpoint(engines)
 
 
 class Store:
-    """Writes return futures that resolve when the disk has them; reads return what they found.
+    """Writes return futures that resolve when the data are on the disk; reads return at once.
 
-    Times are seconds since 1970 as the caller's clock has them.
+    Times are seconds since 1970 by the caller's clock.
     """
 
     def __init__(
@@ -119,34 +98,35 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Finish what was asked for, and let go of the database."""
+        """Finish the queued writes, and close the database."""
         self._writer.close()
         self._engines.dispose()
 
     @property
     def name(self) -> str:
-        """Where the database is, without its password."""
+        """The path or the address of the database, without its password."""
         return self._engines.name
 
     @property
     def id(self) -> str:
-        """Which database this is, whatever it is called and wherever it is."""
-        found = self._read(migrate.identify)
-        assert found is not None, "it was given one when it was opened"
-        return found
+        """The id of the database, which does not depend on its name or place."""
+        id = self._read(engine.read_identity)
+        assert id is not None, "the database got an id when it was opened"
+        return id
 
     def check(self) -> None:
-        """Raise if SQLite finds the file damaged; PostgreSQL looks after itself."""
+        """Raise if SQLite finds the file damaged; PostgreSQL checks itself."""
         if self._engines.is_sqlite:
-            found = self._read(_quick_check)
-            if found != "ok":
+            query = "PRAGMA quick_check(1)"
+            verdict = self._read(lambda connection: connection.exec_driver_sql(query).scalar())
+            if verdict != "ok":
                 raise StoreError(
-                    f"{self.name} is damaged: {found}; restore a backup with softlabel restore"
+                    f"{self.name} is damaged: {verdict}; restore a backup with softlabel restore"
                 )
 
     def probe(self) -> Future[None]:
-        """Write something that changes nothing: resolves if answers can be stored."""
-        return self._write(migrate.touch)
+        """Write something that changes nothing; resolves if answers can be stored."""
+        return self._write(engine.write_and_undo)
 
     # ── the study ────────────────────────────────────────────────────────────────────────────
 
@@ -160,12 +140,12 @@ class Store:
         now: float,
         mode: Mapping[str, Any] | None = None,
     ) -> Future[None]:
-        """Bring the store up to the study; again and again if you like.
+        """Bring the store up to date with the study; may be called any number of times.
 
-        The file is kept as it was at the first answer; a later change is written as an event.
+        The file is kept as it was at the first answer; a later change is recorded as an event.
         Labels, ``mode`` (its name, version, options and frame), and the kind, batch and content of
-        items may not change once people have answered or seen them; the version of the mode may,
-        and that is an event.  An item that is no longer among ``items`` is never shown again.
+        items may not change once people have answered or seen them.  The version of the mode may;
+        that is recorded as an event.  An item that is no longer in ``items`` is not shown again.
         """
         new = studies.NewStudy(name, toml, tuple(labels), tuple(items), per_item, mode)
         return self._write(studies.put, new, now)
@@ -186,9 +166,9 @@ class Store:
         recruiter_session: str | None,
         now: float,
     ) -> Future[Session]:
-        """The one session of this person, new or resumed; the token opens it from now on.
+        """Create or resume the one session of this person; the token opens it from now on.
 
-        Who comes back from the recruiter as another session is a Conflict.
+        A person who returns with another recruiter session is a Conflict.
         """
         entry = sessions.Entry(
             study, annotator, token_hash, label_order_of, seed, recruiter_session, self.rehearsal
@@ -196,18 +176,19 @@ class Store:
         return self._write(sessions.enter, entry, now)
 
     def session(self, token_hash: str) -> Session | None:
-        return self._read(sessions.by_token, token_hash)
+        return self._first(sessions.BY_TOKEN, {"token": token_hash}, sessions.to_session)
 
     def session_of(self, study: str, annotator: str) -> Session | None:
-        return self._read(sessions.by_annotator, study, annotator)
+        return self._read(sessions.find_by_annotator, study, annotator)
 
     def sessions(self, study: str) -> tuple[Session, ...]:
-        """Everybody who came in, in that order."""
-        return self._read(sessions.by_study, study)
+        """Return all sessions of a study, in the order of entering."""
+        return tuple(map(sessions.to_session, self._rows(sessions.BY_STUDY, {"of": study})))
 
     def unanswered(self, some: Sequence[str]) -> dict[str, float]:
-        """Of these sessions, those under way that have no answer, and when their lease ends."""
-        return self._read(sessions.unanswered, some)
+        """Of these sessions, return those in progress without an answer, and their lease ends."""
+        rows = self._rows(sessions.UNANSWERED, {"some": some})
+        return {row.id: row.lease_end for row in rows}
 
     def set_stage(
         self,
@@ -219,160 +200,169 @@ class Store:
         now: float,
         leaves: str | None = None,
     ) -> Future[Session]:
-        """Move the session on and write an event; whoever leaves gives back what they hold.
+        """Move the session to a stage and add an event; release what a leaving person holds.
 
-        ``leaves`` is the stage it must still be at: of two who move it at once, one is refused.
+        ``leaves`` is the stage it must still be at: if two move it at once, one is refused.
         """
         return self._write(sessions.set_stage, session_id, stage, event, detail, now, leaves)
 
     def quiz_try(
         self, session_id: str, passed: bool, detail: Mapping[str, object], now: float
     ) -> Future[Session]:
-        return self._write(sessions.quiz_try, session_id, passed, detail, now)
+        return self._write(sessions.count_quiz_try, session_id, passed, detail, now)
 
     def finish(self, session_id: str, now: float) -> Future[Session]:
-        """The person is done; what they did not answer is given back."""
+        """End the session of a person who is done, and release what they did not answer."""
         return self.set_stage(session_id, "done", event="finished", detail={}, now=now)
 
     def withdraw(self, session_id: str, forget: bool, now: float) -> Future[Session | None]:
-        """The person leaves; ``forget`` deletes every row about them and returns None."""
-        task = partial(_withdraw, session_id=session_id, forgets=forget, now=now)
+        """End the session of a person who leaves; ``forget`` deletes every row about them."""
+        task = partial(sessions.withdraw, session_id=session_id, forgets=forget, now=now)
         return self._writer.submit(task, cleans=forget)
 
     def forget(self, study: str, annotator: str) -> Future[dict[str, int]]:
-        """Delete every row about a person; how many went from each table.
+        """Delete every row about a person; resolves to the number of rows by table.
 
         When it resolves their words are gone from the files of an SQLite database, too.
         """
-        task = partial(forget.forget, of=study, annotator=annotator)
+        task = partial(sessions.forget, of=study, annotator=annotator)
         return self._writer.submit(task, cleans=True)
 
     # ── items ────────────────────────────────────────────────────────────────────────────────
 
     def lease(self, session_id: str, plan: Plan, now: float) -> Future[Portion]:
-        """What the session is to answer next; more is added when the open showings run out.
+        """Give the session what to answer next; more is added when the open showings run out.
 
         If none of them is open there is nothing left for this person to do.
         """
         return self._write(assign.lease, session_id, plan, now)
 
     def showings(self, session_id: str) -> tuple[Showing, ...]:
-        """Everything that the session was given so far, in order."""
-        return self._read(assign.showings, session_id)
+        """Return everything that the session was given so far, in order."""
+        return tuple(map(Showing._make, self._rows(assign.SHOWN, {"me": session_id})))
 
     def missing(self, session_id: str) -> tuple[int, ...]:
-        """The positions that still wait for an answer."""
-        return self._read(assign.missing, session_id)
+        """Return the positions that still wait for an answer."""
+        return tuple(row.position for row in self._rows(assign.OPEN, {"me": session_id}))
 
     def has_room(self, study: str, *, batches: bool) -> bool:
-        """Whether somebody who comes now would be given something, a seat in a batch or an item."""
-        return self._read(pick.has_room, study, batches=batches)
+        """Return whether a person who enters now would get an item, or a seat in a batch."""
+        return self._read(assign.has_room, study, batches=batches)
 
     def release_expired(self, study: str, now: float) -> Future[int]:
-        """Give back what people hold whose lease has ended; how many showings."""
-        return self._write(places.release_expired, study, now)
+        """Release what people hold whose lease has ended; resolves to the number of showings."""
+        return self._write(sessions.release_expired, study, now)
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────
 
     def answer(
         self, session_id: str, response: NewResponse, now: float, *, most_skips: int | None = None
     ) -> Future[Ack]:
-        """Store an answer; the same one twice is stored once, another one is a Conflict.
+        """Store a response.
 
-        So is a new one of somebody who has left, and one more revision than ``MOST_REVISIONS``;
-        one to no showing is Absent.  A skip is stored,
-        too, and gives the item to somebody else; who skips more than ``most_skips`` is screened
-        out.
+        The same response twice is stored once.  A Conflict is: another response under its id, a
+        new one by a person who has left, and more than ``MAX_REVISIONS`` revisions.  A response
+        to no showing is Absent.  A skip is stored, too, and gives the item to somebody else; a
+        person who skips more than ``most_skips`` items is screened out.
         """
         arrival = answers.Arrival(session_id, response, now, most_skips)
-        return self._writer.submit_alike(answers.answer, bulk.answer_many, arrival)
+        return self._writer.submit_alike(answers.answer, answers.answer_many, arrival)
 
     def responses(
         self, study: str, *, after: int = 0, limit: int | None = None
     ) -> Iterator[ResponseRow]:
-        """Every answer, in the order of storing, from the one after number ``after`` on."""
+        """Yield every response, in the order of storing, after number ``after``."""
         values = {"of": study, "after": after}
-        rows = reads.pieces(self._read, reads.RESPONSES, values, limit)
-        return map(reads.response_of, rows)
+        rows = reads.read_pieces(self._rows, reads.RESPONSES, values, limit)
+        return map(reads.to_response, rows)
 
     def latest(self, study: str, count: int) -> tuple[ResponseRow, ...]:
-        """The last answers, newest first."""
-        return self._responses(reads.LATEST, {"of": study, "most": count})
+        """Return the last responses, newest first."""
+        return tuple(map(reads.to_response, self._rows(reads.LATEST, {"of": study, "most": count})))
 
     def before_latest(self, study: str, count: int) -> int:
-        """What to give ``responses`` as ``after`` to get the latest so many answers."""
-        return self._read(summaries.before_latest, study, count)
+        """Return the ``after`` with which ``responses`` yields the latest so many responses."""
+        rows = self._rows(reads.BEFORE_LATEST, {"of": study, "count": count})
+        return rows[0].seq if rows else 0
 
     def responses_to(self, study: str, item: str) -> tuple[ResponseRow, ...]:
-        return self._responses(reads.OF_ITEM, {"of": study, "item": item})
+        return tuple(map(reads.to_response, self._rows(reads.OF_ITEM, {"of": study, "item": item})))
 
     def responses_by(self, study: str, annotator: str) -> tuple[ResponseRow, ...]:
-        return self._responses(reads.OF_ANNOTATOR, {"of": study, "who": annotator})
+        return tuple(
+            map(reads.to_response, self._rows(reads.OF_ANNOTATOR, {"of": study, "who": annotator}))
+        )
 
-    # ── what else happened ───────────────────────────────────────────────────────────────────
+    def timings(self, study: str, *, after: int = 0) -> Iterator[TimedAnswer]:
+        """Yield what was answered and how long it took, in the order of storing."""
+        values = {"of": study, "after": after}
+        return map(reads.to_timed_answer, reads.read_pieces(self._rows, reads.TIMINGS, values))
+
+    # ── events and invitations ───────────────────────────────────────────────────────────────
 
     def event(
         self, study: str, annotator: str | None, name: str, detail: Mapping[str, object], now: float
     ) -> Future[None]:
-        return self._write(sessions.note, study, annotator, name, detail, now)
+        return self._write(sessions.add_event, study, annotator, name, detail, now)
 
     def events(self, study: str, name: str | None = None) -> Iterator[Event]:
         statement = reads.EVENTS if name is None else reads.NAMED_EVENTS
         values = {"of": study} if name is None else {"of": study, "name": name}
-        return map(reads.event_of, reads.pieces(self._read, statement, values))
+        return map(reads.to_event, reads.read_pieces(self._rows, statement, values))
 
     def debriefs(self, study: str) -> Iterator[Event]:
-        """What people said at the end: the events called ``debrief``."""
+        """Yield the answers of the debrief: the events called ``debrief``."""
         return self.events(study, "debrief")
 
     def invite(
         self, study: str, name: str, token_hash: str, now: float, *, annotator: str | None = None
     ) -> Future[None]:
-        """Keep a personal link; with ``annotator``, forgetting that person deletes it."""
+        """Store a personal link; with ``annotator``, forgetting that person deletes it."""
         new = Invitation(study, name, annotator, now, None)
-        return self._write(invitations.invite, new, token_hash)
+        return self._write(sessions.invite, new, token_hash)
 
     def revoke(self, study: str, name: str, now: float) -> Future[None]:
-        return self._write(invitations.revoke, study, name, now)
+        return self._write(sessions.revoke, study, name, now)
 
     def invitation(self, token_hash: str) -> Invitation | None:
-        return self._read(invitations.by_token, token_hash)
+        return self._first(sessions.LINK_BY_TOKEN, {"token": token_hash}, Invitation._make)
 
     def invitations(self, study: str) -> tuple[Invitation, ...]:
-        return self._read(invitations.by_study, study)
+        return tuple(map(Invitation._make, self._rows(sessions.LINKS_BY_STUDY, {"of": study})))
 
-    # ── how far it is ────────────────────────────────────────────────────────────────────────
+    # ── counts ───────────────────────────────────────────────────────────────────────────────
 
     def progress(self, study: str) -> Progress:
-        return self._read(summaries.progress, study)
+        return self._read(reads.get_progress, study)
 
     def crowd(self, study: str | None = None) -> Crowd:
-        """How many people and simulated people came, to one study or to any of them."""
-        return self._read(summaries.crowd, study)
+        """Count people and simulated people in one study, or in all of them."""
+        return self._read(reads.count_crowd, study)
 
     def answers_per_item(self, study: str) -> dict[str, int]:
-        return self._read(summaries.answers_per_item, study)
+        """Return the number of answers that count, by target; targets without any are included."""
+        return {name: count for name, count in self._rows(reads.PER_ITEM, {"of": study})}
 
     def taken_per_batch(self, study: str) -> dict[str, int]:
-        return self._read(summaries.taken_per_batch, study)
+        """Return the number of seats taken, by batch."""
+        return {row.name: row.taken for row in self._rows(reads.PER_BATCH, {"of": study})}
 
     def counts(self, study: str) -> dict[str, int]:
-        """Rows by table."""
-        return self._read(summaries.counts, study)
+        """Return the number of rows of a study, by table."""
+        return self._read(reads.count_rows, study)
 
     def newest(self) -> float | None:
-        """The latest time at which something was written, in any study; None if nothing was."""
-        return self._read(summaries.newest)
+        """Return the latest time at which anything was written, in any study, or None."""
+        return self._read(reads.find_newest_time)
 
-    def timings(self, study: str, *, after: int = 0) -> Iterator[TimedAnswer]:
-        """What was answered and how long it took, in the order of storing."""
-        values = {"of": study, "after": after}
-        return map(reads.timed_of, reads.pieces(self._read, reads.TIMINGS, values))
+    def _rows(self, statement: sa.Select[Any], values: dict[str, Any]) -> Sequence[Any]:
+        return self._read(lambda connection: connection.execute(statement, values).all())
 
-    def _responses(
-        self, statement: sa.Select[tuple[object, ...]], values: dict[str, object]
-    ) -> tuple[ResponseRow, ...]:
-        return tuple(map(reads.response_of, self._read(reads.rows_of, statement, values)))
+    def _first(
+        self, statement: sa.Select[Any], values: dict[str, Any], make: Callable[[Any], T]
+    ) -> T | None:
+        rows = self._rows(statement, values)
+        return make(rows[0]) if rows else None
 
     def _write(
         self, do: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -384,22 +374,8 @@ class Store:
     ) -> T:
         try:
             with self._engines.read.connect() as connection:
-                found = look(connection, *args, **kwargs)
+                result = look(connection, *args, **kwargs)
             self._engines.check()
-            return found
+            return result
         except sa.exc.SQLAlchemyError as error:
-            raise StoreError(f"{self.name}: {reason(error)}") from error
-
-
-def _quick_check(connection: sa.Connection) -> str:
-    return str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
-
-
-def _withdraw(
-    connection: sa.Connection, session_id: str, forgets: bool, now: float
-) -> Session | None:
-    me = sessions.set_stage(connection, session_id, "withdrawn", "withdrawn", {}, now)
-    if not forgets:
-        return me
-    forget.forget(connection, me.study, me.annotator)
-    return None
+            raise StoreError(f"{self.name}: {first_line(error)}") from error

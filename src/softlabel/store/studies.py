@@ -1,9 +1,9 @@
-"""A study in the store: its file as collecting began with it, and its items for assignment."""
+"""A study in the store: its file at the time of the first answer, and its items."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,35 +12,34 @@ from sqlalchemy import bindparam as bind
 
 from softlabel.errors import ItemChanged, StoreError
 from softlabel.store import sessions
-from softlabel.store.draws import draw_place
-from softlabel.store.rows import ItemRow, StoredStudy
+from softlabel.store.assign import draw_place
+from softlabel.store.rows import RETIRED, ItemRow, StoredStudy
 from softlabel.store.schema import batch, event, item, response, showing, study
 
-COLUMNS = tuple(study.c[name] for name in StoredStudy._fields)
-BY_NAME = sa.select(*COLUMNS).where(study.c.name == bind("of"))
-RETIRED = "retired "  # before the kind of an item that was shown and is no longer in the study
-ITEMS = sa.select(*(item.c[name] for name in ItemRow._fields)).where(item.c.study == bind("of"))
-BATCHES = sa.select(batch.c.name).where(batch.c.study == bind("of"))
-IS_SHOWN = sa.select(
-    sa.exists().where(showing.c.study == bind("of"), showing.c.item == bind("wanted"))
+STUDY_CHANGED = "study-changed"  # event: another study file, after people have answered
+MODE_CHANGED = "mode-changed"  # event: another version of the mode, after people have answered
+
+_this_study = study.c.name == bind("of")
+BY_NAME = sa.select(*(study.c[name] for name in StoredStudy._fields)).where(_this_study)
+MODE = sa.select(study.c.mode).where(_this_study)
+SET_MODE = sa.update(study).where(_this_study).values(mode=bind("asks"))
+CHANGE = (
+    sa.update(study)
+    .where(_this_study)
+    .values(toml=bind("text"), labels=bind("classes"), per_item=bind("quota"))
 )
-CHANGED = "study-changed"  # the event of another file, after people have answered
-MODE_CHANGED = "mode-changed"  # the event of another version of the mode, after that
-MODE = sa.select(study.c.mode).where(study.c.name == bind("of"))
-SET_MODE = sa.update(study).where(study.c.name == bind("of")).values(mode=bind("asks"))
+HAS_ANSWERS = sa.select(sa.exists().where(response.c.study == bind("of")))
 LAST_CHANGE = (
     sa.select(event.c.detail)
-    .where(event.c.study == bind("of"), event.c.name == CHANGED)
+    .where(event.c.study == bind("of"), event.c.name == STUDY_CHANGED)
     .order_by(event.c.seq.desc())
     .limit(1)
 )
-HAS_ANSWERS = sa.select(sa.exists().where(response.c.study == bind("of")))
-CHANGE = (
-    sa.update(study)
-    .where(study.c.name == bind("of"))
-    .values(toml=bind("text"), labels=bind("classes"), per_item=bind("quota"))
-)
+ITEMS = sa.select(*(item.c[name] for name in ItemRow._fields)).where(item.c.study == bind("of"))
+BATCHES = sa.select(batch.c.name).where(batch.c.study == bind("of"))
 _this_item = sa.and_(item.c.study == bind("of"), item.c.id == bind("wanted"))
+_its_showings = sa.and_(showing.c.study == bind("of"), showing.c.item == bind("wanted"))
+IS_SHOWN = sa.select(sa.exists().where(_its_showings))
 CHANGE_ITEM = (
     sa.update(item)
     .where(_this_item)
@@ -48,18 +47,11 @@ CHANGE_ITEM = (
 )
 RETIRE = sa.update(item).where(_this_item).values(kind=RETIRED + item.c.kind, taken=bind("still"))
 DELETE = sa.delete(item).where(_this_item)
-TAKE_BACK = (
-    sa.update(showing)
-    .where(
-        showing.c.study == bind("of"), showing.c.item == bind("wanted"), showing.c.state == "open"
-    )
-    .values(state="released")
+RELEASE = (
+    sa.update(showing).where(_its_showings, showing.c.state == "open").values(state="released")
 )
-STILL = sa.select(sa.func.count()).where(
-    showing.c.study == bind("of"),
-    showing.c.item == bind("wanted"),
-    showing.c.kind == "target",
-    showing.c.state == "answered",
+COUNT_ANSWERED = sa.select(sa.func.count()).where(
+    _its_showings, showing.c.kind == "target", showing.c.state == "answered"
 )
 
 
@@ -81,10 +73,12 @@ def find(connection: sa.Connection, name: str) -> StoredStudy | None:
 
 
 def put(connection: sa.Connection, new: NewStudy, now: float) -> None:
-    """Bring the store up to the study; what people were asked already may not change."""
+    """Bring the store up to date with the study; what people were asked may not change."""
     stored = find(connection, new.name)
     if stored is None:
-        _insert(connection, new, now)
+        texts = {"name": new.name, "toml": new.toml, "labels": json.dumps(list(new.labels))}
+        numbers = {"per_item": new.per_item, "entered": 0, "created_at": now}
+        connection.execute(sa.insert(study), {**texts, **numbers})
     else:
         _change(connection, new, stored, now)
     _put_mode(connection, new, now)
@@ -96,14 +90,8 @@ def put(connection: sa.Connection, new: NewStudy, now: float) -> None:
         connection.execute(sa.insert(batch), rows)
 
 
-def _insert(connection: sa.Connection, new: NewStudy, now: float) -> None:
-    texts = {"name": new.name, "toml": new.toml, "labels": json.dumps(list(new.labels))}
-    numbers = {"per_item": new.per_item, "entered": 0, "created_at": now}
-    connection.execute(sa.insert(study), {**texts, **numbers})
-
-
 def _change(connection: sa.Connection, new: NewStudy, stored: StoredStudy, now: float) -> None:
-    answered = _answered(connection, new.name)
+    answered = connection.execute(HAS_ANSWERS, {"of": new.name}).scalar()
     if stored.labels != tuple(new.labels) and answered:
         raise StoreError(
             f"the labels of {new.name!r} are {', '.join(stored.labels)} and people have answered "
@@ -115,79 +103,68 @@ def _change(connection: sa.Connection, new: NewStudy, stored: StoredStudy, now: 
     last = connection.execute(LAST_CHANGE, {"of": new.name}).scalar()
     before = stored.toml if last is None else json.loads(last)["toml"]
     if new.toml != before and (answered or last is not None):
-        sessions.note(connection, new.name, None, CHANGED, {"toml": new.toml}, now)
+        sessions.add_event(connection, new.name, None, STUDY_CHANGED, {"toml": new.toml}, now)
 
 
 def _put_mode(connection: sa.Connection, new: NewStudy, now: float) -> None:
-    """How people are asked: what they answered cannot stand beside answers to something else."""
+    """Store how people are asked; once they have answered, only the version may change."""
     text = connection.execute(MODE, {"of": new.name}).scalar()
     before = None if text is None else json.loads(text)
     if new.mode is None or before == new.mode:
         return
-    if before is not None and _answered(connection, new.name):
-        was, wanted = (_without_version(one) for one in (before, new.mode))
-        if was != wanted:
+    if before is not None and connection.execute(HAS_ANSWERS, {"of": new.name}).scalar():
+        if before | {"version": 0} != {**new.mode, "version": 0}:
             raise StoreError(
-                f"people have answered {new.name!r} as it asks by {_words(was)}; {_words(wanted)} "
-                "needs a new study name, or another database"
+                f"people have answered {new.name!r} as it asks by {_describe(before)}; "
+                f"{_describe(new.mode)} needs a new study name, or another database"
             )
         detail = {"from": before["version"], "to": new.mode["version"]}
-        sessions.note(connection, new.name, None, MODE_CHANGED, detail, now)
+        sessions.add_event(connection, new.name, None, MODE_CHANGED, detail, now)
     connection.execute(SET_MODE, {"of": new.name, "asks": json.dumps(new.mode)})
 
 
-def _without_version(mode: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in mode.items() if key != "version"}
-
-
-def _words(mode: Mapping[str, Any]) -> str:
+def _describe(mode: Mapping[str, Any]) -> str:
     options = ",".join(f"{key}={value}" for key, value in mode["options"].items())
     return f"mode {mode['name']}{options and f':{options}'}, frame {mode['frame']}"
 
 
-def _answered(connection: sa.Connection, name: str) -> bool:
-    return bool(connection.execute(HAS_ANSWERS, {"of": name}).scalar())
-
-
 def _put_items(connection: sa.Connection, new: NewStudy) -> None:
-    wanted = {row.id: row for row in new.items}
+    of, wanted = new.name, {row.id: row for row in new.items}
     if len(wanted) < len(new.items):
         twice = next(row.id for row in new.items if wanted[row.id] is not row)
-        raise StoreError(f"item {twice!r} is in the study {new.name!r} twice")
-    known = {row.id: ItemRow(*row) for row in connection.execute(ITEMS, {"of": new.name})}
-    _change_items(
-        connection, new.name, (row for row in new.items if row != known.get(row.id)), known
-    )
-    for name in known:
-        if name not in wanted and not known[name].kind.startswith(RETIRED):
-            _drop(connection, new.name, name)
-
-
-def _change_items(
-    connection: sa.Connection, of: str, rows: Iterable[ItemRow], known: dict[str, ItemRow]
-) -> None:
+        raise StoreError(f"item {twice!r} is in the study {of!r} twice")
+    known = {row.id: ItemRow(*row) for row in connection.execute(ITEMS, {"of": of})}
     fresh, changed = [], []
-    for row in rows:
+    for row in new.items:
         if row.id not in known:
             fresh.append(row._asdict() | {"study": of, "place": draw_place(row.id), "taken": 0})
-            continue
-        old = known[row.id]
-        stays = (old.kind, old.batch) == (row.kind, row.batch)
-        back = (old.kind, old.batch) == (RETIRED + row.kind, row.batch)
-        if not (stays or back) and _is_shown(connection, of, row.id):
-            raise StoreError(
-                f"item {row.id!r} was shown as {old.kind} of batch {old.batch!r}; it cannot become "
-                f"{row.kind} of batch {row.batch!r}"
-            )
-        digest = old.digest if row.digest is None else row.digest
-        if old.digest not in (None, digest) and _is_shown(connection, of, row.id):
-            raise ItemChanged(row.id)
-        values = {"new_kind": row.kind, "new_batch": row.batch, "new_digest": digest}
-        changed.append({"of": of, "wanted": row.id, **values})
+        elif row != known[row.id]:
+            changed.append({"of": of, "wanted": row.id, **_change_item(connection, of, known, row)})
     if changed:
         connection.execute(CHANGE_ITEM, changed)
     if fresh:
         connection.execute(sa.insert(item), fresh)
+    for name in known:
+        if name not in wanted and not known[name].kind.startswith(RETIRED):
+            _drop(connection, of, name)
+
+
+def _change_item(
+    connection: sa.Connection, of: str, known: Mapping[str, ItemRow], row: ItemRow
+) -> dict[str, str | None]:
+    """Return the new values of an item; raise if people have seen what would change."""
+    old = known[row.id]
+    stays = (old.kind, old.batch) == (row.kind, row.batch)
+    returns = (old.kind, old.batch) == (RETIRED + row.kind, row.batch)
+    if not (stays or returns) and _is_shown(connection, of, row.id):
+        raise StoreError(
+            f"item {row.id!r} was shown as {old.kind} of batch {old.batch!r}; it cannot become "
+            f"{row.kind} of batch {row.batch!r}"
+        )
+    digest = old.digest if row.digest is None else row.digest
+    if old.digest not in (None, digest) and _is_shown(connection, of, row.id):
+        raise ItemChanged(row.id)
+    return {"new_kind": row.kind, "new_batch": row.batch, "new_digest": digest}
 
 
 def _is_shown(connection: sa.Connection, of: str, name: str) -> bool:
@@ -195,11 +172,11 @@ def _is_shown(connection: sa.Connection, of: str, name: str) -> bool:
 
 
 def _drop(connection: sa.Connection, of: str, name: str) -> None:
-    """An item that left the study: forgotten if nobody saw it, else kept and never shown again."""
+    """Delete an item that has left the study; one that people have seen is retired instead."""
     values = {"of": of, "wanted": name}
     if not _is_shown(connection, of, name):
         connection.execute(DELETE, values)
         return
-    connection.execute(TAKE_BACK, values)
-    still = connection.execute(STILL, values).scalar_one()
+    connection.execute(RELEASE, values)
+    still = connection.execute(COUNT_ANSWERED, values).scalar_one()
     connection.execute(RETIRE, values | {"still": still})

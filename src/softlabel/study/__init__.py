@@ -1,15 +1,17 @@
-"""Study folders: read strictly, with every mistake at once; and a new one that runs as it is."""
+"""Study folders: read them with every mistake at once, or write a new one that can be served."""
 
-from softlabel.study.estimate import estimate
-from softlabel.study.folder import problems, read
-from softlabel.study.model import Item, Media, Pay, Question, Quiz, Recruit, Study
+from softlabel.study import shapes
+from softlabel.study.folder import find_problems, read
+from softlabel.study.model import Item, Media, Pay, Question, Quiz, Recruit, Study, estimate
 from softlabel.study.new import write_new
-from softlabel.study.patterns import LONGEST
-from softlabel.study.pictures import png, shapes
-from softlabel.study.schema import schema
+from softlabel.study.recruiting import LONGEST, MAX_ID_LENGTH
+from softlabel.study.schema import json_schema
+
+png = shapes  # OLD NAME
 
 __all__ = [
     "LONGEST",
+    "MAX_ID_LENGTH",
     "Item",
     "Media",
     "Pay",
@@ -18,10 +20,10 @@ __all__ = [
     "Recruit",
     "Study",
     "estimate",
+    "find_problems",
+    "json_schema",
     "png",
-    "problems",
     "read",
-    "schema",
     "shapes",
     "write_new",
 ]

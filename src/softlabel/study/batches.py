@@ -1,58 +1,206 @@
-"""Items put into batches: by a column of their table, or by an allocation file."""
+"""The target items in their batches, and which of them a person sees again.
+
+Items come from a folder or a table.  Batches come from a column of the table, or from an
+allocation file.  Its published form, of CIFAR-10S, is a list that holds one object, from the
+batch to a list of ``{"filename", "data_split", "example_idx", "label"}``, as JSON or as the
+original JavaScript file.  Our own form is ``{"classes", "batches", "repeats"}``, whose entries
+are ``{"id", "file", "gold"}``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from softlabel.study.allocation import Allocation
-from softlabel.study.gold import read_gold
+from softlabel.errors import nearest
+from softlabel.study.findings import (
+    FILE,
+    Findings,
+    Refused,
+    find_name_fault,
+    find_named,
+    load_json,
+)
+from softlabel.study.items import (
+    Row,
+    Scope,
+    list_files,
+    make_file_item,
+    make_item,
+    read_gold,
+    read_table,
+)
 from softlabel.study.model import Item
-from softlabel.study.scope import Row, Scope, fault_of_name
+from softlabel.study.settings import Reader
 
-Batches = Mapping[str, tuple[str, ...]]
+SCRIPT = re.compile(r"\s*(?:var|let|const)\s+\w+\s*=(.*?);?\s*", re.DOTALL)
+PUBLISHED = {"image": "filename", "id": "example_idx", "gold": "label"}  # our word: theirs
+OURS = {"image": "file"}
+SHAPE = "must be a list that holds one object of batches, or an object with the key batches"
+STEP, USUAL = 5, 2  # CIFAR-10S repeated two items, those at positions 5 and 10
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The entries of an allocation file by batch, its classes and its repeats."""
+
+    file: str
+    batches: dict[str, list[Row]]
+    classes: tuple[str, ...] | None = None
+    repeats: int | None = None
+    positions: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Targets:
-    """The items that people are asked about, and their batches if there are any."""
+    """The items that people are asked about, and the ids in each batch."""
 
     items: tuple[Item, ...] = ()
-    batches: Batches = field(default_factory=dict)
+    batches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def batched(found: list[tuple[Row, Item]], allocation: Allocation | None, scope: Scope) -> Targets:
-    """The items of a table, in the batches of the allocation or of the column ``batch``."""
+# ── the allocation file ──────────────────────────────────────────────────────────────────────
+
+
+def read_allocation(reader: Reader) -> Allocation | None:
+    """Read the allocation that ``study.toml`` names, if it names one."""
+    name, findings = reader.file.items.allocation, reader.findings
+    text = None if name is None else reader.read_text("items.allocation", name)
+    if name is None or text is None:
+        return None
+    script = SCRIPT.fullmatch(text)
+    try:
+        content = load_json(script[1] if script else text)
+        if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
+            return Allocation(name, _read_batches(name, content[0], PUBLISHED, findings))
+        if not isinstance(content, dict) or not isinstance(content.get("batches"), dict):
+            raise Refused(SHAPE)
+    except Refused as error:
+        findings.add(name, "", None, str(error))
+        return None
+    known = ("classes", "batches", "repeats")
+    for key in content:
+        if key not in known:
+            findings.add(name, key, None, f"no such key{nearest(key, known)}")
+    batches = _read_batches(name, content["batches"], OURS, findings)
+    classes = content.get("classes")
+    if classes is not None and not (
+        isinstance(classes, list) and all(isinstance(label, str) for label in classes)
+    ):
+        findings.add(name, "classes", None, 'must be a list of labels: ["cat", "dog"]')
+        classes = None
+    repeats, positions = _read_counts(name, content.get("repeats"), findings)
+    classes = None if classes is None else tuple(classes)
+    return Allocation(name, batches, classes, repeats, positions)
+
+
+def _read_batches(
+    name: str, content: dict[str, Any], words: dict[str, str], findings: Findings
+) -> dict[str, list[Row]]:
+    """Return rows by batch, with the column names of a table of items."""
+    columns = {word: column for column, word in words.items()}
+    batches: dict[str, list[Row]] = {}
+    for batch, entries in content.items():
+        if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+            findings.add(name, f"batch {batch}", None, "must be a list of objects")
+            continue
+        if not entries:
+            findings.add(name, f"batch {batch}", None, "contains no item")
+            continue
+        if fault := find_name_fault(batch):
+            findings.add(name, "batch", batch, fault)
+        batches[batch] = []
+        for number, entry in enumerate(entries):
+            cells = {columns.get(k, k): v for k, v in entry.items() if v not in (None, "")}
+            batches[batch].append(Row(name, f"batch {batch}[{number}]", cells, words))
+    if not content:
+        findings.add(name, "", None, "contains no batch")
+    return batches
+
+
+def _read_counts(
+    name: str, repeats: Any, findings: Findings
+) -> tuple[int | None, tuple[int, ...] | None]:
+    if repeats is None:
+        return None, None
+    if isinstance(repeats, dict) and set(repeats) <= {"count", "positions"}:
+        count, positions = repeats.get("count"), repeats.get("positions")
+        listed = [] if positions is None else positions
+        numbers = [0 if count is None else count, *(listed if isinstance(listed, list) else [""])]
+        if all(type(number) is int and number >= 0 for number in numbers):
+            return count, None if positions is None else tuple(positions)
+    findings.add(name, "repeats", None, 'must be {"count": 2, "positions": [5, 10]}')
+    return None, None
+
+
+# ── items in their batches ───────────────────────────────────────────────────────────────────
+
+
+def read_targets(source: str, allocation: Allocation | None, scope: Scope) -> Targets:
+    """Read the items of ``items.source``, in the batches of the allocation or of the table."""
+    try:
+        path = find_named(scope.folder, source)
+        if path.is_dir():
+            return _read_folder(path, allocation, scope)
+        rows = read_table(path, "target", scope)
+    except Refused as error:
+        scope.findings.add(FILE, "items.source", source, str(error))
+        return Targets()
     if allocation is not None:
-        return _allocated(found, allocation, scope)
-    items = tuple(item for _, item in found)
-    if not any("batch" in row.cells for row, _ in found):
+        return _allocate(rows, allocation, scope)
+    items = tuple(item for _, item in rows)
+    if not any("batch" in row.cells for row, _ in rows):
         return Targets(items)
     batches: dict[str, list[str]] = {}
-    for row, item in found:
+    for row, item in rows:
         batch = row.cells.get("batch")
         if not isinstance(batch, str | int) or isinstance(batch, bool):
-            row.wrong(scope, "batch", "must name a batch, as other lines do")
-        elif fault := fault_of_name(str(batch)):
-            row.wrong(scope, "batch", fault)
+            row.refuse(scope, "batch", "must name a batch, as other lines do")
+        elif fault := find_name_fault(str(batch)):
+            row.refuse(scope, "batch", fault)
         else:
             batches.setdefault(str(batch), []).append(item.id)
     return Targets(items, {batch: tuple(ids) for batch, ids in batches.items()})
 
 
-def _allocated(found: list[tuple[Row, Item]], allocation: Allocation, scope: Scope) -> Targets:
-    """Items of a table, put into batches by an allocation that names their ids."""
-    items, home = {item.id: item for _, item in found}, {item.id: row for row, item in found}
+def _read_folder(path: Path, allocation: Allocation | None, scope: Scope) -> Targets:
+    """Make one item per file in the order of names, or one per entry of the allocation."""
+    files = list(list_files(path, scope))
+    if allocation is None:
+        if not files:
+            name, reason = scope.relative(path), "contains no picture or recording"
+            scope.findings.add(FILE, "items.source", name, reason)
+        made = (make_file_item(file, path, scope) for file in files)
+        return Targets(tuple(item for item in made if item is not None))
+    batches = {}
+    for batch, rows in allocation.batches.items():
+        made = (make_item(row, "target", path, scope) for row in rows)
+        batches[batch] = tuple(item for item in made if item is not None)
+    items = tuple(item for batch in batches.values() for item in batch)
+    named = {media.path for item in items for media in item.media}
+    left = [file for file in files if file.resolve() not in named]
+    if left:
+        reason = f"is in no batch and is not shown ({len(left)} files in all)"
+        scope.findings.add_note(scope.relative(left[0]), "", None, reason)
+    return Targets(items, {batch: tuple(i.id for i in own) for batch, own in batches.items()})
+
+
+def _allocate(rows: list[tuple[Row, Item]], allocation: Allocation, scope: Scope) -> Targets:
+    """Put the items of a table into the batches of an allocation that names their ids."""
+    items, home = {item.id: item for _, item in rows}, {item.id: row for row, item in rows}
     batches: dict[str, list[str]] = {}
     taken: set[str] = set()
-    for batch, rows in allocation.batches.items():
-        for row in rows:
-            name = _entry_name(row)
+    for batch, entries in allocation.batches.items():
+        for row in entries:
+            image = Path(str(row.cells.get("image", "")))
+            name = str(row.cells.get("id", image.stem))
             if name not in items:
-                row.wrong_value(scope, "id", name, "no such item", items)
+                row.refuse_value(scope, "id", name, "no such item", items)
             elif name in taken:
-                row.wrong_value(scope, "id", name, "is in a batch already")
+                row.refuse_value(scope, "id", name, "is in a batch already")
             else:
                 taken.add(name)
                 batches.setdefault(batch, []).append(name)
@@ -60,14 +208,77 @@ def _allocated(found: list[tuple[Row, Item]], allocation: Allocation, scope: Sco
                 items[name] = replace(items[name], gold=gold)
     for name in items:
         if name not in taken:
-            home[name].wrong(scope, "id", f"is in no batch of {allocation.file}")
-    for row, _ in found:
+            home[name].refuse(scope, "id", f"is in no batch of {allocation.file}")
+    for row, _ in rows:
         if "batch" in row.cells:
-            row.wrong(scope, "batch", f"batches are given by {allocation.file} already")
+            row.refuse(scope, "batch", f"the batches are already given by {allocation.file}")
     return Targets(tuple(items.values()), {batch: tuple(ids) for batch, ids in batches.items()})
 
 
-def _entry_name(row: Row) -> str:
-    if "id" in row.cells:
-        return str(row.cells["id"])
-    return Path(str(row.cells.get("image", ""))).stem
+def check_counts(reader: Reader, targets: Targets) -> None:
+    """Check how many items a person can have."""
+    section, available = reader.file.items, len(targets.items)
+    wanted = section.per_annotator
+    if wanted is not None and targets.batches:
+        reason = "a person answers one batch, so the batches set the number; leave this out"
+        reader.refuse("items.per_annotator", wanted, reason)
+    elif wanted is not None and available and wanted > available:
+        reader.refuse("items.per_annotator", wanted, f"there are only {available} items")
+    if targets.batches and "batch_size" in section.model_fields_set:
+        reason = "a person holds one batch, so the batches set the number; leave this out"
+        reader.refuse("items.batch_size", section.batch_size, reason)
+    sizes = sorted(map(len, targets.batches.values()))
+    if sizes and sizes[0] != sizes[-1]:
+        reason = f"batches have from {sizes[0]} to {sizes[-1]} items, so sessions differ in length"
+        reader.note("items", None, reason)
+
+
+# ── repeats ──────────────────────────────────────────────────────────────────────────────────
+
+
+def read_repeats(
+    reader: Reader, allocation: Allocation | None, targets: Targets
+) -> tuple[int, ...]:
+    """Return the positions, among a person's own items, that are repeated; counted from 0."""
+    section = reader.file.items
+    count, positions = section.repeats, section.repeat_positions
+    if count is None and positions is None and allocation is not None:
+        count = allocation.repeats
+        positions = None if allocation.positions is None else list(allocation.positions)
+    size = min(section.per_annotator or len(targets.items), len(targets.items))
+    if targets.batches:  # every person has at least so many items
+        size = min(map(len, targets.batches.values()))
+    if reader.is_broken("items.repeats", "items.repeat_positions") or not size:
+        return ()
+    if positions is not None:
+        _check_positions(reader, count, positions, size)
+        return tuple(positions)
+    if count is None:
+        return tuple(place for place in range(STEP, STEP * USUAL + 1, STEP) if place < size)
+    if count > size:
+        reason = f"a person has only {size} items, so at most {size} can be repeated"
+        reader.refuse("items.repeats", count, reason)
+        return ()
+    return spread(count, size)
+
+
+def spread(count: int, size: int) -> tuple[int, ...]:
+    """Return positions 5, 10, 15 and so on, or evenly spread ones if these do not fit.
+
+    >>> spread(2, 25), spread(4, 12)
+    ((5, 10), (2, 4, 7, 9))
+    """
+    if count * STEP < size:
+        return tuple(STEP * n for n in range(1, count + 1))
+    return tuple((n * size) // (count + 1) for n in range(1, count + 1))
+
+
+def _check_positions(reader: Reader, count: int | None, positions: list[int], size: int) -> None:
+    key = "items.repeat_positions"
+    if count is not None and count != len(positions):
+        reader.refuse(key, positions, f"repeats = {count}, so there must be as many positions")
+    for place in dict.fromkeys(positions):
+        if place >= size:
+            reader.refuse(key, place, f"a person has {size} items, at positions 0 to {size - 1}")
+        if positions.count(place) > 1:
+            reader.refuse(key, place, "is given more than once")

@@ -1,26 +1,36 @@
-"""What reading a folder brings to light: mistakes, which block it, and oddities, which do not."""
+"""What every reader of a study folder uses: a list of mistakes, and safe reading of files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import os
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from softlabel.errors import Problem, nearest
 
-SHOWN = 20  # mistakes of one kind that are listed one by one; the rest of them are counted
-COMPARED = 20_000  # names that are compared, for a kind, to find the nearest spelling
+FILE = "study.toml"
+PRIVATE = ".softlabel"  # the folder of answers and secrets
+LISTED = 20  # mistakes of one kind that are listed one by one; the rest of them are counted
+COMPARED = 20_000  # names that are compared, per kind of mistake, to find the nearest spelling
+
+
+# ── mistakes ─────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass
 class _Kind:
-    """Mistakes of one kind in the lines of one file: where each value stands first, how often."""
+    """Mistakes of one kind in the lines of one file: first place, value and count by repr."""
 
     known: tuple[str, ...]
-    lines: dict[str, tuple[str, object, int]] = field(default_factory=dict)  # by repr
+    lines: dict[str, tuple[str, object, int]] = field(default_factory=dict)
 
 
 class Findings:
-    """A notebook that every reader of a study folder writes into; nobody stops at the first."""
+    """The mistakes and notes about a study folder; readers add to it and do not stop."""
 
     def __init__(self) -> None:
         self.notes: list[Problem] = []
@@ -29,19 +39,19 @@ class Findings:
         self._count = 0
 
     def __len__(self) -> int:
-        """How many mistakes have been made; cheap, unlike the list of them."""
+        """The number of mistakes; cheap, unlike the list of them."""
         return self._count
 
-    def wrong(self, file: str, key: str, value: object, reason: str) -> None:
-        """One mistake."""
+    def add(self, file: str, key: str, value: object, reason: str) -> None:
+        """Add a mistake."""
         self._count += 1
         self._problems.append(_problem(file, key, value, reason))
 
-    def odd(self, file: str, key: str, value: object, reason: str) -> None:
-        """Something allowed that may not be meant."""
+    def add_note(self, file: str, key: str, value: object, reason: str) -> None:
+        """Add something that is allowed but may be a mistake."""
         self.notes.append(_problem(file, key, value, reason))
 
-    def line(
+    def add_line(
         self,
         file: str,
         place: str,
@@ -50,10 +60,10 @@ class Findings:
         reason: str,
         known: Iterable[str] = (),
     ) -> None:
-        """A mistake in one of many lines; ``known`` are the right spellings, if it is a name.
+        """Add a mistake in one of many lines; ``known`` are the right spellings of a name.
 
         The same mistake in a thousand lines is one mistake: it is listed once per value, and
-        after twenty values counted.
+        after twenty values the rest are counted.
         """
         self._count += 1
         kind = (file, column, reason)
@@ -67,31 +77,146 @@ class Findings:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """All mistakes, in the order in which they were found."""
-        listed: list[Problem] = []
+        problems: list[Problem] = []
         for entry in self._problems:
-            listed += [entry] if isinstance(entry, Problem) else self._listed(*entry)
-        return tuple(listed)
+            problems += [entry] if isinstance(entry, Problem) else self._list_kind(*entry)
+        return tuple(problems)
 
-    def _listed(self, file: str, column: str, reason: str) -> list[Problem]:
+    def _list_kind(self, file: str, column: str, reason: str) -> list[Problem]:
         kind = self._kinds[file, column, reason]
-        listed = []
+        problems = []
         entries = list(kind.lines.values())
         hinted = max(1, COMPARED // max(1, len(kind.known)))
-        for number, (place, value, count) in enumerate(entries[:SHOWN]):
+        for number, (place, value, count) in enumerate(entries[:LISTED]):
             known = kind.known if number < hinted and value is not None else ()
             hint = nearest(str(value), known)
             more = f" (and {count - 1} more lines)" if count > 1 else ""
-            listed.append(_problem(file, f"{place}, {column}", value, f"{reason}{hint}{more}"))
-        left = sum(count for _, _, count in entries[SHOWN:])
+            problems.append(_problem(file, f"{place}, {column}", value, f"{reason}{hint}{more}"))
+        left = sum(count for _, _, count in entries[LISTED:])
         if left:
-            listed.append(_problem(file, column, None, f"{left} more lines: {reason}"))
-        return listed
+            problems.append(_problem(file, column, None, f"{left} more lines: {reason}"))
+        return problems
 
 
 def _problem(file: str, key: str, value: object, reason: str) -> Problem:
-    """A problem on one line, whatever characters the names in it are made of."""
-    return Problem(_plain(file), _plain(key), value, _plain(reason))
+    """Make a problem on one line, with unprintable characters escaped."""
+    file, key, reason = (
+        "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+        for text in (file, key, reason)
+    )
+    return Problem(file, key, value, reason)
 
 
-def _plain(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+# ── files ────────────────────────────────────────────────────────────────────────────────────
+
+
+class Refused(Exception):
+    """A file that cannot be used; the text says why."""
+
+
+class Missing(Refused):
+    """A file that does not exist."""
+
+
+def find(folder: Path, name: str, base: Path | None = None) -> Path:
+    """Return the file or folder called ``name``, relative to ``base``, inside ``folder``."""
+    base = folder if base is None else base
+    if not name or "\0" in name or "\\" in name:
+        raise Refused("is not the name of a file; separate folders by /")
+    if Path(name).is_absolute():
+        raise Refused("must be a path inside the study folder, not an absolute path")
+    try:
+        home, path = folder.resolve(), (base / name).resolve()
+        exists = path.exists()
+    except (OSError, RuntimeError) as error:  # too long a name; links in a circle
+        raise Refused(f"cannot be looked up ({type(error).__name__})") from error
+    if not path.is_relative_to(home):
+        raise Refused("leads out of the study folder; copy the file into it")
+    if PRIVATE in path.relative_to(home).parts:
+        raise Refused(f"lies in {PRIVATE}, where answers and secrets are kept")
+    if not exists:
+        raise Missing("no such file")
+    return path
+
+
+def find_named(folder: Path, name: str) -> Path:
+    """Find a file that ``study.toml`` names; a missing one gets the nearest spelling."""
+    try:
+        return find(folder, name)
+    except Missing as error:
+        raise Refused(f"{error}{nearest(name, list_siblings(folder, name))}") from error
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a UTF-8 file, with any kind of line ends."""
+    require_file(path)
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Refused(f"is not UTF-8 text (byte {error.start})") from error
+    except OSError as error:
+        raise Refused(f"cannot be read: {error.strerror}") from error
+
+
+def require_file(path: Path) -> None:
+    if not path.is_file():
+        raise Refused("is a folder, but a file is needed" if path.is_dir() else "is not a file")
+
+
+def list_siblings(base: Path, name: str) -> Iterator[str]:
+    """Yield what is in the folder where ``name`` should be, written in the same way."""
+    beside = Path(name).parent
+    try:
+        names = sorted(os.listdir(base / beside))
+    except OSError:
+        return
+    yield from ((beside / other).as_posix() for other in names if not other.startswith("."))
+
+
+# ── texts ────────────────────────────────────────────────────────────────────────────────────
+
+
+def find_name_fault(name: str) -> str | None:
+    """Return why a text cannot be the name of a label or an item, or None if it can."""
+    if not name.strip():
+        return "is empty"
+    if name != name.strip():
+        return "begins or ends with a space"
+    if len(name) > 200:
+        return "is longer than 200 characters"
+    return "contains a control character" if has_control(name) else None
+
+
+def has_control(text: str, allowed: str = "") -> bool:
+    """Return whether a text holds what no page can show: control characters, lone surrogates."""
+    return any(unicodedata.category(c) in ("Cc", "Cs") and c not in allowed for c in text)
+
+
+def load_json(text: str) -> Any:
+    """Parse JSON; refuse duplicate keys, NaN, endless nesting and lone surrogates."""
+    try:
+        value = json.loads(text, object_pairs_hook=_refuse_twice, parse_constant=_refuse_constant)
+        json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise Refused(f"is not JSON: {error.msg} ({place})") from error
+    except RecursionError as error:
+        raise Refused("cannot be used: it is nested too deeply") from error
+    except UnicodeEncodeError as error:
+        raise Refused("cannot be used: it contains half of a surrogate pair") from error
+    except ValueError as error:  # a number with thousands of digits
+        raise Refused(f"cannot be used: {error}") from error
+
+
+def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise Refused(f"has the key {twice!r} twice in one object")
+    return values
+
+
+def _refuse_constant(name: str) -> Any:
+    raise Refused(f"is not JSON: {name} is not a number")

@@ -1,90 +1,321 @@
-"""One line that describes an item, read: what is shown, what is known, what it is called."""
+"""Items: one per line of a table, or one per file of a folder.
+
+A line gives what is shown (image, audio, text), what is known (gold) and the id of the item.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from softlabel.study.gold import read_gold
+from softlabel.errors import nearest
+from softlabel.study.findings import (
+    FILE,
+    Findings,
+    Missing,
+    Refused,
+    find,
+    find_name_fault,
+    find_named,
+    has_control,
+    list_siblings,
+    load_json,
+    read_text,
+)
 from softlabel.study.media import Channel, open_media
 from softlabel.study.model import Item, ItemKind, Media
-from softlabel.study.places import Missing, Refused, find, neighbours
-from softlabel.study.scope import Row, Scope, fault_of_name, holds_control
 
-SHOWN: tuple[Channel, ...] = ("image", "audio")
-COLUMNS = ("id", *SHOWN, "text", "alt", "gold")
+CHANNELS: tuple[Channel, ...] = ("image", "audio")
+COLUMNS = ("id", *CHANNELS, "text", "alt", "gold")
 EXTRA: dict[ItemKind, tuple[str, ...]] = {
     "target": ("batch",),
     "training": ("feedback",),
     "gold": ("kind",),
     "attention": ("kind",),
 }
+TABLES = (".csv", ".jsonl")
+TOLERANCE = 1e-6  # of the sum of probabilities
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the readers of items share: folder, findings, labels, and the ids used so far."""
+
+    folder: Path
+    findings: Findings
+    labels: tuple[str, ...] | None  # None: they could not be read, and names are not checked
+    ids: set[str] = field(default_factory=set)
+    certain: dict[str, tuple[float, ...]] = field(default_factory=dict)  # gold that is one label
+
+    @cached_property
+    def codes(self) -> Mapping[str, int]:
+        """The index of each label."""
+        return {label: code for code, label in enumerate(self.labels or ())}
+
+    def relative(self, path: Path) -> str:
+        return path.relative_to(self.folder.resolve()).as_posix()
+
+
+class Row(NamedTuple):
+    """One line of a table of items, or one entry of an allocation."""
+
+    file: str
+    place: str  # "line 7"
+    cells: Mapping[str, Any]
+    words: Mapping[str, str] = MappingProxyType({})  # what the file calls a column, if otherwise
+
+    def refuse(self, scope: Scope, column: str, reason: str, known: Iterable[str] = ()) -> None:
+        """Add a mistake in a cell of this line."""
+        self.refuse_value(scope, column, self.cells.get(column), reason, known)
+
+    def refuse_value(
+        self, scope: Scope, column: str, value: object, reason: str, known: Iterable[str] = ()
+    ) -> None:
+        """Add a mistake about a value that is part of the cell, or stands for it."""
+        word = self.words.get(column, column)
+        scope.findings.add_line(self.file, self.place, word, value, reason, known)
+
+
+# ── one item ─────────────────────────────────────────────────────────────────────────────────
 
 
 def make_item(row: Row, kind: ItemKind, base: Path, scope: Scope) -> Item | None:
-    """The item of this line, its files seen from ``base``; None if it cannot be one."""
-    image, audio = (_media(row, channel, base, scope) for channel in SHOWN)
-    text, alt = _text(row, "text", scope), _text(row, "alt", scope)
-    feedback = _text(row, "feedback", scope) if kind == "training" else None
+    """Return the item of this line, with files relative to ``base``; None if it has none."""
+    image, audio = (_read_media(row, channel, base, scope) for channel in CHANNELS)
+    text, alt = _read_text_cell(row, "text", scope), _read_text_cell(row, "alt", scope)
+    feedback = _read_text_cell(row, "feedback", scope) if kind == "training" else None
     gold = read_gold(row, scope)
-    if not any(column in row.cells for column in (*SHOWN, "text")):
-        row.wrong(scope, "image", "there must be an image, a text or audio")
+    if not any(column in row.cells for column in (*CHANNELS, "text")):
+        row.refuse(scope, "image", "there must be an image, a text or audio")
         return None
     if kind in ("gold", "attention") and "gold" not in row.cells:
-        row.wrong(scope, "gold", "a check must say what is right")
-    name = _name(row)
-    if not claim(name, row, scope):
+        row.refuse(scope, "gold", "a check must give the right answer")
+    name = _find_id(row)
+    if not claim_id(name, row, scope):
         return None
     known = (*COLUMNS, *EXTRA[kind])
     meta = {key: str(value) for key, value in row.cells.items() if key not in known}
     return Item(str(name), kind, text, image, audio, alt or "", gold, feedback, meta)
 
 
-def claim(name: Any, row: Row, scope: Scope) -> bool:
-    """Whether this can be the id of a new item; if so it is taken."""
+def claim_id(name: Any, row: Row, scope: Scope) -> bool:
+    """Return whether this can be the id of a new item; if so, mark it as used."""
     fault = "must be a text or a whole number"
     if isinstance(name, str | int) and not isinstance(name, bool):
-        fault = fault_of_name(str(name)) or ""
+        fault = find_name_fault(str(name)) or ""
         if not fault and str(name) in scope.ids:
-            fault = "is the id of another item too"
+            fault = "is the id of another item, too"
     if fault:
-        row.wrong_value(scope, "id", name, fault)
+        row.refuse_value(scope, "id", name, fault)
         return False
     scope.ids.add(str(name))
     return True
 
 
-def _name(row: Row) -> Any:
-    """The id of an item: as given, or the name of its file, or the number of its line."""
+def _find_id(row: Row) -> Any:
+    """Return the id of an item: as given, or the name of its file, or its line number."""
     if "id" in row.cells:
         return row.cells["id"]
-    for channel in SHOWN:
+    for channel in CHANNELS:
         if isinstance(row.cells.get(channel), str):
             return Path(row.cells[channel]).stem
     return row.place.removeprefix("line ")
 
 
-def _text(row: Row, column: str, scope: Scope) -> str | None:
+def _read_text_cell(row: Row, column: str, scope: Scope) -> str | None:
     value = row.cells.get(column)
     if value is None:
         return None
-    if not isinstance(value, str) or holds_control(value, allowed="\n\t"):
-        row.wrong(scope, column, "must be a text without control characters")
+    if not isinstance(value, str) or has_control(value, allowed="\n\t"):
+        row.refuse(scope, column, "must be a text without control characters")
         return None
     return value
 
 
-def _media(row: Row, channel: Channel, base: Path, scope: Scope) -> Media | None:
+def _read_media(row: Row, channel: Channel, base: Path, scope: Scope) -> Media | None:
     name = row.cells.get(channel)
     if name is None:
         return None
     if not isinstance(name, str):
-        row.wrong(scope, channel, "must be the name of a file")
+        row.refuse(scope, channel, "must be the name of a file")
         return None
     try:
         return open_media(find(scope.folder, name, base), channel)
     except Missing as error:
-        row.wrong(scope, channel, str(error), known=neighbours(base, name))
+        row.refuse(scope, channel, str(error), known=list_siblings(base, name))
     except Refused as error:
-        row.wrong(scope, channel, str(error))
+        row.refuse(scope, channel, str(error))
     return None
+
+
+def read_gold(row: Row, scope: Scope) -> tuple[float, ...] | None:
+    """Return the distribution in the cell ``gold``: a label, or a table of probabilities.
+
+    Return None if there is none, or if it has a mistake.
+    """
+    value = row.cells.get("gold")
+    if value is None or scope.labels is None:
+        return None
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        value = str(value)
+        if value not in scope.codes:
+            row.refuse(scope, "gold", "no such label", known=scope.codes)
+            return None
+        if value not in scope.certain:  # shared by all items of a label
+            scope.certain[value] = tuple(float(label == value) for label in scope.codes)
+        return scope.certain[value]
+    if not isinstance(value, dict):
+        row.refuse(scope, "gold", "must be a label, or a table from label to probability")
+        return None
+    return _read_distribution(value, row, scope)
+
+
+def _read_distribution(value: dict[str, Any], row: Row, scope: Scope) -> tuple[float, ...] | None:
+    before = len(scope.findings)
+    for label, p in value.items():
+        if label not in scope.codes:
+            row.refuse_value(scope, "gold", label, "no such label", scope.codes)
+        elif not isinstance(p, int | float) or isinstance(p, bool) or not 0 <= p <= 1:
+            row.refuse_value(scope, f"gold.{label}", p, "must be a probability from 0 to 1")
+    if len(scope.findings) == before and abs(sum(value.values()) - 1) > TOLERANCE:
+        row.refuse(scope, "gold", "the probabilities must sum to 1")
+    if len(scope.findings) > before:
+        return None
+    return tuple(float(value.get(label, 0.0)) for label in scope.codes)
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────
+
+
+def read_others(key: str, name: str | None, kind: ItemKind, scope: Scope) -> tuple[Item, ...]:
+    """Return practice items or checks, from the table that this key of ``study.toml`` names."""
+    if name is None:
+        return ()
+    try:
+        rows = read_table(find_named(scope.folder, name), kind, scope)
+    except Refused as error:
+        scope.findings.add(FILE, key, name, str(error))
+        return ()
+    return tuple(item for _, item in rows)
+
+
+def read_table(path: Path, kind: ItemKind, scope: Scope) -> list[tuple[Row, Item]]:
+    """Return the items of a ``.csv`` or ``.jsonl`` file, each with its line.
+
+    In a table of checks the column ``kind`` tells gold and attention checks apart.
+    """
+    name, findings = scope.relative(path), scope.findings
+    before = len(findings)
+    text = read_text(path)
+    suffix = path.suffix.lower()
+    if suffix not in TABLES:
+        raise Refused(f"must end in {' or '.join(TABLES)}{nearest(suffix, TABLES)}")
+    rows = list((_read_csv if suffix == ".csv" else _read_jsonl)(name, text, findings))
+    if not rows and len(findings) == before:
+        findings.add(name, "", None, "contains no item")
+    _note_columns(name, rows, (*COLUMNS, *EXTRA[kind]), findings)
+    with_ids = any("id" in row.cells for row in rows)
+    items = []
+    for row in rows:
+        if with_ids and "id" not in row.cells:
+            row.refuse(scope, "id", "is empty, though other lines have one")
+        own = kind
+        if kind == "gold":
+            given = row.cells.get("kind", "gold")
+            own = "attention" if given == "attention" else "gold"
+            if given != own:
+                known = ("gold", "attention")
+                row.refuse(scope, "kind", "must be gold or attention", known)
+        item = make_item(row, own, path.parent, scope)
+        if item is not None:
+            items.append((row, item))
+    return items
+
+
+def _read_csv(name: str, text: str, findings: Findings) -> Iterator[Row]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] | None = None
+    line = 1
+    try:
+        for cells in reader:
+            place, line = f"line {line}", reader.line_num + 1
+            if not any(cell.strip() for cell in cells):
+                continue
+            if header is None:
+                header = [cell.strip() for cell in cells]
+                for column in dict.fromkeys(header):
+                    if not column:
+                        findings.add(name, "line 1", None, "a column has no name")
+                    elif header.count(column) > 1:
+                        findings.add(name, "line 1", column, "two columns have this name")
+            elif len(cells) != len(header):
+                reason = f"has {len(cells)} cells; the first line names {len(header)} columns"
+                findings.add(name, place, None, reason)
+            else:
+                yield Row(name, place, {k: v for k, v in zip(header, cells, strict=True) if v})
+    except csv.Error as error:
+        findings.add(name, f"line {reader.line_num}", None, f"is not CSV: {error}")
+
+
+def _read_jsonl(name: str, text: str, findings: Findings) -> Iterator[Row]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        place = f"line {number}"
+        try:
+            cells = load_json(line)
+        except Refused as error:
+            findings.add(name, place, None, str(error))
+            continue
+        if isinstance(cells, dict):
+            yield Row(name, place, {k: v for k, v in cells.items() if v not in (None, "")})
+        else:
+            findings.add(name, place, None, 'must be an object: {"text": "…"}')
+
+
+def _note_columns(
+    name: str, rows: Iterable[Row], known: tuple[str, ...], findings: Findings
+) -> None:
+    """Note columns that look like misspelt ones; any other column is allowed."""
+    present = dict.fromkeys(column for row in rows for column in row.cells)
+    absent = [column for column in known if column not in present]
+    for column in present:
+        hint = nearest(column, absent)
+        if column not in known and hint:
+            findings.add_note(name, column, None, f"is kept, but means nothing here{hint}")
+
+
+# ── folders ──────────────────────────────────────────────────────────────────────────────────
+
+
+def list_files(path: Path, scope: Scope) -> Iterator[Path]:
+    """Yield the files in a folder and its sub-folders, in the order of names."""
+    for top, folders, files in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in folders:
+            if (Path(top) / name).is_symlink():
+                file = scope.relative(Path(top) / name)
+                scope.findings.add(file, "", None, "is a link to a folder; copy the folder")
+        yield from (Path(top) / name for name in sorted(files) if not name.startswith("."))
+
+
+def make_file_item(file: Path, folder: Path, scope: Scope) -> Item | None:
+    """Return the item of one file; its id is its path in the folder, without the suffix."""
+    row = Row(scope.relative(file), "the name", {})
+    try:
+        media = open_media(find(scope.folder, file.name, file.parent))
+    except Refused as error:
+        scope.findings.add(row.file, "", None, str(error))
+        return None
+    name = file.relative_to(folder).with_suffix("").as_posix()
+    if not claim_id(name, row, scope):
+        return None
+    image, audio = (media, None) if media.mime.startswith("image") else (None, media)
+    return Item(name, "target", image=image, audio=audio)

@@ -1,136 +1,155 @@
-"""The labels of a study and their synonyms: names that people can tell apart."""
+"""The labels of a study, their synonyms, and the mode in which people choose among them."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from softlabel import registry
 from softlabel.elicit import Mode, prefixes
-from softlabel.errors import nearest
-from softlabel.study.findings import Findings
-from softlabel.study.places import Refused, find_text
-from softlabel.study.rows import load_json
-from softlabel.study.scope import fault_of_name
-from softlabel.study.settings import FILE, Settings
+from softlabel.errors import SoftlabelError, nearest
+from softlabel.study.findings import FILE, Findings, Refused, find_name_fault, load_json
+from softlabel.study.settings import Reader
 
-JOINERS = "\u200c\u200d"  # unseen, but some scripts cannot be written without them
-KEY, SYNONYMS = "study.labels", "study.synonyms"
+JOINERS = "\u200c\u200d"  # invisible, but some scripts cannot be written without them
+LABELS, SYNONYMS, MODE = "study.labels", "study.synonyms", "study.mode"
+MANY_LABELS = 20  # above it, typing finds a label sooner than looking
 
 
 def read_labels(
-    folder: Path, settings: Settings, classes: tuple[str, Sequence[str]] | None, findings: Findings
+    reader: Reader, classes: tuple[str, Sequence[str]] | None
 ) -> tuple[str, ...] | None:
-    """All labels in order, or None if they cannot be known.
+    """Return all labels in order, or None if they cannot be known.
 
-    ``classes`` are those that the allocation file names, with the name of that file.
+    ``classes`` are those of the allocation file, preceded by the name of that file.
     """
-    given = settings.file.study.labels
-    if KEY in settings.broken:
+    given, findings = reader.file.study.labels, reader.findings
+    if reader.is_broken(LABELS):
         return None
     if given is None:
         if classes is None:
-            findings.wrong(FILE, KEY, None, "must be given: a list of labels, or a file's name")
+            reader.refuse(LABELS, None, "is required: a list of labels, or a file's name")
             return None
-        return _checked(classes[0], "classes", classes[1], findings)
+        return _check_labels(classes[0], "classes", classes[1], findings)
     if isinstance(given, str):
-        listed = _from_file(folder, given, findings)
-        labels = None if listed is None else _checked(given, "", listed, findings)
+        listed = _read_label_file(reader, given)
+        labels = None if listed is None else _check_labels(given, "", listed, findings)
     else:
-        labels = _checked(FILE, KEY, given, findings)
+        labels = _check_labels(FILE, LABELS, given, findings)
     if classes is not None and labels is not None and set(classes[1]) != set(labels):
-        findings.wrong(classes[0], "classes", list(classes[1]), f"are not those of {KEY}")
+        findings.add(classes[0], "classes", list(classes[1]), f"are not those of {LABELS}")
     return labels
 
 
-def _from_file(folder: Path, name: str, findings: Findings) -> list[str] | None:
-    try:
-        text = find_text(folder, name)
-    except Refused as error:
-        findings.wrong(FILE, KEY, name, str(error))
+def _read_label_file(reader: Reader, name: str) -> list[str] | None:
+    text = reader.read_text(LABELS, name)
+    if text is None:
         return None
     if not name.lower().endswith(".json"):
         return [line.strip() for line in text.splitlines() if line.strip()]
     try:
         listed = load_json(text)
+        if isinstance(listed, list) and all(isinstance(label, str) for label in listed):
+            return listed
+        raise Refused('must hold a list of labels: ["cat", "dog"]')
     except Refused as error:
-        findings.wrong(name, "", None, str(error))
+        reader.findings.add(name, "", None, str(error))
         return None
-    if not isinstance(listed, list) or not all(isinstance(label, str) for label in listed):
-        findings.wrong(name, "", None, 'must hold a list of labels: ["cat", "dog"]')
-        return None
-    return listed
 
 
-def _checked(
+def _check_labels(
     file: str, key: str, labels: Sequence[str], findings: Findings
 ) -> tuple[str, ...] | None:
-    """The labels, if each can stand beside the others."""
+    """Return the labels if people can tell each from the others."""
     before = len(findings)
     alike: dict[str, str] = {}
     for label, count in Counter(labels).items():
-        fault = fault_of_name(label) or _unseen(label)
-        other = alike.setdefault(_folded(label), label)
+        fault = find_name_fault(label) or _find_invisible(label)
+        other = alike.setdefault(_fold(label), label)
         if fault:
-            findings.wrong(file, key, label, f"a label {fault}")
+            findings.add(file, key, label, f"a label {fault}")
         elif other != label:
-            findings.wrong(file, key, label, f"is {other!r} in another case, spacing or coding")
+            reason = f"differs from {other!r} only in case, spacing or encoding"
+            findings.add(file, key, label, reason)
         if count > 1:
-            findings.wrong(file, key, label, f"stands there {count} times")
+            findings.add(file, key, label, f"is given {count} times")
     if len(labels) < 2:
-        findings.wrong(file, key, list(labels), "there must be two labels at least")
+        findings.add(file, key, list(labels), "there must be at least two labels")
     return tuple(labels) if len(findings) == before else None
 
 
-def _unseen(label: str) -> str | None:
-    """A label that looks like another one, or turns the page around, is a trap."""
-    unseen = [c for c in label if unicodedata.category(c) == "Cf" and c not in JOINERS]
-    return f"holds a character that cannot be seen, U+{ord(unseen[0]):04X}" if unseen else None
+def _find_invisible(label: str) -> str | None:
+    """Name a character that makes a label look like another one, or reverses the page."""
+    invisible = [c for c in label if unicodedata.category(c) == "Cf" and c not in JOINERS]
+    return f"contains an invisible character, U+{ord(invisible[0]):04X}" if invisible else None
 
 
-def _folded(label: str) -> str:
-    """The same for labels that differ only in case, blanks or the way accents are written."""
+def _fold(label: str) -> str:
+    """Return the same text for labels that differ only in case, spaces or encoding of accents."""
     plain = "".join(c for c in unicodedata.normalize("NFC", label) if c not in JOINERS)
     return " ".join(plain.casefold().split())
 
 
 def read_synonyms(
-    folder: Path, settings: Settings, known: Collection[str] | None, findings: Findings
+    reader: Reader, labels: Sequence[str] | None, mode: Mode | None
 ) -> Mapping[str, tuple[str, ...]]:
-    """Other words for the ``known`` labels and branches; None if these could not be read."""
-    given, file, key = settings.file.study.synonyms, FILE, f"{SYNONYMS}."
+    """Return other words for labels and, in a hierarchy, for the branches above them.
+
+    Names are not checked if the labels could not be read.
+    """
+    given, file, key = reader.file.study.synonyms, FILE, f"{SYNONYMS}."
     if isinstance(given, str):
         file, key = given, ""
-        given = _table_from(folder, given, findings)
+        given = _read_synonym_file(reader, given)
+    known = dict.fromkeys(labels or ())
+    for label in labels or ():
+        known |= dict.fromkeys(prefixes(label, getattr(mode, "path", "")))
     for label, words in given.items():
-        if known is not None and label not in known:
-            findings.wrong(file, f"{key}{label}", None, f"no such label{nearest(label, known)}")
+        if labels is not None and label not in known:
+            reason = f"no such label{nearest(label, known)}"
+            reader.findings.add(file, f"{key}{label}", None, reason)
         for word in words:
-            if fault := fault_of_name(word):
-                findings.wrong(file, f"{key}{label}", word, f"a word {fault}")
+            if fault := find_name_fault(word):
+                reader.findings.add(file, f"{key}{label}", word, f"a word {fault}")
     return {label: tuple(words) for label, words in given.items()}
 
 
-def _table_from(folder: Path, name: str, findings: Findings) -> dict[str, list[str]]:
+def _read_synonym_file(reader: Reader, name: str) -> dict[str, list[str]]:
+    text = reader.read_text(SYNONYMS, name)
     try:
-        table = load_json(find_text(folder, name))
+        table = {} if text is None else load_json(text)
     except Refused as error:
-        findings.wrong(FILE, SYNONYMS, name, str(error))
+        reader.refuse(SYNONYMS, name, str(error))
         return {}
     if isinstance(table, dict) and all(
         isinstance(words, list) and all(isinstance(word, str) for word in words)
         for words in table.values()
     ):
         return table
-    findings.wrong(name, "", None, 'must hold a table: {"cat": ["kitten", "tabby"]}')
+    reader.findings.add(name, "", None, 'must hold a table: {"cat": ["kitten", "tabby"]}')
     return {}
 
 
-def nodes(labels: Sequence[str], mode: Mode | None) -> dict[str, None]:
-    """Every label, and in a hierarchy every branch above it."""
-    path = getattr(mode, "path", "")
-    found = dict.fromkeys(labels)
-    for label in labels:
-        found |= dict.fromkeys(prefixes(label, path))
-    return found
+def read_mode(reader: Reader, labels: tuple[str, ...] | None) -> Mode | None:
+    """Return the mode, if people can answer about these labels in it.
+
+    Options of a mode are checked only when it is used, so a simulated person answers once.
+    """
+    text = reader.file.study.mode
+    if reader.is_broken(MODE):
+        return None
+    tried = labels or ("yes", "no")
+    try:
+        mode: Mode = registry.parse("mode", text)
+        mode.rules()
+        belief = np.full(len(tried), 1 / len(tried))
+        mode.read(mode.simulate(belief, tried, np.random.default_rng(0)), tried)
+    except SoftlabelError as error:
+        reader.refuse(MODE, text, str(error))
+        return None
+    if labels and len(labels) > MANY_LABELS and mode.name != "search":
+        reader.note(MODE, text, f"with {len(labels)} labels, search is quicker to answer")
+    return mode

@@ -1,4 +1,4 @@
-"""What a picture or recording is, told by its first bytes and never by its name."""
+"""Pictures and recordings: their type is read from the first bytes and never from the name."""
 
 from __future__ import annotations
 
@@ -6,30 +6,31 @@ import re
 from pathlib import Path
 from typing import Literal
 
+from softlabel.study.findings import Refused, require_file
 from softlabel.study.model import Media
-from softlabel.study.places import Refused
 
-HEAD = 256  # bytes that are looked at
+HEAD = 256  # bytes that are read
 MARKUP = re.compile(rb"\s*<[!?a-z]", re.IGNORECASE)
 NAMES = {
     "image": "PNG, JPEG, GIF, WebP and AVIF",
     "audio": "WAV, MP3, Ogg and FLAC",
 }
+MAGIC = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"OggS": "audio/ogg",
+    b"fLaC": "audio/flac",
+    b"ID3": "audio/mpeg",
+}
 
 Channel = Literal["image", "audio"]
 
 
-def sniff(head: bytes) -> str | None:
-    """The media type these bytes begin, or None if it is not one that is served."""
-    for magic, mime in (
-        (b"\x89PNG\r\n\x1a\n", "image/png"),
-        (b"\xff\xd8\xff", "image/jpeg"),
-        (b"GIF87a", "image/gif"),
-        (b"GIF89a", "image/gif"),
-        (b"OggS", "audio/ogg"),
-        (b"fLaC", "audio/flac"),
-        (b"ID3", "audio/mpeg"),
-    ):
+def detect_type(head: bytes) -> str | None:
+    """Return the media type of a file that begins so, or None if it cannot be served."""
+    for magic, mime in MAGIC.items():
         if head.startswith(magic):
             return mime
     if head[:4] == b"RIFF":
@@ -41,7 +42,7 @@ def sniff(head: bytes) -> str | None:
 
 
 def _is_mpeg_frame(head: bytes) -> bool:
-    """Eleven bits set, a version and a layer that exist, a bit rate and a sampling rate."""
+    """Look for eleven bits set, a valid version, layer, bit rate and sampling rate."""
     if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
         return False
     version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
@@ -50,18 +51,17 @@ def _is_mpeg_frame(head: bytes) -> bool:
 
 
 def open_media(path: Path, channel: Channel | None = None) -> Media:
-    """The picture or recording at this path; anything else is refused."""
-    if not path.is_file():
-        raise Refused("is a folder, where a file is needed" if path.is_dir() else "is no file")
+    """Return the picture or recording at this path; refuse anything else."""
+    require_file(path)
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)
     except OSError as error:
         raise Refused(f"cannot be read: {error.strerror}") from error
-    mime = sniff(head)
+    mime = detect_type(head)
     if mime is None and MARKUP.match(head.removeprefix(b"\xef\xbb\xbf")):
-        raise Refused("is SVG, HTML or XML, which can hold scripts; save the picture as PNG")
+        raise Refused("is SVG, HTML or XML, which can contain scripts; save the picture as PNG")
     if mime is None or (channel and not mime.startswith(channel)):
         known = NAMES[channel] if channel else f"{NAMES['image']}; {NAMES['audio']}"
-        raise Refused(f"is {mime or 'of no known type'}; what can be shown is {known}")
+        raise Refused(f"is {mime or 'of an unknown type'}; what can be shown is {known}")
     return Media(path, mime)

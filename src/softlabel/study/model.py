@@ -1,18 +1,19 @@
-"""What a study is: who is asked what about which items, and everything around the asking."""
+"""What a study is: who is asked what about which items, how long it takes and what it costs."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Literal
 
 from softlabel.elicit import Mode
 from softlabel.errors import Problem
+from softlabel.metrics import Cost
 
 Frame = Literal["self", "third_person"]
 LabelOrder = Literal["shuffled", "fixed"]
@@ -21,12 +22,18 @@ QuestionKind = Literal["choice", "text", "scale"]
 RecruitKind = Literal["open", "prolific", "url", "invitation"]
 
 SKIP_LIMIT = 0.2  # of the items of a person
-ALWAYS_SKIPPED = 2  # items that anybody may skip, however few they get
+ALWAYS_SKIPPABLE = 2  # items that anybody may skip, however few they get
+SECONDS_AROUND = 120.0  # for consent, instructions, quiz and debrief
+PREDICTED_SECONDS = {  # per answer, by a keystroke-level model; not measured yet
+    "quick": 5.7,
+    "chips": 7.0,
+    "search": 9.0,
+}
 
 
 @dataclass(frozen=True)
 class Media:
-    """A picture or a recording: where it is, and what its first bytes say that it is."""
+    """A picture or a recording: its path, and its media type by its first bytes."""
 
     path: Path
     mime: str
@@ -35,14 +42,7 @@ class Media:
     def sha256(self) -> str:
         """The hash of the content, in hex: the only name under which it is ever served."""
         with self.path.open("rb") as file:
-            return _digest(iter(lambda: file.read(1 << 20), b""))
-
-
-def _digest(blocks: Iterator[bytes]) -> str:
-    digest = sha256()
-    for block in blocks:
-        digest.update(block)
-    return digest.hexdigest()
+            return file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -56,20 +56,22 @@ class Item:
     audio: Media | None = None
     alt: str = ""
     gold: tuple[float, ...] | None = None  # a distribution over the labels of the study
-    feedback: str | None = None  # what is said after a practice item
+    feedback: str | None = None  # shown after a practice item
     meta: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
-        """The hash of what people see and hear of the item: text, description, media.  What is
-        known about it, and what its files are called, may change."""
+        """The hash of what people see and hear of the item: text, description, media.
+
+        Gold and the names of files may change without changing it.
+        """
         media = [one and one.sha256 for one in (self.image, self.audio)]
         shown = json.dumps([self.text, self.alt, *media], ensure_ascii=False)
         return sha256(shown.encode()).hexdigest()
 
     @property
     def media(self) -> tuple[Media, ...]:
-        """What the item shows or plays."""
+        """The files that the item shows or plays."""
         return tuple(media for media in (self.image, self.audio) if media is not None)
 
 
@@ -79,7 +81,7 @@ class Question:
 
     text: str
     options: tuple[str, ...] = ()
-    right: int | None = None  # which option, in the quiz
+    right: int | None = None  # the index of the right option, in the quiz
     kind: QuestionKind = "choice"
 
 
@@ -93,15 +95,15 @@ class Quiz:
 
 @dataclass(frozen=True)
 class Recruit:
-    """Where people come from, under which parameter they bring their id, and where they return.
+    """Where people come from, which parameters carry their ids, and where they return.
 
-    A return address is None where the recruiter has none for that outcome.
+    A return address is None if the recruiter has none for that outcome.
     """
 
     kind: RecruitKind = "open"
     id_param: str | None = None
     session_param: str | None = None
-    id_pattern: str | None = None  # a regular expression the whole id must match
+    id_pattern: str | None = None  # a regular expression that the whole id must match
     complete_url: str | None = None
     screenout_url: str | None = None
     noconsent_url: str | None = None
@@ -112,17 +114,17 @@ class Recruit:
 
 @dataclass(frozen=True)
 class Pay:
-    """What people are paid: by the hour or by the session, one of the two."""
+    """What people are paid: either by the hour or by the session."""
 
     currency: str
-    minutes: float  # how long a session is said to take
+    minutes: float  # the length of a session, as people are told
     per_hour: float | None = None
     per_session: float | None = None
     bonus: str | None = None  # the rule, in plain words
 
     @property
     def session(self) -> float:
-        """What one whole session pays, without bonus."""
+        """The pay of one complete session, without bonus."""
         if self.per_session is not None:
             return self.per_session
         assert self.per_hour is not None, "pay is by the hour or by the session"
@@ -131,7 +133,7 @@ class Pay:
 
 @dataclass(frozen=True)
 class Study:
-    """A study folder, read and found to be without mistakes."""
+    """A study folder without mistakes."""
 
     folder: Path
     name: str
@@ -165,43 +167,73 @@ class Study:
     lease_minutes: int
     toml: str
     skip_limit: float = SKIP_LIMIT  # the largest share of their items that a person may skip
-    notes: tuple[Problem, ...] = ()  # what is odd but allowed
-    repeat_rest: bool = False  # whether Enter repeats what was said of the rest before
+    notes: tuple[Problem, ...] = ()  # what is allowed but may be a mistake
+    repeat_rest: bool = False  # whether Enter repeats what was last said about the other labels
 
     @property
     def items_per_person(self) -> int:
-        """How many target items one person answers at most, repeats not counted."""
+        """The largest number of target items that one person answers, without repeats."""
         if self.batches:
             return max(map(len, self.batches.values()))
         return min(self.per_annotator or len(self.items), len(self.items))
 
     @property
     def most_skips(self) -> int:
-        """How many items one person may skip; who skips more is screened out."""
+        """How many items one person may skip; a person who skips more is screened out."""
         return self.skips_among(self.items_per_person)
 
     def skips_among(self, items: int) -> int:
-        """How many of so many items may be skipped."""
+        """Return how many of so many items may be skipped."""
         share = math.floor(self.skip_limit * items + 1e-9)  # .29 of 100 is 29
-        return max(ALWAYS_SKIPPED, share)
+        return max(ALWAYS_SKIPPABLE, share)
 
     @property
     def showings_per_person(self) -> int:
-        """Practice, items, checks and repeats: everything one person answers at most."""
+        """The largest number of showings of one person: practice, items, checks, repeats."""
         return len(self.practice) + self.items_per_person + len(self.checks) + self.repeats
 
     @property
     def people_needed(self) -> int:
-        """The least number of people who can give every item its answers."""
+        """The smallest number of people who can give every item its answers."""
         if self.batches:
             return self.per_item * len(self.batches)
         answers = self.per_item * len(self.items)
         return max(self.per_item, math.ceil(answers / self.items_per_person))
 
     def find(self, item: str) -> Item:
-        """The item with this id, of whatever kind."""
+        """Return the item with this id, of any kind."""
         return self._by_id[item]
 
     @cached_property
     def _by_id(self) -> dict[str, Item]:
         return {one.id: one for one in (*self.items, *self.practice, *self.checks)}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The expected length and cost of a study, before anybody has answered."""
+
+    seconds: float  # per answer
+    measured: bool  # whether people were timed for it
+    minutes: float  # per session
+    session: float | None  # pay of one session
+    total: float | None  # pay of all people needed
+    per_hour: float | None  # pay of an hour if sessions are as long as estimated here
+
+
+def estimate(study: Study) -> Estimate:
+    """Estimate how long a session takes and what the study costs.
+
+    Seconds of ``classic`` and ``hard`` are medians of CIFAR-10S and CIFAR-10H.  The other modes
+    have a prediction, and a mode of your own takes one ``classic`` input per field.
+    """
+    cost, mode = Cost(), study.mode.name
+    measured = {"classic": cost.answer("t2-clamp"), "hard": cost.answer("hard")}
+    per_field = cost.seconds_per_input * len(study.mode.fields)
+    seconds = (measured | PREDICTED_SECONDS).get(mode, per_field)
+    minutes = (SECONDS_AROUND + study.showings_per_person * seconds) / 60
+    if study.pay is None:
+        return Estimate(seconds, mode in measured, minutes, None, None, None)
+    session = study.pay.session
+    total, hourly = session * study.people_needed, session / minutes * 60
+    return Estimate(seconds, mode in measured, minutes, session, total, hourly)

@@ -1,50 +1,176 @@
-"""What people read: the Markdown files that a study brings."""
+"""What people read: pages, quiz and debrief of a study, or default texts in its language."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from softlabel.study.findings import Findings
-from softlabel.study.places import Refused, find_text
-from softlabel.study.scope import holds_control
-from softlabel.study.settings import FILE, Settings
+from softlabel.errors import nearest
+from softlabel.study.findings import has_control
+from softlabel.study.model import Question, Study
+from softlabel.study.schema import DebriefQuestion, QuizQuestion
+from softlabel.study.settings import Reader
 
 NEW_PAGE = re.compile(r"^---[ \t]*$", re.MULTILINE)
+TEXTS = Path(__file__).parent / "texts"
+SCALE = tuple(str(step) for step in range(1, 11))
+LISTED = 20  # labels that the instructions list at most
 
 
-@dataclass(frozen=True)
-class Pages:
-    """The texts given; None and no pages stand for the usual ones."""
+# ── the texts of the study ───────────────────────────────────────────────────────────────────
+
+
+class Pages(NamedTuple):
+    """The texts that a study brings; where one is empty or None, the default is used."""
 
     consent: str | None
     instructions: tuple[str, ...]
     thanks: str | None
+    quiz: tuple[Question, ...]
+    debrief: tuple[Question, ...]
 
 
-def read_pages(folder: Path, settings: Settings, findings: Findings) -> Pages:
-    """Every text that ``study.toml`` names."""
-    section = settings.file.pages
-    instructions = _text(folder, "instructions", section.instructions, findings) or ""
+def read_pages(reader: Reader) -> Pages:
+    """Read every text that ``study.toml`` names, and the questions in it."""
+    section, quiz, debrief = reader.file.pages, reader.file.quiz, reader.file.debrief
+    consent = _read_page(reader, "consent", section.consent)
+    instructions = _read_page(reader, "instructions", section.instructions) or ""
     pages = (page.strip() for page in NEW_PAGE.split(instructions))
+    thanks = _read_page(reader, "thanks", section.thanks)
+    for name, table in (("quiz", quiz), ("debrief", debrief)):
+        if table.question and not table.ask:
+            reader.refuse(f"{name}.ask", table.ask, "there are questions, which nobody would see")
     return Pages(
-        _text(folder, "consent", section.consent, findings),
+        consent,
         tuple(page for page in pages if page),
-        _text(folder, "thanks", section.thanks, findings),
+        thanks,
+        tuple(_quiz_question(reader, n, one) for n, one in enumerate(quiz.question)),
+        tuple(_debrief_question(reader, n, one) for n, one in enumerate(debrief.question)),
     )
 
 
-def _text(folder: Path, key: str, name: str | None, findings: Findings) -> str | None:
-    if name is None:
+def _read_page(reader: Reader, key: str, name: str | None) -> str | None:
+    text = None if name is None else reader.read_text(f"pages.{key}", name)
+    if name is None or text is None:
         return None
-    try:
-        text = find_text(folder, name).strip()
-    except Refused as error:
-        findings.wrong(FILE, f"pages.{key}", name, str(error))
-        return None
-    if not text:
-        findings.wrong(name, "", None, "is empty; without the key there is a usual text")
-    elif holds_control(text, allowed="\n\t"):
-        findings.wrong(name, "", None, "holds control characters")
-    return text
+    if not text.strip():
+        reader.findings.add(name, "", None, "is empty; without the key there is a default text")
+    elif has_control(text.strip(), allowed="\n\t"):
+        reader.findings.add(name, "", None, "contains control characters")
+    return text.strip()
+
+
+def _quiz_question(reader: Reader, number: int, given: QuizQuestion) -> Question:
+    key = f"quiz.question[{number}]"
+    _check_options(reader, f"{key}.options", given.options)
+    if given.right in given.options:
+        return Question(given.text, tuple(given.options), given.options.index(given.right))
+    reason = f"is none of the options{nearest(given.right, given.options)}"
+    reader.refuse(f"{key}.right", given.right, reason)
+    return Question(given.text, tuple(given.options))
+
+
+def _debrief_question(reader: Reader, number: int, given: DebriefQuestion) -> Question:
+    key = f"debrief.question[{number}]"
+    kind = given.kind or ("choice" if given.options else "text")
+    options = tuple(given.options)
+    if kind == "scale" and not options:
+        options = SCALE
+    if kind == "text" and options:
+        reader.refuse(f"{key}.kind", kind, "a free text has no options")
+    if kind != "text":
+        _check_options(reader, f"{key}.options", options)
+    return Question(given.text, options, kind=kind)
+
+
+def _check_options(reader: Reader, key: str, options: Sequence[str]) -> None:
+    if len(options) < 2:
+        reader.refuse(key, list(options), "there must be at least two options")
+    for option in dict.fromkeys(options):
+        if options.count(option) > 1:
+            reader.refuse(key, option, "is given more than once")
+
+
+# ── default texts ────────────────────────────────────────────────────────────────────────────
+
+
+def default_consent(study: Study) -> str:
+    """Return a text about the purpose of the study and the rights of people."""
+    texts = _load_texts(study.language)["consent"]
+    purpose = texts["purpose" if study.description else "purpose_alone"]
+    return _fill(purpose, study) + "\n\n" + _fill(texts["rights"], study)
+
+
+def default_instructions(study: Study) -> tuple[str, ...]:
+    """Return four pages: welcome, whose view is asked for, how to answer, easy and hard items."""
+    texts = _load_texts(study.language)["instructions"]
+    first = ["welcome", "practice" if study.practice else "", "pay" if study.pay else ""]
+    last = ["easy_and_hard", "repeats" if study.repeats else ""]
+    last.append("bonus" if study.pay and study.pay.bonus else "")
+    two = f"{study.mode.name}_two"  # with two labels there may be less to explain
+    how = two if len(study.labels) == 2 and two in texts else study.mode.name
+    how = how if how in texts else "other"
+    pages = (first, [study.frame], [how], last)
+    return tuple(
+        "\n\n".join(_fill(texts[part], study) for part in parts if part) for parts in pages
+    )
+
+
+def default_thanks(study: Study) -> str:
+    return _fill(_load_texts(study.language)["thanks"]["text"], study)
+
+
+def default_quiz(study: Study) -> tuple[Question, ...]:
+    """Return questions about what is judged, and whose view is asked for."""
+    return tuple(
+        Question(_fill(one["text"], study), tuple(one["options"]), one["right"])
+        for one in _load_texts(study.language)["quiz"]
+        if one.get("frame", study.frame) == study.frame
+    )
+
+
+def default_debrief(study: Study) -> tuple[Question, ...]:
+    """Return the six questions that were asked after CIFAR-10S."""
+    return tuple(
+        Question(
+            _fill(one.get(study.mode.name, one["text"]), study),
+            SCALE if one["kind"] == "scale" else (),
+            kind=one["kind"],
+        )
+        for one in _load_texts(study.language)["debrief"]
+    )
+
+
+@cache
+def _load_texts(language: str) -> dict[str, Any]:
+    return tomllib.loads((TEXTS / f"{language}.toml").read_text(encoding="utf-8"))
+
+
+def _fill(text: str, study: Study) -> str:
+    """Fill in the braces of a default text."""
+    texts = _load_texts(study.language)
+    kinds = {"image" if one.image else "audio" if one.audio else "text" for one in study.items}
+    item, items = texts["words"][kinds.pop() if len(kinds) == 1 else "mixed"]
+    first, left = ", ".join(study.labels[:LISTED]), len(study.labels) - LISTED
+    many = texts["instructions"]["many_labels"].format(first=first, left=left)
+    known: dict[str, Any] = {
+        "item": item,
+        "items": items,
+        "description": study.description,
+        "labels": many if left > 0 else first,
+        "count": study.showings_per_person,
+        "practice": len(study.practice),
+        "fields": "\n".join(f"- {field.asks}" for field in study.mode.fields),
+    }
+    if study.pay is not None:
+        known |= {
+            "minutes": f"{study.pay.minutes:g}",
+            "amount": f"{study.pay.session:.2f}",
+            "currency": study.pay.currency,
+            "bonus": study.pay.bonus,
+        }
+    return text.strip().format(**known | study.mode.rules())

@@ -1,15 +1,24 @@
-"""Where people come from and return to, and what they are paid."""
+"""Where people come from and return to, and what they are paid.
+
+Ids are matched with a regular expression that a study brings, against texts that strangers send,
+and no match may take long.  Python tries the alternatives of a pattern one after the other:
+``(a+)+`` needs 2**30 steps to refuse thirty letters.  So the steps are counted from the pattern,
+for the longest id, as if every choice were open at every place.  That count is never too low, and
+for usual patterns it is not too high.
+"""
 
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Iterable
+from re import _parser as parser  # type: ignore[attr-defined]  # the only parser of patterns
+from typing import Any
 from urllib.parse import urlsplit
 
-from softlabel.study.findings import Findings
 from softlabel.study.model import Pay, Recruit
-from softlabel.study.patterns import fault_of_pattern
 from softlabel.study.schema import RecruitSection
-from softlabel.study.settings import FILE, Settings
+from softlabel.study.settings import Reader
 
 PROLIFIC = {
     "id_param": "PROLIFIC_PID",
@@ -23,102 +32,174 @@ CODES = {  # the code of each return address
     "screenout_url": "screenout_code",
     "noconsent_url": "noconsent_code",
 }
-KEYS: dict[str, tuple[str, ...]] = {  # what each kind of recruiter can be told
+KEYS: dict[str, tuple[str, ...]] = {  # the settings of each kind of recruiter
     "open": (),
     "invitation": (),
     "prolific": tuple(CODES.values()),
     "url": ("id_param", "session_param", "id_pattern", *CODES),
 }
-NEEDED = {
+REQUIRED = {
     "prolific": ("completion_code", "screenout_code"),
     "url": ("id_param", "complete_url", "screenout_url"),
 }
-SCREENED = "people return by it who do not pass the quiz or skip too many items"
-WHY = {"screenout_code": f": {SCREENED}", "screenout_url": f": {SCREENED}"}
-APART = (("completion_code", "screenout_code"), ("complete_url", "screenout_url"))
+SCREENED_OUT = ": for people who do not pass the quiz or skip too many items"
+WHY = dict.fromkeys(("screenout_code", "screenout_url"), SCREENED_OUT)
+DIFFERENT = (("completion_code", "screenout_code"), ("complete_url", "screenout_url"))
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # for a rehearsal
-WHOLE = "must be a whole address that begins with https://"
+COMPLETE = "must be a complete address that begins with https://"
+MAX_ID_LENGTH = 200  # longer ids are refused before they are matched
+MAX_STEPS = 100_000  # a few milliseconds
+NO_IDS = ("", " ", "{{%ID%}}")  # nothing, a space, and a placeholder that was not filled in
+EXAMPLE = "for instance [A-Za-z0-9_-]{1,64}"
+
+LONGEST = MAX_ID_LENGTH  # OLD NAME
 
 
-def read_recruit(settings: Settings, findings: Findings) -> Recruit:
-    """The recruiter, with all its return addresses."""
-    section = settings.file.recruit
+def read_recruit(reader: Reader) -> Recruit:
+    """Return the recruiter, with all its return addresses."""
+    section = reader.file.recruit
     given = {key: value for key, value in section.model_dump(exclude={"kind"}).items() if value}
-    if "recruit.kind" in settings.broken:
+    if reader.is_broken("recruit.kind"):
         return Recruit()
     for key, value in given.items():
         if key not in KEYS[section.kind]:
             homes = " or ".join(kind for kind, keys in KEYS.items() if key in keys)
-            reason = f"means nothing where kind = {section.kind!r}; it belongs to {homes}"
-            findings.wrong(FILE, f"recruit.{key}", value, reason)
-        elif fault := _fault(key, value, section.session_param is not None):
-            findings.wrong(FILE, f"recruit.{key}", value, fault)
-    for key in NEEDED.get(section.kind, ()):
-        if key not in given and f"recruit.{key}" not in settings.broken:
-            reason = f"must be given where kind = {section.kind!r}{WHY.get(key, '')}"
-            findings.wrong(FILE, f"recruit.{key}", None, reason)
-    for done, out in APART:
+            reason = f"has no meaning with kind = {section.kind!r}; it belongs to {homes}"
+            reader.refuse(f"recruit.{key}", value, reason)
+        elif fault := _find_fault(key, value, section.session_param is not None):
+            reader.refuse(f"recruit.{key}", value, fault)
+    for key in REQUIRED.get(section.kind, ()):
+        if key not in given and not reader.is_broken(f"recruit.{key}"):
+            reason = f"is required with kind = {section.kind!r}{WHY.get(key, '')}"
+            reader.refuse(f"recruit.{key}", None, reason)
+    for done, out in DIFFERENT:
         if given.get(out) is not None and given.get(out) == given.get(done):
             reason = f"must differ from {done}, or people who are screened out count as complete"
-            findings.wrong(FILE, f"recruit.{out}", given[out], reason)
-    return _recruit(section)
+            reader.refuse(f"recruit.{out}", given[out], reason)
+    return _make_recruit(section)
 
 
-def _fault(key: str, value: str, has_session: bool) -> str | None:
-    """What is wrong with one value, or None."""
+def _make_recruit(section: RecruitSection) -> Recruit:
+    full = section.model_dump()
+    if section.kind == "prolific":
+        full |= PROLIFIC
+        for url, code in CODES.items():
+            full[url] = f"{PROLIFIC_RETURN}{full[code]}" if full[code] else None
+    elif section.kind == "url":
+        full["id_pattern"] = section.id_pattern or ID_PATTERN
+    return Recruit(**full)
+
+
+def read_pay(reader: Reader) -> Pay | None:
+    """Return what people are paid; None if they are not."""
+    section = reader.file.pay
+    if section is None:
+        return None
+    if (section.per_hour is None) == (section.per_session is None):
+        if not reader.is_broken("pay.per_hour", "pay.per_session"):
+            reader.refuse("pay.per_hour", section.per_hour, "give either per_hour or per_session")
+        return None
+    return Pay(**section.model_dump())
+
+
+def _find_fault(key: str, value: str, has_session: bool) -> str | None:
+    """Return what is wrong with one value, or None."""
     if key.endswith("_param"):
         fits = re.fullmatch(r"[A-Za-z_][\w.-]*", value) and value != "page"
-        return None if fits else "is not a name that an address can carry (page is taken)"
+        return None if fits else "cannot be the name of a parameter in an address (page is taken)"
     if key.endswith("_code"):
         return None if re.fullmatch(r"[\w-]{1,64}", value) else "is not a code of the recruiter"
     if key == "id_pattern":
-        return fault_of_pattern(value)
-    return _fault_of_address(value, ("{id}", "{session}") if has_session else ("{id}",))
+        return _find_pattern_fault(value)
+    return _find_address_fault(value, ("{id}", "{session}") if has_session else ("{id}",))
 
 
-def _fault_of_address(value: str, blanks: tuple[str, ...]) -> str | None:
-    """What is wrong with an address to which people's browsers are sent."""
+def _find_address_fault(value: str, placeholders: tuple[str, ...]) -> str | None:
+    """Return what is wrong with an address to which people's browsers are sent, or None."""
     if re.search(r"[\s\\]", value):
-        return "holds a blank, a line break or a backslash; an address has none"
+        return "contains a space, a line break or a backslash; an address has none"
     try:
         parts = urlsplit(value)
         host, _ = parts.hostname or "", parts.port
     except ValueError:
-        return WHOLE
+        return COMPLETE
     if parts.scheme != "https" and not (parts.scheme == "http" and host in LOOPBACK):
-        return WHOLE
+        return COMPLETE
     if "@" in parts.netloc:
-        return "holds a user name or a password, which everybody would see"
+        return "contains a user name or a password, which everybody would see"
     if "{" in parts.netloc:
-        return "may hold blanks only after the name of the host"
+        return "may contain placeholders only after the name of the host"
     if not re.fullmatch(r"([\w-]+\.)+[\w-]+", host) and host not in LOOPBACK:
-        return f"names no host that people can reach: {WHOLE}"
-    for blank in blanks:
-        value = value.replace(blank, "")
+        return f"names no host that people can reach: {COMPLETE}"
+    for placeholder in placeholders:
+        value = value.replace(placeholder, "")
     if "{" in value or "}" in value:
-        return "may hold the blanks {id} and, with a session_param, {session}, and no others"
+        return "may contain only the placeholders {id} and, with a session_param, {session}"
     return None
 
 
-def _recruit(section: RecruitSection) -> Recruit:
-    given = section.model_dump()
-    if section.kind == "prolific":
-        given |= PROLIFIC
-        for url, code in CODES.items():
-            given[url] = f"{PROLIFIC_RETURN}{given[code]}" if given[code] else None
-    elif section.kind == "url":
-        given["id_pattern"] = section.id_pattern or ID_PATTERN
-    return Recruit(**given)
+# ── patterns of ids ──────────────────────────────────────────────────────────────────────────
 
 
-def read_pay(settings: Settings, findings: Findings) -> Pay | None:
-    """What people get; None where they are not paid."""
-    section = settings.file.pay
-    if section is None:
-        return None
-    if (section.per_hour is None) == (section.per_session is None):
-        if not settings.broken & {"pay.per_hour", "pay.per_session"}:
-            reason = "give per_hour or per_session, one of the two"
-            findings.wrong(FILE, "pay.per_hour", section.per_hour, reason)
-        return None
-    return Pay(**section.model_dump())
+class _TooManySteps(Exception):
+    pass
+
+
+def _find_pattern_fault(pattern: str) -> str | None:
+    """Return why a pattern cannot be used to recognise ids, or None."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # patterns that Python will read differently one day
+            matches = re.compile(pattern).fullmatch
+        _count(parser.parse(pattern))
+    except _TooManySteps:
+        return (
+            "could take very long to refuse an id: write no repeat inside a repeat, as in (a+)+, "
+            f"and limit how often, {EXAMPLE}"
+        )
+    except (re.error, OverflowError, RecursionError, Warning) as wrong:
+        return f"is not a regular expression: {wrong}"
+    for text in NO_IDS:
+        if matches(text):
+            return f"also matches {text!r}, which is no id; name the characters of an id, {EXAMPLE}"
+    return None
+
+
+def _count(sequence: Iterable[tuple[Any, Any]]) -> tuple[int, int]:
+    """Count in how many ways this can match, and in how many steps they can all be tried."""
+    ways, steps = 1, 1
+    for kind, value in sequence:
+        more_ways, more_steps = _count_one(str(kind), value)
+        steps += ways * more_steps
+        ways *= more_ways
+        if max(steps, ways) > MAX_STEPS:
+            raise _TooManySteps
+    return ways, steps
+
+
+def _count_one(kind: str, value: Any) -> tuple[int, int]:
+    if kind.endswith("_REPEAT"):
+        least, most, inner = value
+        return _count_repeated(int(least), int(most), *_count(inner))
+    if kind in ("BRANCH", "GROUPREF_EXISTS"):
+        alternatives = value[1] if kind == "BRANCH" else [value[1], value[2] or []]
+        counted = [_count(one) for one in alternatives]
+        return sum(ways for ways, _ in counted), sum(steps for _, steps in counted)
+    if kind in ("SUBPATTERN", "ASSERT", "ASSERT_NOT"):
+        return _count(value[-1])
+    if kind == "ATOMIC_GROUP":
+        return _count(value)
+    return 1, 1  # a character, a position, or what a group has matched
+
+
+def _count_repeated(least: int, most: int, ways: int, steps: int) -> tuple[int, int]:
+    """Count something repeated from least to most times, in a text as long as an id may be."""
+    all_ways, all_steps, so_far = 0, 0, 1
+    for number in range(min(most, max(least, MAX_ID_LENGTH)) + 1):
+        if number >= least:
+            all_ways += so_far
+        all_steps += so_far * steps
+        so_far *= ways
+        if max(all_steps, so_far) > MAX_STEPS:
+            raise _TooManySteps
+    return all_ways, all_steps

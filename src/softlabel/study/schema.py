@@ -1,4 +1,4 @@
-"""What may stand in ``study.toml``: a strict model that also explains every key."""
+"""The keys of ``study.toml``: a strict model that also explains every key."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
+from softlabel.study.findings import has_control
 from softlabel.study.model import SKIP_LIMIT, Frame, LabelOrder, QuestionKind, RecruitKind
-from softlabel.study.scope import holds_control
 
-MANY = 1_000_000  # more answers, items or minutes than this are a slip of the finger
-GIVEN, NAMED = "(given here)", "(name of a file)"  # the two ways of saying what the labels are
+MANY = 1_000_000  # more answers, items or minutes than this are a typing error
+GIVEN, NAMED = "(given here)", "(name of a file)"  # the two ways to give labels and synonyms
 
 
 class Section(BaseModel):
@@ -20,51 +20,48 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-def _here_or_file(value: Any) -> str:
-    return NAMED if isinstance(value, str) else GIVEN
+def _optional(description: str) -> Any:
+    """A key without a default."""
+    return Field(default=None, description=description)
 
 
-def _without_control(text: str) -> str:
-    if holds_control(text, allowed="\n\t"):
-        raise PydanticCustomError("control", "holds control characters")
+def _refuse_control(text: str) -> str:
+    if has_control(text, allowed="\n\t"):
+        raise PydanticCustomError("control", "contains control characters")
     return text
 
 
-AnyText = Annotated[str, Field(max_length=10_000), AfterValidator(_without_control)]
-Text = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_without_control)]
+_way = Discriminator(lambda value: NAMED if isinstance(value, str) else GIVEN)
+AnyText = Annotated[str, Field(max_length=10_000), AfterValidator(_refuse_control)]
+Text = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_refuse_control)]
 FileName = Annotated[str, Field(min_length=1, max_length=1_000)]
-Labels = Annotated[
-    Annotated[list[str], Tag(GIVEN)] | Annotated[FileName, Tag(NAMED)],
-    Discriminator(_here_or_file),
-]
-Synonyms = Annotated[
-    Annotated[dict[str, list[str]], Tag(GIVEN)] | Annotated[FileName, Tag(NAMED)],
-    Discriminator(_here_or_file),
-]
+_NamedFile = Annotated[FileName, Tag(NAMED)]
+Labels = Annotated[Annotated[list[str], Tag(GIVEN)] | _NamedFile, _way]
+Synonyms = Annotated[Annotated[dict[str, list[str]], Tag(GIVEN)] | _NamedFile, _way]
+Count = Annotated[int, Field(ge=1, le=MANY)]
+Amount = Annotated[float, Field(ge=0, le=MANY)]
 
 
 class StudySection(Section):
     """What is asked, and how."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=64)] | None = Field(
-        default=None,
-        description="Short name, of small letters, digits and hyphens; written into every answer. "
-        "Default: the name of the folder.",
+    name: Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=64)] | None = _optional(
+        "Short name of lower-case letters, digits and hyphens; stored with every answer. "
+        "Default: the name of the folder."
     )
-    title: Text | None = Field(
-        default=None, description="The question, as people see it on every page. Default: the name."
+    title: Text | None = _optional(
+        "The question, as people see it on every page. Default: the name."
     )
     description: AnyText = Field(
         default="", description="What the study is about, for the consent page."
     )
-    labels: Labels | None = Field(
-        default=None,
-        description="All labels, in order: a list, or a file with one per line (.txt) or a JSON "
-        'list (.json). A hierarchy is written in the names: "animal/cat/tabby".',
+    labels: Labels | None = _optional(
+        "All labels, in order: a list, or a file with one per line (.txt) or a JSON "
+        'list (.json). A hierarchy is written in the names: "animal/cat/tabby".'
     )
     synonyms: Synonyms = Field(
         default_factory=dict,
-        description="Other words under which a label is found in search: a table from label to "
+        description="Other words under which search finds a label: a table from label to "
         "list of words, or a JSON file that holds one.",
     )
     mode: Text = Field(
@@ -79,7 +76,7 @@ class StudySection(Section):
     )
     repeat_rest: bool = Field(
         default=False,
-        description="true: from the fourth item on, Enter repeats what the person last said of "
+        description="true: from the fourth item on, Enter repeats what the person last said about "
         "the labels not named, and the answer records that it did (quick, chips and search).",
     )
     language: Literal["en", "ar"] = Field(
@@ -93,7 +90,7 @@ class StudySection(Section):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(
         default=0, description="Another seed gives everybody another order of labels and items."
     )
-    lease_minutes: Annotated[int, Field(ge=1, le=MANY)] = Field(
+    lease_minutes: Count = Field(
         default=60,
         description="How long a person holds items without answering before others get them.",
     )
@@ -102,65 +99,55 @@ class StudySection(Section):
 class ItemsSection(Section):
     """What is judged, how often, and by how many."""
 
-    source: FileName | None = Field(
-        default=None,
-        description="The items: a folder of pictures or recordings, a .csv or a .jsonl file. "
-        "Must be given.",
+    source: FileName | None = _optional(
+        "The items: a folder of pictures or recordings, a .csv or a .jsonl file. Required."
     )
-    allocation: FileName | None = Field(
-        default=None,
-        description="A JSON file that puts items into batches, as published with CIFAR-10S or in "
-        "our own form; a person then answers one batch.",
+    allocation: FileName | None = _optional(
+        "A JSON file that puts items into batches, as published with CIFAR-10S or in "
+        "our own form; a person then answers one batch."
     )
-    per_item: Annotated[int, Field(ge=1, le=MANY)] = Field(
-        default=6, description="How many people answer each item."
-    )
-    per_annotator: Annotated[int, Field(ge=1, le=MANY)] | None = Field(
-        default=None,
-        description="How many items one person answers. Default: all; with batches, one batch.",
+    per_item: Count = Field(default=6, description="How many people answer each item.")
+    per_annotator: Count | None = _optional(
+        "How many items one person answers. Default: all; with batches, one batch."
     )
     batch_size: Annotated[int, Field(ge=1, le=10_000)] = Field(
         default=25,
-        description="How many items a person holds at a time where there are no batches; more than "
-        "50 are handed out in portions.",
+        description="How many items a person holds at a time in a study without batches; more "
+        "than 50 are handed out in portions.",
     )
-    repeats: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
-        default=None,
-        description="How many of their items people see again at the end, to see how steady they "
-        "are. Default: 2, fewer in a short study.",
+    repeats: Annotated[int, Field(ge=0, le=10_000)] | None = _optional(
+        "How many of their items people see again at the end, to measure how consistent they "
+        "are. Default: 2, fewer in a short study."
     )
-    repeat_positions: list[Annotated[int, Field(ge=0, le=MANY)]] | None = Field(
-        default=None,
-        description="Which: places in the person's own order of items, counted from 0. Default: "
-        "5, 10, 15 and so on, or evenly spread where these do not fit.",
+    repeat_positions: list[Annotated[int, Field(ge=0, le=MANY)]] | None = _optional(
+        "Which items are repeated: positions in the person's own order of items, counted from 0. "
+        "Default: 5, 10, 15 and so on, or evenly spread if these do not fit."
     )
     skip_limit: Annotated[float, Field(ge=0, le=1)] = Field(
         default=SKIP_LIMIT,
         description="The largest share of their items that a person may skip; 2 may always be "
-        "skipped. Who skips more is screened out.",
+        "skipped. A person who skips more is screened out.",
     )
-    practice: FileName | None = Field(
-        default=None, description="A .csv or .jsonl file of items that come first, with feedback."
+    practice: FileName | None = _optional(
+        "A .csv or .jsonl file of items that come first, with feedback."
     )
-    checks: FileName | None = Field(
-        default=None,
-        description="A .csv or .jsonl file of items with a known answer, mixed among the others.",
+    checks: FileName | None = _optional(
+        "A .csv or .jsonl file of items with a known answer, mixed among the others."
     )
 
 
 class PagesSection(Section):
     """What people read."""
 
-    consent: FileName | None = Field(
-        default=None, description="A Markdown file. Default: a general text; have yours approved."
+    consent: FileName | None = _optional(
+        "A Markdown file. Default: a general text; have yours approved."
     )
-    instructions: FileName | None = Field(
-        default=None,
-        description="A Markdown file; a line --- begins a new page. Default: a text that "
-        "explains mode and frame.",
+    instructions: FileName | None = _optional(
+        "A Markdown file; a line --- begins a new page. Default: a text that explains mode and "
+        "frame."
     )
-    thanks: FileName | None = Field(
-        default=None, description="A Markdown file for the last page. Default: a short thank you."
+    thanks: FileName | None = _optional(
+        "A Markdown file for the last page. Default: a short thank you."
     )
     contact: AnyText = Field(
         default="", description="Whom to write to, shown on the consent and the last page."
@@ -171,8 +158,8 @@ class QuizQuestion(Section):
     """A question with one right answer."""
 
     text: Text = Field(description="The question.")
-    options: list[Text] = Field(description="The answers to choose from, two at least.")
-    right: Text = Field(description="The right one, word for word.")
+    options: list[Text] = Field(description="The answers to choose from, at least two.")
+    right: Text = Field(description="The right answer, word for word.")
 
 
 class QuizSection(Section):
@@ -180,7 +167,7 @@ class QuizSection(Section):
 
     ask: bool = Field(default=True, description="false: there is no quiz.")
     tries: Annotated[int, Field(ge=1, le=100)] = Field(
-        default=2, description="How often it may be tried before a person is thanked and let go."
+        default=2, description="How often it may be tried before a person is screened out."
     )
     question: list[QuizQuestion] = Field(
         default_factory=list,
@@ -192,9 +179,8 @@ class DebriefQuestion(Section):
     """A question after the last item; never compulsory."""
 
     text: Text = Field(description="The question.")
-    kind: QuestionKind | None = Field(
-        default=None,
-        description="choice, scale (1 to 10) or text. Default: choice if there are options.",
+    kind: QuestionKind | None = _optional(
+        "choice, scale (1 to 10) or text. Default: choice if there are options."
     )
     options: list[Text] = Field(
         default_factory=list, description="The answers to choose from, or the steps of the scale."
@@ -206,8 +192,7 @@ class DebriefSection(Section):
 
     ask: bool = Field(default=True, description="false: there is no debrief.")
     question: list[DebriefQuestion] = Field(
-        default_factory=list,
-        description="The questions. Default: the six of CIFAR-10S.",
+        default_factory=list, description="The questions. Default: the six of CIFAR-10S."
     )
 
 
@@ -216,65 +201,54 @@ class RecruitSection(Section):
 
     kind: RecruitKind = Field(
         default="open",
-        description="open (whoever has the address), invitation (links made by softlabel "
+        description="open (anybody with the address), invitation (links made by softlabel "
         "invite), prolific, or url (any recruiter that adds an id to the address).",
     )
-    id_param: Text | None = Field(
-        default=None,
-        description="url: the parameter that holds the person's id. Must be given there.",
+    id_param: Text | None = _optional(
+        "url: the parameter that holds the person's id. Required there."
     )
-    session_param: Text | None = Field(
-        default=None,
-        description="url: the parameter that holds the recruiter's session id, if any.",
+    session_param: Text | None = _optional(
+        "url: the parameter that holds the recruiter's session id, if any."
     )
-    id_pattern: Text | None = Field(
-        default=None,
-        description="url: a regular expression that ids match as a whole. Default: 1 to 128 "
-        "letters, digits and . _ @ -",
+    id_pattern: Text | None = _optional(
+        "url: a regular expression that whole ids match. Default: 1 to 128 letters, digits and "
+        ". _ @ -"
     )
-    complete_url: Text | None = Field(
-        default=None,
-        description="url: where people return when they are done. Must be given there.",
+    complete_url: Text | None = _optional(
+        "url: where people return when they are done. Required there."
     )
-    screenout_url: Text | None = Field(
-        default=None,
-        description="url: where people return who did not pass the quiz or skipped too many "
-        "items. Must be given there.",
+    screenout_url: Text | None = _optional(
+        "url: where people return who did not pass the quiz or skipped too many items. Required "
+        "there."
     )
-    noconsent_url: Text | None = Field(
-        default=None, description="url: where people return who do not agree to take part."
+    noconsent_url: Text | None = _optional(
+        "url: where people return who do not agree to take part."
     )
-    completion_code: Text | None = Field(
-        default=None, description="prolific: the code of completed sessions. Must be given there."
+    completion_code: Text | None = _optional(
+        "prolific: the code of completed sessions. Required there."
     )
-    screenout_code: Text | None = Field(
-        default=None,
-        description="prolific: the code of people who did not pass the quiz or skipped too many "
-        "items. Must be given there.",
+    screenout_code: Text | None = _optional(
+        "prolific: the code of people who did not pass the quiz or skipped too many items. "
+        "Required there."
     )
-    noconsent_code: Text | None = Field(
-        default=None, description="prolific: the code of people who do not agree to take part."
+    noconsent_code: Text | None = _optional(
+        "prolific: the code of people who do not agree to take part."
     )
 
 
 class PaySection(Section):
-    """What people get."""
+    """What people are paid."""
 
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = Field(
-        description="Three capital letters, such as GBP. Must be given."
+        description="Three capital letters, such as GBP. Required."
     )
     minutes: Annotated[float, Field(gt=0, le=MANY)] = Field(
-        description="How long a session takes, as people are told. Must be given."
+        description="How long a session takes, as people are told. Required."
     )
-    per_hour: Annotated[float, Field(ge=0, le=MANY)] | None = Field(
-        default=None, description="Pay by the hour; this or per_session."
-    )
-    per_session: Annotated[float, Field(ge=0, le=MANY)] | None = Field(
-        default=None, description="Pay for the whole session; this or per_hour."
-    )
-    bonus: Text | None = Field(
-        default=None,
-        description="The rule for a bonus, in plain words; shown with the instructions.",
+    per_hour: Amount | None = _optional("Pay by the hour; either this or per_session.")
+    per_session: Amount | None = _optional("Pay for the whole session; either this or per_hour.")
+    bonus: Text | None = _optional(
+        "The rule for a bonus, in plain words; shown with the instructions."
     )
 
 
@@ -291,13 +265,7 @@ class StudyFile(Section):
     recruit: RecruitSection = Field(
         default_factory=RecruitSection, description="Where people come from."
     )
-    pay: PaySection | None = Field(default=None, description="What people get.")
-
-
-def schema() -> dict[str, Any]:
-    """The JSON schema of ``study.toml``, for editors."""
-    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return dialect | StudyFile.model_json_schema()
+    pay: PaySection | None = _optional("What people are paid.")
 
 
 SECTIONS: dict[str, type[Section]] = {
@@ -311,3 +279,9 @@ SECTIONS: dict[str, type[Section]] = {
     "recruit": RecruitSection,
     "pay": PaySection,
 }
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of ``study.toml``, for editors."""
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return dialect | StudyFile.model_json_schema()

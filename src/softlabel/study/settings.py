@@ -1,23 +1,26 @@
-"""``study.toml``, read: the settings that are right, and every one that is not."""
+"""``study.toml``: read it with every mistake at once, and write one that explains every key."""
 
 from __future__ import annotations
 
+import json
 import re
+import textwrap
 import tomllib
+from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from softlabel.errors import nearest
-from softlabel.study.findings import Findings
+from softlabel.study.findings import FILE, Findings, Refused, find_named, read_text
+from softlabel.study.model import Question
 from softlabel.study.schema import GIVEN, NAMED, SECTIONS, StudyFile
 
-FILE = "study.toml"
 REASONS = {  # pydantic's kinds of error, in our words
-    "missing": "must be given",
+    "missing": "is required",
     "string_type": "must be a text in quotation marks",
     "int_type": "must be a whole number",
     "float_type": "must be a number",
@@ -28,43 +31,76 @@ REASONS = {  # pydantic's kinds of error, in our words
     "finite_number": "must be a finite number",
     "string_too_short": "is empty; leave the key out instead",
     "string_too_long": "is longer than {max_length} characters",
-    "control": "holds control characters",
+    "control": "contains control characters",
     "greater_than_equal": "must be {ge} or more",
     "greater_than": "must be more than {gt}",
     "less_than_equal": "must be {le} or less",
     "less_than": "must be less than {lt}",
 }
 PATTERNS = {
-    "study.name": "may hold small letters, digits and hyphens only",
+    "study.name": "may contain only lower-case letters, digits and hyphens",
     "pay.currency": "must be three capital letters, such as GBP",
 }
-WAYS = {
+LIST_OR_FILE = {
     "study.labels": "must be a list of labels, or the name of a file that holds it",
     "study.synonyms": "must be a table from label to words, or the name of a file that holds it",
 }
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What the file says; ``broken`` are the keys whose value could not be used."""
+# ── reading ──────────────────────────────────────────────────────────────────────────────────
 
+
+class Reader(NamedTuple):
+    """What the readers of a study folder share: the folder, its settings, and the findings."""
+
+    folder: Path
+    findings: Findings
     file: StudyFile
-    text: str
-    broken: frozenset[str] = field(default_factory=frozenset)
+    text: str  # of the file
+    broken: frozenset[str]  # keys whose value could not be used
+
+    def is_broken(self, *keys: str) -> bool:
+        """Return whether the value of one of these settings could not be used."""
+        return not self.broken.isdisjoint(keys)
+
+    def refuse(self, key: str, value: object, reason: str) -> None:
+        """Add a mistake in a setting."""
+        self.findings.add(FILE, key, value, reason)
+
+    def note(self, key: str, value: object, reason: str) -> None:
+        """Add a note about a setting that is allowed but may be a mistake."""
+        self.findings.add_note(FILE, key, value, reason)
+
+    def read_text(self, key: str, name: str) -> str | None:
+        """Return the text of the file that a setting names; if it has none, add a mistake."""
+        try:
+            return read_text(find_named(self.folder, name))
+        except Refused as error:
+            self.refuse(key, name, str(error))
+            return None
 
 
-def read_settings(text: str, findings: Findings) -> Settings:
-    """Every setting that is right; a wrong one is noted and then left at its default, so that
-    the rest of the study can be looked at too."""
+class Unreadable(Exception):
+    """The file cannot be parsed; the findings say why."""
+
+
+def read_settings(folder: Path, text: str, findings: Findings) -> Reader:
+    """Parse ``study.toml``; a wrong setting is added to the findings and left at its default.
+
+    So the rest of the study can be checked, too.
+    """
     raw = _parse(text, findings)
     broken: set[str] = set()
     while True:
         try:
-            return Settings(StudyFile.model_validate(raw), text, frozenset(broken))
+            file = StudyFile.model_validate(raw)
+            return Reader(folder, findings, file, text, frozenset(broken))
         except ValidationError as invalid:
             raw = deepcopy(raw)
             for error in invalid.errors(include_url=False):
-                _note(error, findings)
+                place = [part for part in error["loc"] if part not in (GIVEN, NAMED)]
+                value = None if isinstance(error["input"], dict | list) else error["input"]
+                findings.add(FILE, _key(place), value, _reason(error, place))
                 broken.add(_remove(raw, error))
 
 
@@ -72,25 +108,15 @@ def _parse(text: str, findings: Findings) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        findings.wrong(FILE, "", None, "is nested too deeply to be a study")
-    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        findings.add(FILE, "", None, "is nested too deeply for a study")
+    except ValueError as error:  # TOMLDecodeError, or a number with thousands of digits
         message, _, place = str(error).partition(" (at ")
-        findings.wrong(FILE, place.rstrip(")"), None, f"is not TOML: {message}")
+        findings.add(FILE, place.rstrip(")"), None, f"is not TOML: {message}")
     raise Unreadable
 
 
-class Unreadable(Exception):
-    """There is nothing to go on with; why is in the findings."""
-
-
-def _note(error: ErrorDetails, findings: Findings) -> None:
-    place = [part for part in error["loc"] if part not in (GIVEN, NAMED)]
-    value = None if isinstance(error["input"], dict | list) else error["input"]
-    findings.wrong(FILE, _key(place), value, _reason(error, place))
-
-
 def _key(place: list[str | int]) -> str:
-    """``quiz.question[0].right``."""
+    """Return a key as in ``quiz.question[0].right``."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
     return "".join(parts).removeprefix(".")
 
@@ -98,19 +124,19 @@ def _key(place: list[str | int]) -> str:
 def _reason(error: ErrorDetails, place: list[str | int]) -> str:
     kind, key = error["type"], _key(place)
     if kind == "extra_forbidden":
-        return _unknown(place)
+        return _explain_unknown(place)
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", error["ctx"]["expected"])
         return f"must be {' or '.join(choices)}{nearest(str(error['input']), choices)}"
     if kind == "string_pattern_mismatch":
         return PATTERNS[key]
-    if kind in ("list_type", "dict_type") and key in WAYS:
-        return WAYS[key]
+    if kind in ("list_type", "dict_type") and key in LIST_OR_FILE:
+        return LIST_OR_FILE[key]
     return REASONS[kind].format(**error.get("ctx", {}))
 
 
-def _unknown(place: list[str | int]) -> str:
-    """Why a key is not known: misspelt, in the wrong table, or something we do not have."""
+def _explain_unknown(place: list[str | int]) -> str:
+    """Explain why a key is not known: misspelt, in the wrong table, or it does not exist."""
     name = str(place[-1])
     table = ".".join(part for part in place[:-1] if isinstance(part, str))
     known = list(SECTIONS[table].model_fields if table else StudyFile.model_fields)
@@ -123,8 +149,7 @@ def _unknown(place: list[str | int]) -> str:
 
 
 def _remove(raw: dict[str, Any], error: ErrorDetails) -> str:
-    """Take the setting out of the raw file; returns its key.  Without a setting that must be
-    given, its whole table goes."""
+    """Remove a wrong setting, or its whole table if the setting is required; return its key."""
     table, *rest = map(str, error["loc"])
     known = SECTIONS[table].model_fields if table in SECTIONS else {}
     if not rest or (rest[0] in known and known[rest[0]].is_required()):
@@ -132,3 +157,129 @@ def _remove(raw: dict[str, Any], error: ErrorDetails) -> str:
     elif table in raw:  # an error before this one may have removed it
         raw[table].pop(rest[0], None)
     return ".".join([table, *rest[:1]])
+
+
+# ── a folder without the file ────────────────────────────────────────────────────────────────
+
+LABEL_FILES = ("labels.txt", "labels.json")
+ALLOCATIONS = (".json", ".js")
+MINIMAL = """\
+[study]
+labels = {labels}
+mode = "classic"
+frame = "third_person"
+
+[items]
+source = {source}
+allocation = {allocation}
+"""
+
+
+def read_settings_text(folder: Path) -> str:
+    """Return the text of ``study.toml``, or settings for a folder that needs none.
+
+    Such a folder holds nothing but pictures, a list of labels and an allocation, the three
+    things that Collins et al. ask for when their study is taken to a new domain.
+    """
+    if not (folder / FILE).exists():
+        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+        folders = [entry.name for entry in entries if entry.is_dir()]
+        labels = [entry.name for entry in entries if entry.name in LABEL_FILES]
+        files = [e for e in entries if not e.is_dir() and e.name not in LABEL_FILES]
+        counts = (len(folders), len(labels), len(files))
+        if counts == (1, 1, 1) and files[0].suffix.lower() in ALLOCATIONS:
+            names = {"labels": labels[0], "source": folders[0], "allocation": files[0].name}
+            return MINIMAL.format(**{key: literal(name) for key, name in names.items()})
+    return read_text(find_named(folder, FILE))
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────
+
+WIDTH = 96
+HEAD = """\
+# A study of softlabel.  A setting that begins with # is left at its default, or is an example;
+# remove the # to use it.  `softlabel check` lists every mistake.
+"""
+EXAMPLES: dict[str, Any] = {  # for keys that have no default
+    "study.name": "my-study",
+    "study.title": "What is this?",
+    "study.labels": "labels.txt",
+    "study.synonyms": {"cat": ["kitten"]},
+    "items.source": "images",
+    "items.allocation": "allocation.json",
+    "items.per_annotator": 25,
+    "items.repeats": 2,
+    "items.repeat_positions": [5, 10],
+    "items.practice": "practice.jsonl",
+    "items.checks": "checks.csv",
+    "pages.consent": "consent.md",
+    "pages.instructions": "instructions.md",
+    "pages.thanks": "thanks.md",
+    "recruit.id_param": "participant",
+    "recruit.session_param": "session",
+    "recruit.id_pattern": "^[0-9]{6}$",
+    "recruit.complete_url": "https://recruiter.example/done?who={id}",
+    "recruit.screenout_url": "https://recruiter.example/not-suited?who={id}",
+    "recruit.noconsent_url": "https://recruiter.example/declined?who={id}",
+    "recruit.completion_code": "C0MPLETE",
+    "recruit.screenout_code": "SCR33NED",
+    "recruit.noconsent_code": "N0C0NSEN",
+    "pay.currency": "GBP",
+    "pay.minutes": 20,
+    "pay.per_hour": 9.0,
+    "pay.per_session": 3.0,
+    "pay.bonus": "The quarter of people who come closest to the others get 1.00 on top.",
+}
+
+Values = Mapping[str, Mapping[str, Any]]
+
+
+def render(values: Values, quiz: tuple[Question, ...], debrief: tuple[Question, ...]) -> str:
+    """Return ``study.toml`` with these settings, by table and key, and every key explained."""
+    questions = {"quiz": quiz, "debrief": debrief}
+    parts = [HEAD]
+    for table in (name for name in SECTIONS if "." not in name):
+        parts.append(_render_table(table, values.get(table, {})))
+        parts += [_render_question(table, one) for one in questions.get(table, ())]
+    return "\n".join(parts)
+
+
+def _render_table(table: str, values: Mapping[str, Any]) -> str:
+    """Return one table; it is commented out if it needs settings and has none."""
+    needed = any(field.is_required() for field in SECTIONS[table].model_fields.values())
+    lines = [f"#[{table}]" if needed and not values else f"[{table}]"]
+    for key, about in SECTIONS[table].model_fields.items():
+        if key == "question":
+            continue
+        assert about.description, f"{table}.{key} is not explained"
+        lines += textwrap.wrap(
+            about.description, WIDTH, initial_indent="# ", subsequent_indent="# "
+        )
+        if key in values:
+            lines.append(f"{key} = {literal(values[key])}")
+        else:
+            lines.append(f"#{key} = {literal(EXAMPLES.get(f'{table}.{key}', about.default))}")
+    return "\n".join(lines) + "\n"
+
+
+def _render_question(table: str, question: Question) -> str:
+    lines = [f"[[{table}.question]]", f"text = {literal(question.text)}"]
+    if table == "debrief":
+        lines.append(f"kind = {literal(question.kind)}")
+    if question.options and question.kind == "choice":
+        lines.append(f"options = {literal(list(question.options))}")
+    if question.right is not None:
+        lines.append(f"right = {literal(question.options[question.right])}")
+    return "\n".join(lines) + "\n"
+
+
+def literal(value: Any) -> str:
+    """Return a value as TOML.
+
+    >>> literal({"cat": ["kitten", "tom"]}), literal(True)
+    ('{ "cat" = ["kitten", "tom"] }', 'true')
+    """
+    if isinstance(value, Mapping):
+        pairs = (f"{literal(key)} = {literal(one)}" for key, one in value.items())
+        return "{ " + ", ".join(pairs) + " }"
+    return json.dumps(value, ensure_ascii=False)

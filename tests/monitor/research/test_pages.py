@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from softlabel.serve import monitor
 from softlabel.serve.research import notes
-from softlabel.study import Item, Media, Question
-from softlabel.study.pictures import png
+from softlabel.study import Item, Media, Question, shapes
 
 CLASSIC = {"top": "cat", "p1": 90, "second": "dog", "p2": 10, "impossible": ["fox", "hare"]}
 
@@ -143,7 +142,7 @@ def test_many_items_come_in_pages(make_world, serve):
 
 def test_pictures_are_shown_with_what_only_the_researcher_may_know(make_world, serve, tmp_path):
     path = tmp_path / "tabby-in-the-grass.png"
-    path.write_bytes(png.encode(np.zeros((4, 4, 3), dtype=np.uint8)))
+    path.write_bytes(shapes.encode_png(np.zeros((4, 4, 3), dtype=np.uint8)))
     world = make_world()
     picture = Item(
         "item-0", "target", image=Media(path, "image/png"), alt="fur", gold=(0.5, 0.5, 0, 0)

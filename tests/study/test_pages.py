@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from softlabel import registry, study
-from softlabel.study import defaults
+from softlabel.study.pages import TEXTS
 from softlabel.study.schema import StudySection
 
 LANGUAGES = get_args(StudySection.model_fields["language"].annotation)
@@ -154,7 +154,7 @@ def test_quiz_and_debrief_can_be_left_out(make):
 def test_an_empty_page_is_a_mistake(make, wrong):
     toml = TOML.format(mode="hard", frame="self", language="en")
     assert wrong(make(f'{toml}[pages]\nconsent = "c.md"\n', {"c.md": " \n"})) == [
-        "c.md: is empty; without the key there is a usual text"
+        "c.md: is empty; without the key there is a default text"
     ]
 
 
@@ -168,7 +168,7 @@ def test_a_mode_of_ones_own_is_described_by_its_questions(make, monkeypatch):
 
 
 def test_languages_of_texts_and_of_the_interface_are_the_same():
-    assert sorted(LANGUAGES) == sorted(path.stem for path in defaults.FOLDER.glob("*.toml"))
+    assert sorted(LANGUAGES) == sorted(path.stem for path in TEXTS.glob("*.toml"))
     locale = Path(study.__file__).parent.parent / "serve" / "locale"
     assert sorted(LANGUAGES) == sorted(path.stem for path in locale.glob("*.json"))
     for path in locale.glob("*.json"):

@@ -9,7 +9,7 @@ import pytest
 
 from softlabel import study
 from softlabel.elicit import Classic
-from softlabel.study.pictures import png
+from softlabel.study import shapes
 
 NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 TOML = '[study]\nlabels = "labels.txt"\n[items]\nsource = "images"\nallocation = "a.json"\n'
@@ -86,7 +86,7 @@ def test_pictures_in_no_batch_are_left_out_and_noted(make):
     found = study.read(make(TOML, files(published(count=10, size=5))))
     assert len(found.items) == 10
     (note,) = found.notes
-    assert str(note) == "images/10.png: is in no batch and is not shown (as are 2 files in all)"
+    assert str(note) == "images/10.png: is in no batch and is not shown (2 files in all)"
 
 
 def test_a_table_of_items_with_an_allocation(make, wrong):
@@ -110,8 +110,8 @@ def test_a_table_of_items_with_an_allocation(make, wrong):
     [
         ([], "a.json: must be a list that holds one object of batches, or an object with the key"),
         ({"0": []}, "a.json: must be a list that holds one object of batches"),
-        ([{}], "a.json: holds no batch"),
-        ([{"0": []}], "a.json, batch 0: holds no item"),
+        ([{}], "a.json: contains no batch"),
+        ([{"0": []}], "a.json, batch 0: contains no item"),
         ([{"0": ["00.png"]}], "a.json, batch 0: must be a list of objects"),
         (
             [{"0": [{"filename": "00.pgn"}]}],
@@ -120,7 +120,7 @@ def test_a_table_of_items_with_an_allocation(make, wrong):
         ([{"0": [{"file": "00.png"}]}], "a.json, batch 0[0], filename: there must be an image"),
         (
             [{"0": [{"filename": "../study.toml"}]}],
-            "a.json, batch 0[0], filename = '../study.toml': is of no known type",
+            "a.json, batch 0[0], filename = '../study.toml': is of an unknown type",
         ),
         (
             [{"0": [{"filename": "../../x.png"}]}],
@@ -132,7 +132,7 @@ def test_a_table_of_items_with_an_allocation(make, wrong):
         ),
         (
             [{"0": [{"filename": "00.png"}], "1": [{"filename": "00.png"}]}],
-            "a.json, batch 1[0], example_idx = '00': is the id of another item too",
+            "a.json, batch 1[0], example_idx = '00': is the id of another item, too",
         ),
         (ours(classes="cat"), 'a.json, classes: must be a list of labels: ["cat", "dog"]'),
         (ours(classes=["cat", "cow"]), "a.json, classes = ['cat', 'cow']: are not those of study"),
@@ -164,7 +164,7 @@ def test_the_batches_of_cifar10s(data_folder, tmp_path):
         for image in images:
             label = NAMES[classes[image]].title()
             name = f"cifar10_train_{image}_{label}.png"
-            (folder / "imgs" / name).write_bytes(png.encode(pixels[image]))
+            (folder / "imgs" / name).write_bytes(shapes.encode_png(pixels[image]))
             entry = {"filename": name, "data_split": "train"}
             batches[batch].append(entry | {"example_idx": str(image), "label": label})
     (folder / "labels.txt").write_text("\n".join(map(str.title, NAMES)))

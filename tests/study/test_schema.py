@@ -11,7 +11,7 @@ import pytest
 
 from softlabel import study
 from softlabel.study.items import COLUMNS, EXTRA
-from softlabel.study.recruiting import KEYS, NEEDED
+from softlabel.study.recruiting import KEYS, REQUIRED
 from softlabel.study.schema import SECTIONS, StudyFile
 
 PAGE = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
@@ -47,7 +47,7 @@ def test_every_recruiter_is_documented():
     found = rows("### Recruiters")
     assert set(found) == set(KEYS)
     for kind, (_, must, may) in found.items():
-        assert set(re.findall(r"`(\w+)`", must)) == set(NEEDED.get(kind, ()))
+        assert set(re.findall(r"`(\w+)`", must)) == set(REQUIRED.get(kind, ()))
         assert set(re.findall(r"`(\w+)`", must + may)) == set(KEYS[kind])
 
 
@@ -59,7 +59,7 @@ def test_the_examples_are_right():
 
 
 def test_the_schema_for_editors():
-    schema = study.schema()
+    schema = study.json_schema()
     assert schema["additionalProperties"] is False
     assert set(schema["properties"]) == set(StudyFile.model_fields)
     for name, part in schema["$defs"].items():
