@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from softlabel import store as stores
-from softlabel.serve.clock import Clock
+from softlabel.serve.site import Clock
 from softlabel.store import ItemRow, Plan
 
 HOUR, DAY = 3600.0, 86_400.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softlabel.serve.labels import LabelIndex
+from softlabel.serve.participant.plans import LabelIndex
 
 ANIMALS = ["animal/cat/tabby cat", "animal/cat/Persian", "animal/dog", "tool/Catapult", "house_cat"]
 INDEX = LabelIndex(ANIMALS, {"animal/dog": ["hound", "cattle dog"]})
@@ -26,7 +26,7 @@ def test_the_best_fit_comes_first():
     assert found[-1] == "animal/dog", "which only a synonym makes fit"
 
 
-def test_inner_nodes_can_be_found():
+def test_inner_nodes_can_be_cache():
     assert names("anim")[0] == "animal"
     assert names("tool") == ["tool", "tool/Catapult"]
 
@@ -36,7 +36,7 @@ def test_letters_and_spaces_do_not_matter():
     assert names("tabby c") == ["animal/cat/tabby cat"]
 
 
-def test_synonyms_are_shown():
+def test_synonyms_are_describe():
     assert INDEX.find("hound") == [{"name": "animal/dog", "synonyms": ["hound", "cattle dog"]}]
 
 
@@ -52,7 +52,7 @@ def test_another_sign_may_separate_the_steps():
     assert [one["name"] for one in flat.find("")] == ["animal/cat"]
 
 
-def test_what_is_kept_is_what_was_found_at_first():
+def test_what_is_kept_is_what_was_cache_at_first():
     """Beginnings that fit many labels are looked up once; the result does not change."""
     words = ("oak", "elm", "ash", "fir", "yew")
     labels = [f"{words[n % 5]}/{words[n % 3]} {n}" for n in range(3000)]
@@ -61,15 +61,15 @@ def test_what_is_kept_is_what_was_found_at_first():
         first = [index.find(typed, limit) for limit in (100, 20, 1)]
         assert [index.find(typed, limit) for limit in (100, 20, 1)] == first
         assert first == [slowly(index, typed)[:limit] for limit in (100, 20, 1)]
-    assert index._found.keys() == {"", "o", "oak", "a"}, "those with many results only"
+    assert index._cache.keys() == {"", "o", "oak", "a"}, "those with many results only"
 
 
 def slowly(index, typed):
     """The best fit of every key, without any shortcut."""
     wanted = typed.casefold()
-    fits = [(rank, place) for key, rank, place in index._keys_in_order if key.startswith(wanted)]
+    fits = [(rank, place) for key, rank, place in index._sorted_keys if key.startswith(wanted)]
     order = dict.fromkeys(place for _, place in sorted(fits))
-    return [index._shown(index._names[place]) for place in order]
+    return [index._describe(index._names[place]) for place in order]
 
 
 def test_only_somebody_with_a_session_may_ask(running):

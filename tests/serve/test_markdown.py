@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softlabel.serve.markdown import render
+from softlabel.serve.site import render_markdown
 
 
 def test_ordinary_text():
-    html = render(
+    html = render_markdown(
         "# One\n\nSome *words*, `code` and:\n\n- a\n- b\n\n| x | y |\n|---|---|\n| 1 | 2 |\n"
     )
     for part in ("<h2>One</h2>", "<em>words</em>", "<li>a</li>", "<td>2</td>", "<code>code</code>"):
@@ -20,18 +20,18 @@ def test_ordinary_text():
 
 
 def test_headings_begin_at_the_second_level_and_keep_their_order():
-    assert re.findall(r"<(h\d)>", render("# a\n## b\n### c")) == ["h2", "h3", "h4"]
-    assert re.findall(r"<(h\d)>", render("### a\n#### b")) == ["h2", "h3"]
-    assert re.findall(r"<(h\d)>", render("## a\n# b")) == ["h3", "h2"]
-    assert re.findall(r"<(h\d)>", render("# a\n###### b")) == ["h2", "h6"]
+    assert re.findall(r"<(h\d)>", render_markdown("# a\n## b\n### c")) == ["h2", "h3", "h4"]
+    assert re.findall(r"<(h\d)>", render_markdown("### a\n#### b")) == ["h2", "h3"]
+    assert re.findall(r"<(h\d)>", render_markdown("## a\n# b")) == ["h3", "h2"]
+    assert re.findall(r"<(h\d)>", render_markdown("# a\n###### b")) == ["h2", "h6"]
 
 
 def test_foreign_pictures_are_not_shown():
-    assert "<img" not in render("![x](https://evil.example/x.png)")
+    assert "<img" not in render_markdown("![x](https://evil.example/x.png)")
 
 
 def test_links_open_apart_and_tell_nothing():
-    html = render("[us](https://x.example) [mail](mailto:a@x.example)")
+    html = render_markdown("[us](https://x.example) [mail](mailto:a@x.example)")
     assert html.count('rel="noopener noreferrer"') == 2
     assert html.count('target="_blank"') == 2
 
@@ -57,7 +57,7 @@ def test_links_open_apart_and_tell_nothing():
     ],
 )
 def test_nothing_else_becomes_html(text):
-    html = render(text)
+    html = render_markdown(text)
     assert not re.search(r"<(script|img|b|a)[\s>]", html), html
 
 
@@ -90,7 +90,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES | st.text(max_size=4), max_size=20).map("".join))
 def test_only_known_tags_and_attributes_come_out(text):
-    html = render(text)
+    html = render_markdown(text)
     for tag, attributes in re.findall(r"</?([a-zA-Z0-9]+)([^>]*)>", html):
         assert tag in TAGS
         names = set(re.findall(r"([a-z-]+)=\"", attributes))

@@ -16,8 +16,7 @@ import httpx
 import psycopg
 import pytest
 
-from softlabel.serve import ready
-from softlabel.serve.ready import Complaints
+from softlabel.serve.app import PATIENCE, StoreErrors
 
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"
 
@@ -84,7 +83,7 @@ def test_a_lock_of_another_program_is_not_ready(birds):
         other.execute("BEGIN IMMEDIATE")
         status, told = ask(served)
         assert (status, told["ready"]) == (503, False)
-        assert told["reason"] == f"the database did not answer within {ready.PATIENCE:.0f} s"
+        assert told["reason"] == f"the database did not answer within {PATIENCE:.0f} s"
         other.execute("ROLLBACK")
     assert recovered(served)
 
@@ -165,12 +164,12 @@ def test_strangers_cannot_keep_the_writer_busy(running):
 
 def test_the_same_complaint_is_logged_once_and_counted(caplog):
     async def complain():
-        complaints = Complaints(quiet=0.2)
+        errors = StoreErrors(quiet=0.2)
         for _ in range(948):
-            complaints.tell("answers.db: disk is full")
-        complaints.tell("answers.db: database is locked")
+            errors.log("answers.db: disk is full")
+        errors.log("answers.db: database is locked")
         await asyncio.sleep(0.5)
-        complaints.tell("answers.db: disk is full")
+        errors.log("answers.db: disk is full")
 
     with caplog.at_level(logging.ERROR, logger="softlabel.serve"):
         asyncio.run(complain())

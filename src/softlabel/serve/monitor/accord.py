@@ -10,7 +10,7 @@ import numpy as np
 
 from softlabel.annotators import alpha_score, observed_agreement, pairwise_variation
 from softlabel.annotators.agree import cards
-from softlabel.serve.monitor.sample import Sample
+from softlabel.serve.researcher.sample import Sample
 from softlabel.tables import Annotations, Score
 
 DRAWS = 100  # of the bootstrap: enough for a live page; ``softlabel agree`` draws five times more
