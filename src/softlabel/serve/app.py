@@ -135,9 +135,9 @@ def check_url(url: str) -> None:
         )
     if parts.path not in ("", "/") or parts.query or parts.fragment:
         raise SoftlabelError(
-            f"--url {url!r}: a study stands at the root of a name, so the address must end after "
-            f"the host: {parts.scheme}://{parts.netloc}; give each study a name of its own, such "
-            "as https://birds.example.org"
+            f"--url {url!r}: a study is served at the root of a host, so the address must end "
+            f"after the host: {parts.scheme}://{parts.netloc}; give each study a host name of its "
+            "own, such as https://birds.example.org"
         )
 
 

@@ -155,8 +155,8 @@ def restore(
         id = stores.contents(file).id
         if id not in (expected, None):
             raise StoreError(
-                f"{file} is a backup of database {id}, but {folder / FOLDER / NAME} says that "
-                f"the answers are in database {expected}; name a backup of that one, or say "
+                f"{file} is a backup of database {id}, but according to {folder / FOLDER / NAME} "
+                f"the answers are in database {expected}; name a backup of that one, or use "
                 "--new-database to go on with another"
             )
     make_private_folder(folder)
@@ -191,7 +191,7 @@ def _read_secret(folder: Path) -> Secret | None:
 
 def _check_id(folder: Path, place: str | Path, expected: str) -> None:
     """Check, without changing anything, that the expected database is at this place."""
-    recorded = f"{folder / FOLDER / NAME} says that the answers are in database {expected}"
+    recorded = f"{folder / FOLDER / NAME}: the answers are in database {expected}"
     try:
         with stores.open(place, read_only=True) as store:
             id = store.id
@@ -210,8 +210,8 @@ def _refuse_other_secret(folder: Path, study: str, store: Store, known: Secret |
         why = "is missing" if known is None else "is not the one"
         raise StoreError(
             f"{path} {why}: the pseudonyms in {store.name} were made with another; restore that "
-            "from a backup, or go on with softlabel serve --new-secret, which takes people who "
-            "come back for new ones"
+            "from a backup, or go on with softlabel serve --new-secret, which treats people who "
+            "come back as new ones"
         )
 
 

@@ -6,7 +6,6 @@ Personal invitations are made, revoked and looked up here as well.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -52,7 +51,7 @@ class Platform:
     address: str
 
 
-class Recruiter(ABC):
+class Recruiter:
     """How people arrive, and where they return to.  ``walk_in``: anybody may begin."""
 
     name: ClassVar[str]
@@ -61,40 +60,28 @@ class Recruiter(ABC):
 
     def __init__(self, settings: Recruit) -> None:
         self.settings = settings
+        self.codes: dict[Outcome, str | None] = {  # which people can enter at the platform by hand
+            "complete": settings.completion_code,
+            "screenout": settings.screenout_code,
+            "noconsent": settings.noconsent_code,
+        }
+        self.addresses: dict[Outcome, str | None] = {  # may hold the blanks {id} and {session}
+            "complete": settings.complete_url,
+            "screenout": settings.screenout_url,
+            "noconsent": settings.noconsent_url,
+        }
 
-    @abstractmethod
     def arrival(self, parameters: Mapping[str, str]) -> Arrival | Refused | None:
         """Return who the parameters of the address name; None if they name nobody."""
-
-    def absent(self) -> Refused:
-        """Return the message for somebody who came without an invitation of any kind."""
-        return Refused(self.missing, {})
+        return None
 
     def platform(self) -> Platform | None:
         """Return where people came from, for those who end on an error page."""
         return None
 
-    def code(self, outcome: Outcome) -> str | None:
-        """Return the code to show, which people can enter at the platform by hand."""
-        settings = self.settings
-        return {
-            "complete": settings.completion_code,
-            "screenout": settings.screenout_code,
-            "noconsent": settings.noconsent_code,
-        }[outcome]
-
-    def address(self, outcome: Outcome) -> str | None:
-        """Return where people go back to; it may hold the blanks ``{id}`` and ``{session}``."""
-        settings = self.settings
-        return {
-            "complete": settings.complete_url,
-            "screenout": settings.screenout_url,
-            "noconsent": settings.noconsent_url,
-        }[outcome]
-
     def needs_arrival(self) -> bool:
         """Whether some return address carries what the recruiter sent."""
-        addresses = [self.address(outcome) or "" for outcome in set(OUTCOMES.values())]
+        addresses = [address or "" for address in self.addresses.values()]
         return any("{id}" in one or "{session}" in one for one in addresses)
 
 
@@ -104,18 +91,12 @@ class Open(Recruiter):
     name = "open"
     walk_in = True
 
-    def arrival(self, parameters: Mapping[str, str]) -> Arrival | Refused | None:
-        return None
-
 
 class Invitation(Recruiter):
     """People enter by ``/i/TOKEN`` alone; ``softlabel invite`` makes these links."""
 
     name = "invitation"
     missing = "entry_invitation"
-
-    def arrival(self, parameters: Mapping[str, str]) -> Arrival | Refused | None:
-        return None
 
 
 class Prolific(Recruiter):
@@ -197,7 +178,7 @@ def invite(study: Study, store: Store, secret: Secret, name: str, now: float) ->
             '[recruit] kind = "invitation" in study.toml opens it to personal links'
         )
     if not name.strip():
-        raise SoftlabelError(f"{name!r} is nobody's name: say who is invited")
+        raise SoftlabelError(f"{name!r} is not a name: give the name of the person to invite")
     token = new_token()
     annotator = secret.pseudonym(Invitation.name, name)
     store.invite(study.name, name, hash_token(token), now, annotator=annotator).result()
@@ -229,8 +210,8 @@ def find_annotator(study: Study, store: Store, secret: Secret, person: str) -> s
         if secret.deletion_code(session.annotator).replace("-", "") == code:
             return session.annotator
     raise StoreError(
-        f"study {study.name!r} knows nobody called {person!r}: neither as a pseudonym, "
-        "nor as a recruiter's id, nor by invitation, nor by a code for deletion"
+        f"study {study.name!r} has nobody called {person!r}: this is no pseudonym, no recruiter's "
+        "id, no invited name and no code for deletion"
     )
 
 

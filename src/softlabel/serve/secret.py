@@ -137,7 +137,7 @@ def read_secret(path: Path) -> Secret:
     """Read the secret from a file that only its owner can read."""
     if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise SoftlabelError(
-            f"{path}: other users of this machine may read this file, so it is no secret; "
+            f"{path}: other users of this machine can read this file; "
             f"close it with: chmod 600 {path}"
         )
     try:

@@ -126,16 +126,24 @@ class Renderer:
         text = self._templates.get_template(template).render(values)
         return HTMLResponse(text, status_code=status, headers=dict(headers or {}))
 
-    def message(self, title: str, text: str, status: int = 200, **values: object) -> HTMLResponse:
+    def message(
+        self,
+        title: str,
+        text: str,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        **values: object,
+    ) -> HTMLResponse:
         """Render a page with one message; ``title`` and ``text`` are keys of the catalogue."""
         filled = self.texts.say(text, **values)
-        return self("message.html", status, title=self.texts.page[title], text=filled)
+        return self("message.html", status, headers, title=self.texts.page[title], text=filled)
 
     def error(self, status: int, headers: Mapping[str, str] | None = None) -> HTMLResponse:
         """Render the page of an HTTP error."""
-        page = self.texts.page
-        text = page.get(f"error_{status}", page["error_500" if status >= 500 else "error_400"])
-        return self("message.html", status, headers, title=page["error_title"], text=text)
+        text = f"error_{status}"
+        if text not in self.texts.page:
+            text = "error_500" if status >= 500 else "error_400"
+        return self.message("error_title", text, status, headers)
 
 
 @lru_cache(maxsize=256)  # a study has a few texts, and everybody reads them

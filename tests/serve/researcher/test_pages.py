@@ -80,7 +80,7 @@ def test_a_study_that_nobody_has_seen(make_world, serve):
     page = text_of(served.computed(client))
     assert "Answers 0 of 48" in page
     assert "Nobody has come yet." in page
-    assert "study.toml says nothing about pay" in page
+    assert "study.toml has no [pay]" in page
     for path in ("items", "people", "answers", "export"):
         assert client.get(f"/research/{path}").status_code == 200
 

@@ -217,7 +217,7 @@ class Api:
         )
 
     def _response(self, body: AnswerBody, raw: bytes) -> NewResponse:
-        mode, timing = self.site.study.mode, body.timing
+        mode = self.site.study.mode
         return NewResponse(
             id=body.response_uuid,
             position=body.position,
@@ -228,13 +228,7 @@ class Api:
             digest=body.digest(),
             skip=body.skip,
             supersedes=body.supersedes,
-            timing=Timing(
-                timing.first_input_ms,
-                timing.submit_ms,
-                timing.active_ms,
-                timing.hidden_ms,
-                timing.fields,
-            ),
+            timing=Timing(*(getattr(body.timing, name) for name in Timing._fields)),
             mode_options=self._mode_options,
             frame=self.site.study.frame,
         )

@@ -92,7 +92,7 @@ class Pages:
             return await self._let_in(recruiter.name, arrival)
         session = await self.sessions.session(request)
         if session is None and not recruiter.walk_in:
-            return self._refuse(recruiter.absent())
+            return self._refuse(Refused(recruiter.missing, {}))
         new = session is None or session.stage == CONSENT
         if new and await self.vacancy.is_full():
             if session is None:  # who has not come in yet may look again later
@@ -127,7 +127,7 @@ class Pages:
         return response
 
     def _refuse(self, refused: Refused) -> Response:
-        return self.site.render.message("entry_title", refused.text, 400, **refused.values)
+        return self.site.render.message("entry_title", refused.text, 400, None, **refused.values)
 
     # ── forms ────────────────────────────────────────────────────────────────────────────────
 
@@ -203,9 +203,7 @@ class Pages:
 
     def _busy(self) -> Response:
         """Too many people at this address have just begun; this one can go on later."""
-        page = self.site.texts.page
-        words = {"title": page["busy_title"], "text": page["busy"]}
-        return self.site.render("message.html", 429, {"retry-after": RETRY_AFTER}, **words)
+        return self.site.render.message("busy_title", "busy", 429, {"retry-after": RETRY_AFTER})
 
     # ── ways out ─────────────────────────────────────────────────────────────────────────────
 
@@ -246,7 +244,7 @@ class Pages:
     def _return_address(self, request: Request, stage: str | None) -> str | None:
         """Return the recruiter's address for this stage, if its blanks can still be filled."""
         outcome = OUTCOMES.get(stage or "")
-        address = outcome and self.site.recruiter.address(outcome)
+        address = outcome and self.site.recruiter.addresses[outcome]
         return fill_address(address, self.sessions.arrival(request)) if address else None
 
     # ── stages ───────────────────────────────────────────────────────────────────────────────
@@ -266,7 +264,7 @@ class Pages:
             "missing": False,
             "picked": {},
             "page": 1,
-            "code": outcome and recruiter.code(outcome),
+            "code": outcome and recruiter.codes[outcome],
             "returns": False,
             "walk_in": recruiter.walk_in,
             "delete_code": self._deletion_code(session),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from fastapi import Depends
@@ -120,30 +119,30 @@ class Downloads:
 
 # ── people ───────────────────────────────────────────────────────────────────────────────────
 
-COLUMNS = (
-    "annotator",
-    "simulated",
-    "session",
-    "stage",
-    "entered_at",
-    "quiz_tries",
-    "answered",
-    "skipped",
-    "targets_and_repeats",
-    "seconds_median",
-    "agreement",
-    "entropy",
-    "repeats",
-    "repeats_changed",
-    "repeats_variation",
-    "gold",
-    "gold_failed",
-    "gold_variation",
-    "attention",
-    "attention_failed",
-    "flags",
-    "remarks",
-)
+COLUMNS: dict[str, Callable[[Session, Person], Cell]] = {
+    "annotator": lambda session, person: session.annotator,
+    "simulated": lambda session, person: session.simulated,
+    "session": lambda session, person: session.id,
+    "stage": lambda session, person: session.stage,
+    "entered_at": lambda session, person: iso(session.entered_at),
+    "quiz_tries": lambda session, person: session.quiz_tries,
+    "answered": lambda session, person: session.answered,
+    "skipped": lambda session, person: session.skipped,
+    "targets_and_repeats": lambda session, person: person.answers,
+    "seconds_median": lambda session, person: person.seconds.median,
+    "agreement": lambda session, person: person.agreement,
+    "entropy": lambda session, person: person.entropy,
+    "repeats": lambda session, person: person.repeats.pairs,
+    "repeats_changed": lambda session, person: person.repeats.changed,
+    "repeats_variation": lambda session, person: person.repeats.variation,
+    "gold": lambda session, person: person.gold.n,
+    "gold_failed": lambda session, person: person.gold.failed,
+    "gold_variation": lambda session, person: person.gold.variation,
+    "attention": lambda session, person: person.attention.n,
+    "attention_failed": lambda session, person: person.attention.failed,
+    "flags": lambda session, person: "; ".join(person.flags),
+    "remarks": lambda session, person: "; ".join(person.remarks),
+}
 
 
 def write_roster(study: Study, store: Store, overview: Overview) -> bytes:
@@ -160,8 +159,9 @@ def write_roster(study: Study, store: Store, overview: Overview) -> bytes:
     for session in store.sessions(study.name):
         name = session.annotator
         person = known.get(name) or Person(name, 0, spread([]))
-        answers = [answer for _, answer in debrief_answers(study, debriefs.get(name, {}))]
-        table.writerow(map(escaped, (*_roster_row(session, person), *answers)))
+        cells = [column(session, person) for column in COLUMNS.values()]
+        cells += [answer for _, answer in debrief_answers(study, debriefs.get(name, {}))]
+        table.writerow(escaped(None if cell != cell else cell) for cell in cells)  # NaN is empty
     return text.getvalue().encode()
 
 
@@ -170,33 +170,3 @@ def debrief_answers(study: Study, detail: Mapping[str, object]) -> list[tuple[st
     answers = [detail.get(f"Q{n}") for n in range(len(study.debrief))]
     texts = [None if answer is None else str(answer) for answer in answers]
     return [(asked.text, answer) for asked, answer in zip(study.debrief, texts, strict=True)]
-
-
-def _roster_row(session: Session, person: Person) -> tuple[Cell, ...]:
-    figures = (
-        person.seconds.median,
-        person.agreement,
-        person.entropy,
-        person.repeats.pairs,
-        person.repeats.changed,
-        person.repeats.variation,
-        person.gold.n,
-        person.gold.failed,
-        person.gold.variation,
-        person.attention.n,
-        person.attention.failed,
-    )
-    return (
-        session.annotator,
-        session.simulated,
-        session.id,
-        session.stage,
-        iso(session.entered_at),
-        session.quiz_tries,
-        session.answered,
-        session.skipped,
-        person.answers,
-        *(None if math.isnan(value) else value for value in figures),
-        "; ".join(person.flags),
-        "; ".join(person.remarks),
-    )

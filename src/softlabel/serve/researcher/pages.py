@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -21,6 +20,7 @@ from softlabel.serve.monitor.people import Person
 from softlabel.serve.participant.plans import media_address
 from softlabel.serve.research import persons
 from softlabel.serve.researcher import charts, wording
+from softlabel.serve.researcher.charts import in_words
 from softlabel.serve.researcher.downloads import Downloads, debrief_answers
 from softlabel.serve.researcher.login import HOME, Login
 from softlabel.serve.researcher.overview import LiveOverview, Overview
@@ -196,8 +196,8 @@ class Pages:
 
     # ── items and answers ────────────────────────────────────────────────────────────────────
 
-    def _card(self, item: Item, place: int) -> ItemCard:
-        """Describe one item; its answers are read here and now."""
+    def _card(self, item: Item, place: int) -> dict[str, Any]:
+        """Describe one item with its answers; file names and gold are for the researcher alone."""
         study = self.site.study
         stored = self.site.store.responses_to(study.name, item.id)
         rows = [row for row in stored if not row.superseded]
@@ -214,20 +214,20 @@ class Pages:
             title = f"What people said about {item.id}"
             bars = charts.beliefs({"everybody": mean} | few, study.labels, title)
         file = item.image or item.audio
-        return ItemCard(
-            anchor=f"item-{place}",
-            id=item.id,
-            kind=item.kind,
-            image=media_address(item.image),
-            audio=media_address(item.audio),
-            text=item.text,
-            alt=item.alt,
-            file="" if file is None else file.path.name,
-            gold="" if item.gold is None else charts.in_words(np.array(item.gold), study.labels),
-            counted=_answer_counts(study, item, first, len(rows) - len(first)),
-            pooled="" if mean is None else charts.in_words(mean, study.labels),
-            beliefs=Markup(bars),
-        )
+        return {
+            "anchor": f"item-{place}",
+            "id": item.id,
+            "kind": item.kind,
+            "image": media_address(item.image),
+            "audio": media_address(item.audio),
+            "text": item.text,
+            "alt": item.alt,
+            "file": "" if file is None else file.path.name,
+            "gold": "" if item.gold is None else in_words(np.array(item.gold), study.labels),
+            "counted": _answer_counts(study, item, first, len(rows) - len(first)),
+            "pooled": "" if mean is None else in_words(mean, study.labels),
+            "beliefs": Markup(bars),
+        }
 
     def _beliefs(self, rows: Sequence[ResponseRow]) -> list[Floats | None]:
         """Return each row's distribution over the labels; None where it has none."""
@@ -236,7 +236,7 @@ class Pages:
         soft = iter(labelled(said, {one.mode for one in answers}).soft() if len(said) else ())
         return [None if one.said is None else next(soft) for one in answers]
 
-    def _answer_rows(self, rows: Sequence[ResponseRow]) -> list[AnswerRow]:
+    def _answer_rows(self, rows: Sequence[ResponseRow]) -> list[dict[str, str]]:
         """Describe stored answers in their order."""
         described = []
         for row, belief in zip(rows, self._beliefs(rows), strict=True):
@@ -245,55 +245,22 @@ class Pages:
             elif belief is None:
                 answer = "cannot be read"
             else:
-                answer = charts.in_words(belief, self.site.study.labels)
+                answer = in_words(belief, self.site.study.labels)
             notes = (("late", row.late), ("replaced", row.superseded))
             described.append(
-                AnswerRow(
-                    time=wording.moment(row.received_at, self.site.now()),
-                    iso=iso(row.received_at),
-                    item=row.item,
-                    item_link=f"{HOME}/items?{urlencode({'find': row.item})}",
-                    annotator=row.annotator,
-                    kind=row.kind,
-                    note=", ".join(name for name, holds in notes if holds),
-                    answer=answer,
-                    seconds=wording.seconds(to_seconds(row.timing.active_ms)),
-                )
+                {
+                    "time": wording.moment(row.received_at, self.site.now()),
+                    "iso": iso(row.received_at),
+                    "item": row.item,
+                    "item_link": f"{HOME}/items?{urlencode({'find': row.item})}",
+                    "annotator": row.annotator,
+                    "kind": row.kind,
+                    "note": ", ".join(name for name, holds in notes if holds),
+                    "answer": answer,
+                    "seconds": wording.seconds(to_seconds(row.timing.active_ms)),
+                }
             )
         return described
-
-
-@dataclass(frozen=True)
-class AnswerRow:
-    """One stored answer: who said what about which item, and how fast."""
-
-    time: str
-    iso: str
-    item: str
-    item_link: str
-    annotator: str
-    kind: str
-    note: str
-    answer: str
-    seconds: str
-
-
-@dataclass(frozen=True)
-class ItemCard:
-    """An item with everybody's answers.  File names and gold are for the researcher alone."""
-
-    anchor: str
-    id: str
-    kind: str
-    image: str | None
-    audio: str | None
-    text: str | None
-    alt: str
-    file: str
-    gold: str
-    counted: str
-    pooled: str
-    beliefs: Markup
 
 
 def sort_items(study: Study, overview: Overview, order: str, find: str) -> list[Item]:

@@ -235,7 +235,7 @@ def repeat_and_cost_rows(overview: Overview) -> list[tuple[str, str]]:
             ("Projected", money(bill.projected, bill.currency)),
             ("Pay per hour of answering", money(bill.hourly, bill.currency)),
         ]
-    return rows or [("Repeats", "none yet"), ("Pay", "study.toml says nothing about it")]
+    return rows or [("Repeats", "none yet"), ("Pay", "study.toml has no [pay]")]
 
 
 def stage_rows(overview: Overview) -> list[list[str]]:
@@ -276,7 +276,7 @@ def make_tiles(overview: Overview) -> list[Tile]:
         more = f"of {count(insight.repeats.pairs)} repeats changed their top label"
         tiles.append(Tile("Stability", changed, more=more))
     if bill is None:
-        tiles.append(Tile("Cost", NONE, more="study.toml says nothing about pay"))
+        tiles.append(Tile("Cost", NONE, more="study.toml has no [pay]"))
     else:
         more = f"about {money(bill.projected, bill.currency)} when all answers are there"
         tiles.append(Tile("Cost", money(bill.earned, bill.currency), more=more))
