@@ -113,7 +113,7 @@ def test_a_changed_picture_or_mode_stops_the_server(serving):
 def test_answers_are_looked_at_by_the_mode_that_asked(changed):
     reader = Reader(changed.study)
     for rows in (changed.store.responses("birds"), changed.store.timings("birds")):
-        said = [reader.said(row) for row in rows]
+        said = [reader.read_answer(row) for row in rows]
         assert [one.percent[0] for one in said[:2]] == [40, 30]
         assert [changed.study.labels[one.named[0]] for one in said] == ["wren", "wren", "owl"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import math
 import sys
 from collections import Counter
 from contextlib import suppress
@@ -88,9 +89,8 @@ class Gate:
     def __call__(self, *, config: Config, **options: Any) -> asyncio.Protocol:
         if not (self._trusted or self._trust_all):
             allowed = config.forwarded_allow_ips
-            names = [
-                one.strip() for one in (allowed.split(",") if isinstance(allowed, str) else allowed)
-            ]
+            parts = allowed.split(",") if isinstance(allowed, str) else allowed
+            names = [part.strip() for part in parts]
             self._trust_all = "*" in names
             for name in names:
                 with suppress(ValueError):  # "*", or the path of a socket
@@ -138,7 +138,7 @@ class Connection(HttpToolsProtocol):
         self._moved = False  # whether the current piece ended a head or belonged to a body
         self._stalled: asyncio.TimerHandle | None = None
 
-    # ── opening and closing ────────────────────────────────────────────────────────────────────
+    # ── opening and closing ──────────────────────────────────────────────────────────────────
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -158,7 +158,7 @@ class Connection(HttpToolsProtocol):
             if timer is not None:
                 timer.cancel()
 
-    # ── what the client sends ──────────────────────────────────────────────────────────────────
+    # ── what the client sends ────────────────────────────────────────────────────────────────
 
     def data_received(self, data: bytes) -> None:
         most = self.limits.head
@@ -170,7 +170,10 @@ class Connection(HttpToolsProtocol):
             super().data_received(piece)
             self._quiet = 0 if self._moved else self._quiet + len(piece)
             if self._quiet >= most:
-                self._refuse()
+                # the response to an earlier request must not be cut in two
+                if self.cycle is None or self.cycle.response_complete:
+                    self.transport.write(TOO_LARGE)
+                self.transport.close()
                 return
         if self._reading is None and self._quiet:
             self._reading = HEAD  # blank lines before a request are no request yet
@@ -192,12 +195,6 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._reading, self._timed, self._moved = None, PAST, True
-
-    def _refuse(self) -> None:
-        """Send 431, unless it would fall into the middle of the response to an earlier request."""
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.write(TOO_LARGE)
-        self.transport.close()
 
     # ── time ─────────────────────────────────────────────────────────────────────────────────
 
@@ -223,7 +220,7 @@ class Connection(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._watch_stall(self.transport.get_write_buffer_size())
+        self._watch_stall()
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -231,14 +228,12 @@ class Connection(HttpToolsProtocol):
             self._stalled.cancel()
             self._stalled = None
 
-    def _watch_stall(self, left: int) -> None:
-        self._stalled = self.loop.call_later(self.limits.stalled_seconds, self._stall, left)
-
-    def _stall(self, before: int) -> None:
+    def _watch_stall(self, before: float = math.inf) -> None:
         """Keep waiting for a slow client, but not for one that takes nothing at all."""
         left = self.transport.get_write_buffer_size()
         if left < before:
-            self._watch_stall(left)
+            seconds = self.limits.stalled_seconds
+            self._stalled = self.loop.call_later(seconds, self._watch_stall, left)
         else:
             self.transport.abort()
 

@@ -8,11 +8,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from fastapi import Depends
-from fastapi.routing import APIRouter
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, Response, StreamingResponse
 
 from softlabel.io import Cell, escaped
 from softlabel.metrics import spread
@@ -20,7 +18,6 @@ from softlabel.serve.monitor.export import chunks, export, refuse_json
 from softlabel.serve.monitor.lines import iso
 from softlabel.serve.monitor.people import Person
 from softlabel.serve.researcher import wording
-from softlabel.serve.researcher.login import HOME, Login
 from softlabel.serve.researcher.overview import LiveOverview, Overview
 from softlabel.serve.site import Site
 from softlabel.store import Session, Store
@@ -59,22 +56,8 @@ FILES = {  # the media type and the description of each
 class Downloads:
     """The page that offers the files, and the files."""
 
-    def __init__(self, site: Site, login: Login, live: LiveOverview) -> None:
-        self.site, self.login, self.live = site, login, live
-
-    def router(self) -> APIRouter:
-        router = APIRouter(prefix=f"{HOME}/export", dependencies=[Depends(self.login.require)])
-        router.add_api_route(
-            "", self.page, methods=["GET"], response_class=HTMLResponse, responses={303: {}}
-        )
-        router.add_api_route(
-            "/{name}",
-            self.send,
-            methods=["GET"],
-            response_class=Response,
-            responses={303: {}, 404: {}},
-        )
-        return router
+    def __init__(self, site: Site, live: LiveOverview) -> None:
+        self.site, self.live = site, live
 
     def page(self) -> Response:
         """What there is to download."""

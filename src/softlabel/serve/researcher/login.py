@@ -7,12 +7,12 @@ import hmac
 import os
 import secrets
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from softlabel.serve.secret import FOLDER, make_private_folder
-from softlabel.serve.site import Site, describe_form, read_form
+from softlabel.serve.site import Site, read_form
 
 COOKIE = "softlabel_research"
 HOME, LOGIN = "/research", "/research/login"
@@ -53,22 +53,6 @@ class Login:
         self.site = site
         self._logged_out = LoggedOut(site)
 
-    def router(self) -> APIRouter:
-        router = APIRouter(include_in_schema=True)
-        router.add_api_route(LOGIN, self.page, methods=["GET"], response_class=Response)
-        router.add_api_route(
-            LOGIN,
-            self.login,
-            methods=["POST"],
-            response_class=Response,
-            responses={303: {}, 401: {}, 429: {}},
-            **describe_form(token={"type": "string"}),
-        )
-        router.add_api_route(
-            "/research/logout", self.logout, methods=["POST"], response_class=Response
-        )
-        return router
-
     async def page(self, request: Request) -> Response:
         """The form that asks for the token."""
         if self.is_open(request):
@@ -76,7 +60,7 @@ class Login:
         return self.site.render("research/login.html", failed=False)
 
     async def login(self, request: Request) -> Response:
-        """Compare in constant time; a wrong token is told late and told little."""
+        """Compare in constant time; answer a wrong token late and with little detail."""
         token = (await read_form(request)).get("token", "").strip()
         if not self.site.secret.is_researcher(token):
             await asyncio.sleep(SLOW)

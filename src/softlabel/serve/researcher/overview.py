@@ -135,24 +135,22 @@ def seconds_by_mode(answers: Iterable[tuple[str, float, float, Steps]]) -> tuple
     Modes with most answers come first; steps come in the order in which the mode asks them, then
     unknown ones, and the submission last.
     """
-    whole: dict[str, list[float]] = {}
-    first: dict[str, list[float]] = {}
-    parts: dict[str, dict[str, list[float]]] = {}
-    for mode, answer, begun, steps in answers:
-        whole.setdefault(mode, []).append(answer)
-        first.setdefault(mode, []).append(begun)
-        mine = parts.setdefault(mode, {})
-        for name, seconds in steps:
-            mine.setdefault(name, []).append(seconds)
+    grouped: dict[str, list[tuple[float, float, Steps]]] = {}
+    for mode, whole, first, steps in answers:
+        grouped.setdefault(mode, []).append((whole, first, steps))
     summaries = []
-    for mode in sorted(whole, key=lambda mode: -len(whole[mode])):
+    for mode, times in sorted(grouped.items(), key=lambda one: -len(one[1])):
+        parts: dict[str, list[float]] = {}
+        for _, _, steps in times:
+            for name, seconds in steps:
+                parts.setdefault(name, []).append(seconds)
         known = registry.members("mode").get(mode)
         asked = {field.name: place for place, field in enumerate(known.fields)} if known else {}
-        ordered = sorted(
-            parts[mode], key=lambda name: (name == SUBMIT, asked.get(name, len(asked)), name)
-        )
-        steps_of = {name: spread(parts[mode][name]) for name in ordered}
-        summaries.append(Seconds(mode, spread(whole[mode]), spread(first[mode]), steps_of))
+        order = sorted(parts, key=lambda name: (name == SUBMIT, asked.get(name, len(asked)), name))
+        answer = spread([whole for whole, _, _ in times])
+        first_input = spread([first for _, first, _ in times])
+        by_step = {name: spread(parts[name]) for name in order}
+        summaries.append(Seconds(mode, answer, first_input, by_step))
     return tuple(summaries)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -22,10 +23,10 @@ from softlabel.serve.research import persons
 from softlabel.serve.researcher import charts, wording
 from softlabel.serve.researcher.charts import in_words
 from softlabel.serve.researcher.downloads import Downloads, debrief_answers
-from softlabel.serve.researcher.login import HOME, Login
+from softlabel.serve.researcher.login import HOME, LOGIN, Login
 from softlabel.serve.researcher.overview import LiveOverview, Overview
 from softlabel.serve.researcher.sample import Reader, labelled, statements, to_seconds
-from softlabel.serve.site import Site
+from softlabel.serve.site import Site, describe_form
 from softlabel.store import ResponseRow
 from softlabel.study import Item, Study
 from softlabel.tables import Floats
@@ -48,38 +49,39 @@ Text = Annotated[str, Query(max_length=200)]
 
 
 def make_router(site: Site) -> APIRouter:
-    """Make all routes under ``/research``: login, progress, items, people, answers, export."""
+    """Make all routes under ``/research``: login, export, progress, items, people, answers."""
     login, live = Login(site), LiveOverview(site.study, site.store, site.now)
-    router = APIRouter(include_in_schema=True)
-    router.include_router(login.router())
-    router.include_router(Downloads(site, login, live).router())
-    router.include_router(Pages(site, login, live).router())
-    return router
+    downloads, pages = Downloads(site, live), Pages(site, live)
+    token = describe_form(token={"type": "string"})
+    outside = APIRouter()
+    add = partial(outside.add_api_route, response_class=Response)
+    add(LOGIN, login.page, methods=["GET"])
+    add(LOGIN, login.login, methods=["POST"], responses={303: {}, 401: {}, 429: {}}, **token)
+    add(f"{HOME}/logout", login.logout, methods=["POST"])
+    inside = APIRouter(
+        prefix=HOME,
+        dependencies=[Depends(login.require)],
+        responses={303: {}},
+        default_response_class=HTMLResponse,
+    )
+    get = partial(inside.add_api_route, methods=["GET"])
+    get("/export", downloads.page)
+    get("/export/{name}", downloads.send, response_class=Response, responses={404: {}})
+    get("", pages.overview)
+    get("/items", pages.items)
+    get("/people", pages.people)
+    get("/people/{annotator}", pages.person)
+    get("/answers", pages.answers)
+    outside.include_router(inside)
+    return outside
 
 
 class Pages:
     """Handlers are plain functions: they run in threads beside the loop that serves answers."""
 
-    def __init__(self, site: Site, login: Login, live: LiveOverview) -> None:
-        self.site, self.login, self.live = site, login, live
+    def __init__(self, site: Site, live: LiveOverview) -> None:
+        self.site, self.live = site, live
         self.reader = Reader(site.study)
-
-    def router(self) -> APIRouter:
-        router = APIRouter(
-            prefix=HOME,
-            dependencies=[Depends(self.login.require)],
-            default_response_class=HTMLResponse,
-        )
-        pages: dict[str, Callable[..., Response]] = {
-            "": self.overview,
-            "/items": self.items,
-            "/people": self.people,
-            "/people/{annotator}": self.person,
-            "/answers": self.answers,
-        }
-        for path, page in pages.items():
-            router.add_api_route(path, page, methods=["GET"], responses={303: {}})
-        return router
 
     def overview(self) -> Response:
         """How far the study is, how good its answers are, what it costs."""
@@ -232,9 +234,9 @@ class Pages:
     def _beliefs(self, rows: Sequence[ResponseRow]) -> list[Floats | None]:
         """Return each row's distribution over the labels; None where it has none."""
         answers = [self.reader.read(row) for row in rows]
-        said = statements(self.site.study.labels, answers)
-        soft = iter(labelled(said, {one.mode for one in answers}).soft() if len(said) else ())
-        return [None if one.said is None else next(soft) for one in answers]
+        given = statements(self.site.study.labels, answers)
+        soft = iter(labelled(given, {one.mode for one in answers}).soft() if len(given) else ())
+        return [None if one.answer is None else next(soft) for one in answers]
 
     def _answer_rows(self, rows: Sequence[ResponseRow]) -> list[dict[str, str]]:
         """Describe stored answers in their order."""

@@ -38,8 +38,8 @@ Steps = tuple[tuple[str, float], ...]
 
 
 class ReadAnswer(NamedTuple):
-    """One stored answer, read.  ``said`` is None where the person skipped the item, and where the
-    study as it is now cannot read the answer; unknown times are NaN."""
+    """One stored answer, read.  ``answer`` is None where the person skipped the item, and where the
+    study as it is now cannot read it; unknown times are NaN."""
 
     id: str
     item: str
@@ -51,7 +51,7 @@ class ReadAnswer(NamedTuple):
     first: float  # seconds until the first input
     steps: Steps
     skip: str | None  # the reason of a skip
-    said: Answer | None
+    answer: Answer | None
 
     @property
     def skipped(self) -> bool:
@@ -79,7 +79,7 @@ class Sample:
     @property
     def unreadable(self) -> int:
         """How many answers cannot be read because the labels or the mode have changed."""
-        return sum(one.said is None and not one.skipped for one in self.seen)
+        return sum(one.answer is None and not one.skipped for one in self.seen)
 
     @cached_property
     def asked(self) -> tuple[ReadAnswer, ...]:
@@ -94,7 +94,7 @@ class Sample:
     @cached_property
     def is_repeat(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Which of ``said`` the study asked for a second time."""
-        asked = [one for one in self.seen if one.kind in ASKED and one.said is not None]
+        asked = [one for one in self.seen if one.kind in ASKED and one.answer is not None]
         return np.array([one.kind == "repeat" for one in asked], dtype=np.bool_)
 
     @cached_property
@@ -115,7 +115,7 @@ class Sample:
 
 def statements(labels: Sequence[str], answers: Sequence[ReadAnswer]) -> Statements:
     """Return the statements among these answers in their order; a skip is no statement."""
-    given = [(one, one.said) for one in answers if one.said is not None]
+    given = [(one, one.answer) for one in answers if one.answer is not None]
 
     def encode(values: list[str]) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
         codes = {name: code for code, name in enumerate(dict.fromkeys(values))}
@@ -124,14 +124,14 @@ def statements(labels: Sequence[str], answers: Sequence[ReadAnswer]) -> Statemen
     items, item = encode([one.item for one, _ in given])
     people, annotator = encode([one.annotator for one, _ in given])
     index = Index(names(items), names(people), names(list(labels)))
-    return stack(index, item, annotator, [said for _, said in given])
+    return stack(index, item, annotator, [answer for _, answer in given])
 
 
-def labelled(said: Statements, modes: set[str]) -> Annotations:
+def labelled(given: Statements, modes: set[str]) -> Annotations:
     """Clamp the statements; plain votes stay votes, as in ``softlabel label``."""
-    if modes <= {Hard.name} and len(said):
-        return Annotations(said.index, said.item, said.annotator, label=said.named[:, 0])
-    return Clamp()(said)
+    if modes <= {Hard.name} and len(given):
+        return Annotations(given.index, given.item, given.annotator, label=given.named[:, 0])
+    return Clamp()(given)
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────
@@ -209,10 +209,10 @@ class Reader:
             first=to_seconds(timing.first_input_ms),
             steps=split_steps(timing.fields, timing.active_ms),
             skip=row.skip,
-            said=self.said(row),
+            answer=self.read_answer(row),
         )
 
-    def said(self, row: TimedAnswer | ResponseRow) -> Answer | None:
+    def read_answer(self, row: TimedAnswer | ResponseRow) -> Answer | None:
         """Return the answer; None where the item was skipped, or where it cannot be read now."""
         if row.answer_json is None:
             return None
@@ -225,6 +225,8 @@ class Reader:
                 self._cache.clear()
             self._cache[key] = self._read_json(*key)
         return self._cache[key]
+
+    said = read_answer  # OLD NAME
 
     def _read_json(self, name: str, version: int, options: str, text: str) -> Answer | None:
         if (name, options) not in self._modes:

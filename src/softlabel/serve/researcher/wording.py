@@ -201,14 +201,14 @@ def agreement_rows(insight: Insight | None) -> list[tuple[str, str]]:
     """Return how far people agree, each number with its name."""
     if insight is None or insight.agreement is None:
         return []
-    found = insight.agreement
-    alpha = f"{number(found.alpha.value)} (95 % interval {_interval(insight)})"
+    agreement = insight.agreement
+    alpha = f"{number(agreement.alpha.value)} (95 % interval {_interval(insight)})"
     return [
         ("Krippendorff’s alpha", alpha),
-        ("Two people name the same label", f"{100 * found.observed:.0f} % of the time"),
-        ("Distance between two people", f"{number(found.variation)} (mean total variation)"),
-        ("Agreement with the others", f"{number(found.others)} (1 − distance to their mean)"),
-        ("Items with two answers or more", count(found.shared)),
+        ("Two people name the same label", f"{100 * agreement.observed:.0f} % of the time"),
+        ("Distance between two people", f"{number(agreement.variation)} (mean total variation)"),
+        ("Agreement with the others", f"{number(agreement.others)} (1 − distance to their mean)"),
+        ("Items with two answers or more", count(agreement.shared)),
     ]
 
 
@@ -286,7 +286,7 @@ def make_tiles(overview: Overview) -> list[Tile]:
 def _count_tiles(overview: Overview) -> list[Tile]:
     """Answers, items, skips and people: counted, and exact."""
     counts = overview.counts
-    bar = charts.progress_bar(counts.answers, counts.wanted, "Answers there")
+    bar = charts.progress_bar(counts.answers, counts.wanted, "Answers so far")
     part = share(counts.answers, counts.wanted)
     stored = f"{part}; {count(counts.stored)} stored with practice, checks, repeats and skips"
     if counts.late:
