@@ -135,7 +135,7 @@ def test_the_best_fit_comes_first():
     assert found[-1] == "animal/dog", "which only a synonym makes fit"
 
 
-def test_inner_nodes_can_be_cache():
+def test_inner_nodes_can_be_found():
     assert names("anim")[0] == "animal"
     assert names("tool") == ["tool", "tool/Catapult"]
 
@@ -145,7 +145,7 @@ def test_letters_and_spaces_do_not_matter():
     assert names("tabby c") == ["animal/cat/tabby cat"]
 
 
-def test_synonyms_are_describe():
+def test_synonyms_are_shown():
     assert INDEX.find("hound") == [{"name": "animal/dog", "synonyms": ["hound", "cattle dog"]}]
 
 
@@ -161,7 +161,7 @@ def test_another_sign_may_separate_the_steps():
     assert [one["name"] for one in flat.find("")] == ["animal/cat"]
 
 
-def test_what_is_kept_is_what_was_cache_at_first():
+def test_what_is_kept_is_what_was_found_at_first():
     """Beginnings that fit many labels are looked up once; the result does not change."""
     words = ("oak", "elm", "ash", "fir", "yew")
     labels = [f"{words[n % 5]}/{words[n % 3]} {n}" for n in range(3000)]

@@ -103,6 +103,6 @@ def read_back(hashed):
     return bytes.fromhex(hashed).decode("latin-1")
 
 
-def test_the_make_private_folder_a_missing_file_is_named(tmp_path):
+def test_the_folder_of_a_missing_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_secret(tmp_path / "secret.json")

@@ -123,7 +123,7 @@ def test_a_field_left_after_another_counts_from_it():
     )
 
 
-def test_no_times_are_no_split_steps():
+def test_no_times_are_no_steps():
     assert split_steps({}, None) == ()
     assert spread([math.nan]).n == 0
     assert math.isnan(spread([]).median)
