@@ -12,7 +12,7 @@ import re
 import time
 from statistics import median
 
-from softlabel.serve.labels import LabelIndex
+from softlabel.serve.participant.plans import LabelIndex
 
 LABELS = [f"kind{n % 50}/sort {n} of thing" for n in range(10_000)]
 TYPED = ("", "s", "thing", "kind7", "sort 12", "sort 1234")

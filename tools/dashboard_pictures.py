@@ -20,7 +20,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from softlabel import store, study
 from softlabel.serve.app import make_app
-from softlabel.serve.run import put_study
+from softlabel.serve.databases import put_study
 from softlabel.serve.secret import open_with_token
 from softlabel.simulate import crowd
 from softlabel.study import Study, write_new

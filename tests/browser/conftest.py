@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from softlabel import store as stores
 from softlabel import study as studies
 from softlabel.serve.app import make_app
-from softlabel.serve.people import put_study
+from softlabel.serve.databases import put_study
 from softlabel.serve.secret import open_with_token
 from softlabel.study import shapes
 

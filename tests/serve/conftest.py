@@ -19,11 +19,11 @@ import uvicorn
 from softlabel import store as stores
 from softlabel import study as studies
 from softlabel.serve.app import make_app
+from softlabel.serve.connections import ConnectionLimits
+from softlabel.serve.databases import put_study
 from softlabel.serve.guard import Limits
-from softlabel.serve.people import put_study
-from softlabel.serve.run import configured
+from softlabel.serve.process import configure
 from softlabel.serve.secret import open_with_token
-from softlabel.serve.wire import Wire
 from softlabel.store import Store
 from softlabel.study import Study, shapes
 
@@ -130,7 +130,7 @@ class Running:
         folder: Path,
         db: str | None,
         stack: ExitStack,
-        wire: Wire | None = None,
+        connections: ConnectionLimits | None = None,
         clock: Any = None,
         **options: Any,
     ) -> None:
@@ -144,7 +144,7 @@ class Running:
         door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         self.port = door.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        config = configured(app, wire)
+        config = configure(app, connections)
         config.timeout_graceful_shutdown = 2
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([door],))
@@ -262,7 +262,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             db: str | None = None,
             url: str | None = None,
             limits: Limits | None = None,
-            wire: Wire | None = None,
+            connections: ConnectionLimits | None = None,
             edit: Callable[[Path], object] | None = None,
             clock: Callable[[], float] | None = None,
             **changes: Any,
@@ -270,7 +270,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             folder = write_study(tmp_path / "birds", **changes)
             if edit is not None:
                 edit(folder)
-            return Running(folder, db, stack, wire, clock, url=url, limits=limits)
+            return Running(folder, db, stack, connections, clock, url=url, limits=limits)
 
         yield start
 

@@ -10,8 +10,8 @@ import pytest
 
 from softlabel.cli import main
 from softlabel.errors import DataError, StoreError
-from softlabel.serve import monitor
-from softlabel.serve.monitor.window import Reader
+from softlabel.serve.monitor.export import export
+from softlabel.serve.researcher.sample import Reader
 from softlabel.train import splits
 
 GUESS = {"top": "wren", "certainty": 1, "alternatives": [], "excluded": [], "rest": "possible"}
@@ -79,7 +79,7 @@ def test_every_answer_is_exported_as_it_was_asked_for(changed, tmp_path):
 
 def test_answers_to_different_questions_are_not_pooled_unasked(changed, tmp_path, capsys):
     path, labels = tmp_path / "r.jsonl", tmp_path / "labels.csv"
-    monitor.export(changed.study, changed.store, path)
+    export(changed.study, changed.store, path)
     assert main(["label", str(path), str(labels)]) == 1
     said = capsys.readouterr().err
     assert "asked for in 3 ways (1 by quick version 2, frame self; 1 by quick:certainty=30" in said
@@ -113,7 +113,7 @@ def test_a_changed_picture_or_mode_stops_the_server(serving):
 def test_answers_are_looked_at_by_the_mode_that_asked(changed):
     reader = Reader(changed.study)
     for rows in (changed.store.responses("birds"), changed.store.timings("birds")):
-        said = [reader.said(row) for row in rows]
+        said = [reader.read_answer(row) for row in rows]
         assert [one.percent[0] for one in said[:2]] == [40, 30]
         assert [changed.study.labels[one.named[0]] for one in said] == ["wren", "wren", "owl"]
 

@@ -232,7 +232,7 @@ def test_a_database_that_is_gone_is_not_begun_anew(begun, path, capsys, serve_st
     for words in (("serve", begun, "--port", 0), ("invite", begun, "--list")):
         assert run(*words) == 1
         told = capsys.readouterr().err
-        assert f"secret.json says that the answers are in database {id}" in told
+        assert f"secret.json: the answers are in database {id}" in told
         assert f"there is no database at {path}" in told
         assert "softlabel restore" in told
         assert not path.exists()
@@ -260,7 +260,7 @@ def test_a_postgresql_that_is_empty_again_is_refused(words, postgres_url, serve_
         connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     assert run("serve", words, "--db", postgres_url, "--port", 0) == 1
     told = capsys.readouterr().err
-    assert "secret.json says that the answers are in database" in told
+    assert "secret.json: the answers are in database" in told
     assert "it is empty" in told
 
 

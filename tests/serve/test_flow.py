@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from softlabel.serve import flow
-from softlabel.serve.sessions import label_order
+from softlabel.serve.participant.sessions import TASK, label_order
 
 TITLES = {
     "consent": "Before you begin",
@@ -104,7 +103,7 @@ def test_the_quiz_is_passed_on_the_second_try(running):
     ann.post("/quiz", data=WRONG)
     ann.post("/instructions")
     ann.post("/quiz", data=RIGHT)
-    assert stage(running) == flow.TASK
+    assert stage(running) == TASK
 
 
 def test_an_unanswered_question_costs_no_try(running):
@@ -138,7 +137,7 @@ def test_a_form_of_another_stage_changes_nothing(running):
     for path, fields in FORMS:
         reply = ann.post(path, data=fields)
         assert (reply.status_code, reply.headers["location"]) == (303, "/")
-        assert stage(running) == flow.TASK
+        assert stage(running) == TASK
     assert running.store.counts("birds") == before
 
 
@@ -156,7 +155,7 @@ def test_another_tab_and_a_reload_are_where_the_person_is(running):
     assert tab.heading() == TITLES["quiz"]
     ann.post("/quiz", data=RIGHT)
     tab.post("/quiz", data=WRONG)  # the form that was still open there
-    assert stage(running) == flow.TASK
+    assert stage(running) == TASK
     assert ann.plan() == tab.plan() == tab.plan()
 
 
@@ -188,7 +187,7 @@ def test_leaving_with_everything_deleted(running):
 def test_leaving_without_saying_how_asks_again(running, keep):
     ann = running.person().to_task()
     assert ann.post("/withdraw", data={"keep": keep}).headers["location"] == "/withdraw"
-    assert stage(running) == flow.TASK
+    assert stage(running) == TASK
 
 
 def test_every_page_under_way_shows_the_way_out(running):
@@ -203,7 +202,7 @@ def test_when_nothing_is_left_newcomers_are_told_before_they_read_on(serving):
     running = serving(per_item=1)
     running.person().to_done()
     bob = running.person().to_task()
-    assert stage_of(running, 1) == flow.TASK, "two of six items are left"
+    assert stage_of(running, 1) == TASK, "two of six items are left"
     late = running.person()
     late.agree()
     bob.answer_all()

@@ -11,8 +11,7 @@ with warnings.catch_warnings():  # its dependencies have deprecations of their o
     import schemathesis
     from schemathesis import GenerationMode
 
-from softlabel.serve.buckets import Rate
-from softlabel.serve.guard import Limits
+from softlabel.serve.guard import Limits, Rate
 
 ROUTES = {
     ("GET", "/"),

@@ -8,8 +8,7 @@ from itertools import product
 
 import pytest
 
-from softlabel.serve.recruit import RECRUITERS, Arrival, Refused, make
-from softlabel.serve.recruit.base import fill
+from softlabel.serve.recruit import RECRUITERS, Arrival, Refused, fill_address, make_recruiter
 from softlabel.study import Recruit
 
 PROLIFIC = """kind = "prolific"
@@ -268,18 +267,21 @@ def test_without_a_platform_an_error_page_says_whom_to_write_to(serving, kind):
 
 def test_every_kind_of_the_study_file_has_its_recruiter():
     for kind in ("open", "prolific", "url", "invitation"):
-        assert make(Recruit(kind=kind)).name == kind
+        assert make_recruiter(Recruit(kind=kind)).name == kind
     assert set(RECRUITERS) == {"open", "prolific", "url", "invitation"}
 
 
 def test_a_recruiter_ignores_what_is_not_about_it():
-    assert make(Recruit(kind="open")).arrival({"PROLIFIC_PID": PID}) is None
-    assert make(Recruit(kind="prolific")).arrival({"page": "2"}) is None
-    assert isinstance(make(Recruit(kind="prolific")).arrival({"STUDY_ID": "1"}), Refused)
+    assert make_recruiter(Recruit(kind="open")).arrival({"PROLIFIC_PID": PID}) is None
+    assert make_recruiter(Recruit(kind="prolific")).arrival({"page": "2"}) is None
+    assert isinstance(make_recruiter(Recruit(kind="prolific")).arrival({"STUDY_ID": "1"}), Refused)
 
 
 def test_blanks_are_filled_or_the_address_is_not_used():
-    assert fill("https://x/{id}?s={session}", Arrival("a/b", "ü")) == "https://x/a%2Fb?s=%C3%BC"
-    assert fill("https://x/", None) == "https://x/"
-    assert fill("https://x/{id}", None) is None
-    assert fill("https://x/{session}", Arrival("a")) is None
+    assert (
+        fill_address("https://x/{id}?s={session}", Arrival("a/b", "ü"))
+        == "https://x/a%2Fb?s=%C3%BC"
+    )
+    assert fill_address("https://x/", None) == "https://x/"
+    assert fill_address("https://x/{id}", None) is None
+    assert fill_address("https://x/{session}", Arrival("a")) is None

@@ -53,7 +53,7 @@ def test_a_file_that_others_can_read_is_refused(tmp_path):
     for mode in (0o644, 0o640, 0o602):
         path.chmod(mode)
         with pytest.raises(
-            SoftlabelError, match=r"it is no secret; close it with: chmod 600 .*json"
+            SoftlabelError, match=r"can read this file; close it with: chmod 600 .*json"
         ):
             open_secret(tmp_path)
     path.chmod(0o600)

@@ -16,13 +16,12 @@ import httpx
 import pytest
 from starlette.responses import PlainTextResponse
 
+from softlabel import serve
 from softlabel.errors import StudyError
-from softlabel.serve import headers
-from softlabel.serve.buckets import Buckets, Rate
-from softlabel.serve.guard import Guard, Limits, is_ours
-from softlabel.serve.vacancy import most_newcomers, network_of
+from softlabel.serve.guard import Buckets, Guard, Limits, Rate, is_ours, network_of, parse_address
+from softlabel.serve.participant.sessions import most_newcomers
 
-SERVE = Path(headers.__file__).parent
+SERVE = Path(serve.__file__).parent
 TEMPLATES = sorted((SERVE / "templates").rglob("*.html"))
 SCRIPTS = sorted((SERVE / "static").rglob("*.js"))
 RIGHT = {"q0": "0", "q1": "1"}
@@ -544,10 +543,14 @@ def test_people_whom_a_recruiter_sent_are_not_counted(serving):
 
 
 def test_what_counts_as_one_address():
-    assert network_of("203.0.113.7") == network_of("::ffff:203.0.113.7") == "203.0.113.7/32"
-    assert network_of("2001:db8:1:2:3::4") == network_of("2001:db8:1:2::1") == "2001:db8:1:2::/64"
-    assert network_of("2001:db8:1:3::1") != network_of("2001:db8:1:2::1")
-    assert [network_of(one) for one in ("127.0.0.1", "::1", "", "testclient")] == [None] * 4
+    def network(host):
+        return network_of(parse_address(host))
+
+    assert network("203.0.113.7") == network("::ffff:203.0.113.7") == "203.0.113.7"
+    assert network("2001:db8:1:2:3::4") == network("2001:db8:1:2::1") == "2001:db8:1:2::/64"
+    assert network("2001:db8:1:3::1") != network("2001:db8:1:2::1")
+    assert all(parse_address(one).is_loopback for one in ("127.0.0.1", "::1", "::ffff:127.0.0.1"))
+    assert [parse_address(one) for one in ("", "testclient")] == [None] * 2
 
 
 def test_addresses_are_kept_nowhere(serving):

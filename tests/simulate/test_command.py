@@ -15,7 +15,7 @@ import pytest
 from softlabel import store
 from softlabel.cli import main
 from softlabel.serve import secret
-from softlabel.serve.people import put_study
+from softlabel.serve.databases import put_study
 from softlabel.simulate.crowd.server import serving
 from softlabel.store import NewResponse, Plan
 

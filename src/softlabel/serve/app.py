@@ -1,43 +1,59 @@
-"""Wiring: a study, a store and a secret become an application."""
+"""The application: a study, a store and a secret, wired together; and the checks of its health."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from softlabel import __version__
 from softlabel.errors import Conflict, ResponseError, SoftlabelError, StoreError
-from softlabel.serve import recruit, research, texts
-from softlabel.serve.api import Api, error
-from softlabel.serve.clock import Clock
-from softlabel.serve.documented import READY, describe
-from softlabel.serve.entry import Entry
+from softlabel.serve import texts
 from softlabel.serve.guard import Guard, Limits
-from softlabel.serve.leaving import Leaving
-from softlabel.serve.media import MediaTable
-from softlabel.serve.pages import Pages, home
-from softlabel.serve.plans import PlanWriter
-from softlabel.serve.ready import Complaints, Ready
-from softlabel.serve.render import Renderer
+from softlabel.serve.participant.api import Api, describe_api, json_error
+from softlabel.serve.participant.pages import Pages
+from softlabel.serve.participant.plans import MediaTable, PlanWriter
+from softlabel.serve.participant.sessions import (
+    CONSENT,
+    UNDER_WAY,
+    Newcomers,
+    Sessions,
+    list_stages,
+)
+from softlabel.serve.recruit import make_recruiter
+from softlabel.serve.researcher.pages import make_router
 from softlabel.serve.secret import Secret
-from softlabel.serve.sessions import Sessions
-from softlabel.serve.site import Site
+from softlabel.serve.site import Clock, Renderer, Site, wait_for_write
 from softlabel.serve.static import StaticTable
-from softlabel.serve.vacancy import Newcomers
 from softlabel.store import Store
 from softlabel.study import Study
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
-NAMES = {400: "request", 403: "origin", 404: "path", 405: "method", 413: "size"}
-NAMES |= {421: "host", 429: "rate", 500: "mistake", 503: "store"}
+ERROR_NAMES = {400: "request", 403: "origin", 404: "path", 405: "method", 413: "size"}
+ERROR_NAMES |= {421: "host", 429: "rate", 500: "mistake", 503: "store"}
+FRESH = 1.0  # seconds for which the result of a check is used again: anybody may ask
+PATIENCE = 5.0  # seconds for one write
+QUIET = 60.0  # seconds during which the same error is only counted
+PUBLIC_REASONS = {  # a part of the database's message, and what the public may know of it
+    "full": "the disk is full",
+    "locked": "the database is locked",
+    "not the file that was opened": "the database file was moved, deleted or replaced",
+    "onnect": "the database cannot be reached",
+    "disk I/O": "the disk cannot be written",
+}
+
+log = logging.getLogger("softlabel.serve")
 
 
 def make_app(
@@ -50,26 +66,31 @@ def make_app(
     hosts: frozenset[str] | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
-    """The application that serves this study.
+    """Make the application that serves this study.
 
-    ``now`` is a clock that does not go back; by default one that starts after everything in the
-    store.  ``url`` is the address that people see, if known; ``hosts`` are the names that requests
-    may call us by, and any will do if there are none.
+    ``now`` is a clock that does not go back; by default it starts after everything in the store.
+    ``url`` is the public address, if known.  ``hosts`` are the host names that requests may use;
+    None allows any.
     """
-    words, recruiter = texts.load(study.language), recruit.make(study.recruit)
+    words, recruiter = texts.load(study.language), make_recruiter(study.recruit)
     site = Site(
         study=study,
         store=store,
         secret=secret,
         texts=words,
-        render=Renderer(study, words, recruiter.platform()),
+        render=Renderer(
+            study,
+            words,
+            steps=list_stages(study),
+            leaving=UNDER_WAY - {CONSENT},
+            platform=recruiter.platform(),
+        ),
         recruiter=recruiter,
         now=now or Clock(store.newest()),
         secure=bool(url) and urlsplit(url).scheme == "https",
     )
     sessions, newcomers, static = Sessions(site), Newcomers(site), StaticTable()
-    pages = Pages(site, sessions, newcomers)
-    leaving = Leaving(site, sessions, pages)
+    store_errors = StoreErrors()
     app = FastAPI(
         title=study.title,
         version=__version__,
@@ -79,35 +100,29 @@ def make_app(
         telemetry={"tracing": False, "metrics": False, "logs": False},  # looking costs 6 %
     )
     Api(site, sessions, newcomers, PlanWriter(study, words, static)).add_to(app)
-    Entry(site, sessions, pages, leaving).add_to(app)
-    pages.add_to(app)
-    leaving.add_to(app)
+    Pages(site, sessions, newcomers).add_to(app)
     static.add_to(app)
     MediaTable(study).add_to(app)
-    app.include_router(research.router(site))
+    app.include_router(make_router(site))
     app.add_api_route("/health", partial(health, store), methods=["GET"])
-    complaints = Complaints()
-    app.add_api_route("/ready", Ready(store, complaints).answer, methods=["GET"], responses=READY)
-    app.openapi = partial(describe, app)  # type: ignore[method-assign]
-    refuse = partial(refusal, site)
-    app.add_exception_handler(HTTPException, partial(on_http_error, site))
-    app.add_exception_handler(RequestValidationError, partial(on_bad_request, site))
-    app.add_exception_handler(ResponseError, on_unreadable_answer)
-    app.add_exception_handler(Conflict, partial(on_conflict, site))
-    app.add_exception_handler(StoreError, partial(on_store_error, site, complaints))
+    not_ready = {503: {"description": "answers cannot be stored now; says why"}}
+    ready = Ready(store, store_errors).answer
+    app.add_api_route("/ready", ready, methods=["GET"], responses=not_ready)  # type: ignore[arg-type]
+    app.openapi = partial(describe_api, app)  # type: ignore[method-assign]
+    _add_error_handlers(app, site, store_errors)
     app.add_middleware(
         Guard,
-        refuse=refuse,
+        refuse=partial(refuse, site),
         token_of=sessions.known_token,
         limits=limits or Limits(),
         secure=site.secure,
-        hosts=LOOPBACK | {host_of(url)} if url else hosts,
+        hosts=LOOPBACK | {_host_of(url)} if url else hosts,
     )
     return app
 
 
 def check_url(url: str) -> None:
-    """Refuse a public address at which our pages could not be found."""
+    """Refuse a public address at which the pages could not be found."""
     try:
         parts = urlsplit(url)
         named = bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -120,16 +135,60 @@ def check_url(url: str) -> None:
         )
     if parts.path not in ("", "/") or parts.query or parts.fragment:
         raise SoftlabelError(
-            f"--url {url!r}: a study stands at the root of a name, so the address must end after "
-            f"the host: {parts.scheme}://{parts.netloc}; give each study a name of its own, such "
-            "as https://birds.example.org"
+            f"--url {url!r}: a study is served at the root of a host, so the address must end "
+            f"after the host: {parts.scheme}://{parts.netloc}; give each study a host name of its "
+            "own, such as https://birds.example.org"
         )
 
 
-def host_of(url: str) -> str:
-    """The name in an address as a Host header says it, without the port."""
+def _host_of(url: str) -> str:
+    """Return the name in an address as in a Host header, without the port."""
     name = urlsplit(url).hostname or ""
     return f"[{name}]" if ":" in name else name
+
+
+# ── errors ───────────────────────────────────────────────────────────────────────────────────
+
+
+def refuse(site: Site, scope: Scope, status: int, headers: dict[str, str]) -> Response:
+    """Make an error response: JSON for programs, a page for people."""
+    if scope["path"].startswith("/api"):
+        return json_error(status, ERROR_NAMES.get(status, "request"), headers)
+    return site.render.error(status, headers)
+
+
+def _add_error_handlers(app: FastAPI, site: Site, store_errors: StoreErrors) -> None:
+    async def on_http_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return refuse(site, request.scope, error.status_code, dict(error.headers or {}))
+
+    async def on_bad_request(request: Request, error: Exception) -> Response:
+        return refuse(site, request.scope, 400, {})
+
+    async def on_unreadable_answer(request: Request, error: Exception) -> Response:
+        assert isinstance(error, ResponseError)
+        return json_error(422, "answer", field=error.field, reason=error.reason)
+
+    async def on_conflict(request: Request, error: Exception) -> Response:
+        """What is stored stays; a page shows the stage that the person has reached by now."""
+        assert isinstance(error, Conflict)
+        if request.url.path.startswith("/api"):
+            return json_error(409, error.reason)
+        return RedirectResponse("/", 303)
+
+    async def on_store_error(request: Request, error: Exception) -> Response:
+        """Nothing was changed, and the person may try again."""
+        store_errors.log(str(error))
+        return refuse(site, request.scope, 503, {"retry-after": "5"})
+
+    app.add_exception_handler(HTTPException, on_http_error)
+    app.add_exception_handler(RequestValidationError, on_bad_request)
+    app.add_exception_handler(ResponseError, on_unreadable_answer)
+    app.add_exception_handler(Conflict, on_conflict)
+    app.add_exception_handler(StoreError, on_store_error)
+
+
+# ── health ───────────────────────────────────────────────────────────────────────────────────
 
 
 async def health(store: Store) -> dict[str, bool]:
@@ -137,38 +196,59 @@ async def health(store: Store) -> dict[str, bool]:
     return {"ok": True, "rehearsal": True} if store.rehearsal else {"ok": True}
 
 
-def refusal(site: Site, scope: Scope, status: int, headers: dict[str, str]) -> Response:
-    """No, in JSON for programs and as a page for people."""
-    if scope["path"].startswith("/api"):
-        return error(status, NAMES.get(status, "request"), headers)
-    return site.render.error(status, headers)
+class Ready:
+    """Handler of ``/ready``: store something that changes nothing, one write at a time."""
+
+    def __init__(self, store: Store, store_errors: StoreErrors) -> None:
+        self.store, self.store_errors = store, store_errors
+        self._check: asyncio.Task[str] | None = None
+        self._reason, self._until = "", 0.0
+
+    async def answer(self) -> Response:
+        """Whether answers can be stored: 200, or 503 and why not."""
+        if time.monotonic() >= self._until:
+            if self._check is None or self._check.done():
+                self._check = asyncio.create_task(self._probe())
+            try:
+                self._reason = await asyncio.wait_for(asyncio.shield(self._check), PATIENCE)
+            except TimeoutError:
+                self._reason = f"the database did not answer within {PATIENCE:.0f} s"
+            self._until = time.monotonic() + FRESH
+        if not self._reason:
+            return JSONResponse({"ready": True})
+        return JSONResponse({"ready": False, "reason": self._reason}, 503, {"retry-after": "5"})
+
+    async def _probe(self) -> str:
+        try:
+            await wait_for_write(self.store.probe())
+        except StoreError as error:
+            self.store_errors.log(str(error))
+            text = str(error).replace(self.store.name, "")
+            known = (reason for part, reason in PUBLIC_REASONS.items() if part in text)
+            return next(known, "the database cannot be written")
+        return ""
 
 
-async def on_http_error(site: Site, request: Request, wrong: Exception) -> Response:
-    assert isinstance(wrong, HTTPException)
-    return refusal(site, request.scope, wrong.status_code, dict(wrong.headers or {}))
+class StoreErrors:
+    """Log store errors with the time; log the same one once a minute, with its count."""
+
+    def __init__(self, quiet: float = QUIET) -> None:
+        self.quiet = quiet
+        self._more: dict[str, int] = {}
+
+    def log(self, text: str) -> None:
+        """Log the error now, or count it."""
+        if text in self._more:
+            self._more[text] += 1
+            return
+        self._more[text] = 0
+        log.error("%s the store refused: %s", _timestamp(), text)
+        asyncio.get_running_loop().call_later(self.quiet, self._sum_up, text)
+
+    def _sum_up(self, text: str) -> None:
+        if more := self._more.pop(text):
+            log.error("%s %d more times in %.0f s: %s", _timestamp(), more, self.quiet, text)
 
 
-async def on_bad_request(site: Site, request: Request, wrong: Exception) -> Response:
-    return refusal(site, request.scope, 400, {})
-
-
-async def on_unreadable_answer(request: Request, wrong: Exception) -> Response:
-    assert isinstance(wrong, ResponseError)
-    return error(422, "answer", field=wrong.field, reason=wrong.reason)
-
-
-async def on_conflict(site: Site, request: Request, wrong: Exception) -> Response:
-    """What is stored stands; a page shows where the person is by now."""
-    assert isinstance(wrong, Conflict)
-    if request.url.path.startswith("/api"):
-        return error(409, wrong.reason)
-    return home()
-
-
-async def on_store_error(
-    site: Site, complaints: Complaints, request: Request, wrong: Exception
-) -> Response:
-    """The store said no: nothing was changed, and the person may try again."""
-    complaints.tell(str(wrong))
-    return refusal(site, request.scope, 503, {"retry-after": "5"})
+def _timestamp() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""Which database a study's answers are in: remembered, so that no other one is taken for it.
+"""Which database holds a study's answers: recorded, so that no other one is mistaken for it.
 
 ``secret.json`` keeps the id of each database that the study was served with, by its place.  The
 database keeps a mark of the key that made its pseudonyms.  Rehearsals have databases of their own.
@@ -7,18 +7,30 @@ database keeps a mark of the key that made its pseudonyms.  Rehearsals have data
 from __future__ import annotations
 
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from softlabel import registry
 from softlabel import store as stores
-from softlabel.errors import StoreError
-from softlabel.serve.secret import FOLDER, NAME, Secret, folder_of, read_secret, remember_database
-from softlabel.store import Contents, Store
+from softlabel import study as studies
+from softlabel.errors import ItemChanged, StoreError
+from softlabel.serve.secret import (
+    FOLDER,
+    NAME,
+    Secret,
+    make_private_folder,
+    open_secret,
+    read_secret,
+    remember_database,
+)
+from softlabel.store import Contents, ItemRow, Store
+from softlabel.study import Study
 
 DATABASE, REHEARSAL = "answers.db", "rehearsal.db"
-MARKED = "secret"  # the event that says which key a study's pseudonyms are made with
+MARKED = "secret"  # the event that records which key a study's pseudonyms are made with
 RESTORE = (
     "put it back or restore a backup (softlabel restore), or begin anew with softlabel serve "
     "--new-database"
@@ -29,8 +41,8 @@ RESTORE = (
 class Choice:
     """Which database to serve a study with.
 
-    ``new_database`` allows one that is not the study's, ``new_secret`` one whose people came by
-    another key.
+    ``new_database`` allows one that is not the study's; ``new_secret`` allows one whose pseudonyms
+    were made with another key.
     """
 
     db: str | None = None
@@ -40,18 +52,18 @@ class Choice:
 
 
 def place_of(folder: Path, db: str | None, *, rehearsal: bool = False) -> str | Path:
-    """The database that was named, or the study's own file."""
+    """Return the database that was named, or the study's own file."""
     return db if db is not None else folder / FOLDER / (REHEARSAL if rehearsal else DATABASE)
 
 
 def open_known(folder: Path, study: str, choice: Choice) -> Store:
-    """The database that the study was served with before, or a new one if it never was."""
+    """Open the database that the study was served with before, or a new one if it never was."""
     place = place_of(folder, choice.db, rehearsal=choice.rehearsal)
-    known = _secret(folder)
+    known = _read_secret(folder)
     expected = None if known is None else known.databases.get(_key(folder, place))
     if expected is not None and not choice.new_database and not choice.rehearsal:
-        _expect(folder, place, expected)
-    folder_of(folder)
+        _check_id(folder, place, expected)
+    make_private_folder(folder)
     store = stores.open(place, rehearsal=choice.rehearsal)
     try:
         if not choice.new_secret:
@@ -63,16 +75,68 @@ def open_known(folder: Path, study: str, choice: Choice) -> Store:
 
 
 @contextmanager
-def opened(folder: Path, study: str, choice: Choice) -> Iterator[Store]:
-    """A sound database that people, or simulated people, may be let into."""
+def open_checked(folder: Path, study: str, choice: Choice) -> Iterator[Store]:
+    """Open the database, check that it is sound, and refuse to mix people with simulated ones."""
     with open_known(folder, study, choice) as store:
         store.check()
-        _refuse_mixing(store, choice.rehearsal)
+        crowd = store.crowd()
+        if choice.rehearsal and crowd.people:
+            raise StoreError(
+                f"{store.name} holds {crowd.answers_of_people:,} answers of {crowd.people:,} "
+                "people; simulated people may not be mixed with them: rehearse in another "
+                "database, for instance --db rehearsal.db"
+            )
+        if not choice.rehearsal and crowd.simulated:
+            raise StoreError(
+                f"{store.name} holds {crowd.answers_of_simulated:,} answers of "
+                f"{crowd.simulated:,} simulated people; people may not be mixed with them: use "
+                "another database (--db), or let everybody who enters count as simulated "
+                "(--rehearsal)"
+            )
         yield store
 
 
+def open_to_read(folder: Path, db: str | None) -> Store:
+    """Open the database that was named, or the study's own file, and change nothing in it."""
+    return stores.open(place_of(folder, db), read_only=True)
+
+
+@contextmanager
+def open_study(folder: Path, db: str | None) -> Iterator[tuple[Study, Store, Secret]]:
+    """Open a study, its database, and the secret that belongs to it."""
+    study = studies.read(folder)
+    with open_known(folder, study.name, Choice(db)) as store:
+        if store.study(study.name) is None:  # only the server may change a stored study
+            put_study(study, store, time.time())
+        secret = open_secret(folder)
+        remember(folder, study.name, store, secret, time.time())
+        yield study, store, secret
+
+
+def put_study(study: Study, store: Store, now: float) -> None:
+    """Store the items and the mode of a study; refuse changes to what people have seen already."""
+    batch_of = {item: name for name, items in study.batches.items() for item in items}
+    items = (*study.items, *study.practice, *study.checks)
+    rows = [ItemRow(item.id, item.kind, batch_of.get(item.id), item.digest) for item in items]
+    mode = {
+        "name": study.mode.name,
+        "version": study.mode.version,
+        "options": registry.settings(study.mode),
+        "frame": study.frame,
+    }
+    try:
+        store.put_study(
+            study.name, study.toml, study.labels, rows, study.per_item, now, mode
+        ).result()
+    except ItemChanged as error:
+        paths = (media.path.relative_to(study.folder) for media in study.find(error.item).media)
+        if files := ", ".join(map(str, paths)):
+            raise StoreError(f"{files}: {error}") from None
+        raise
+
+
 def remember(folder: Path, study: str, store: Store, secret: Secret, now: float) -> None:
-    """Write down which database and which secret belong together, on both sides."""
+    """Record, on both sides, which database and which secret belong together."""
     if not store.rehearsal:  # those may be deleted at any time
         remember_database(folder, _key(folder, store.name), store.id)
     mark = _mark(store, secret)
@@ -83,27 +147,27 @@ def remember(folder: Path, study: str, store: Store, secret: Secret, now: float)
 def restore(
     folder: Path, db: str | None, file: Path, *, new_database: bool = False
 ) -> tuple[Contents, Path | None]:
-    """Put a backup of the study's database in its place, and expect it there from now on."""
-    place, known = place_of(folder, db), _secret(folder)
+    """Replace the study's database by a backup, and expect that one from now on."""
+    place, known = place_of(folder, db), _read_secret(folder)
     key = _key(folder, place)
     expected = None if known is None else known.databases.get(key)
     if expected is not None and not new_database:
-        found = stores.contents(file).id
-        if found not in (expected, None):
+        id = stores.contents(file).id
+        if id not in (expected, None):
             raise StoreError(
-                f"{file} is a backup of database {found}, but {folder / FOLDER / NAME} says that "
-                f"the answers are in database {expected}; name a backup of that one, or say "
+                f"{file} is a backup of database {id}, but according to {folder / FOLDER / NAME} "
+                f"the answers are in database {expected}; name a backup of that one, or use "
                 "--new-database to go on with another"
             )
-    folder_of(folder)
+    make_private_folder(folder)
     restored, kept = stores.restore(place, file)
     if known is not None:
         remember_database(folder, key, restored.id)
     return restored, kept
 
 
-def remarks(store: Store) -> Iterator[str]:
-    """What whoever starts a server should know about its database."""
+def warnings(store: Store) -> Iterator[str]:
+    """Yield what the person who starts a server should know about its database."""
     path = Path(store.name)
     if "://" not in store.name and stat.S_IMODE(path.stat().st_mode) & 0o077:
         yield (
@@ -115,48 +179,30 @@ def remarks(store: Store) -> Iterator[str]:
 
 
 def _key(folder: Path, place: str | Path) -> str:
-    """A place as ``secret.json`` names it: inside the folder the folder's own name is left out, so
-    that it can be moved."""
-    name = stores.name_of(place)
-    home = f"{folder.absolute()}/"
-    return name.removeprefix(home)
+    """Return the name of a place in ``secret.json``: relative if it is inside the folder, so that
+    the folder can be moved."""
+    return stores.name_of(place).removeprefix(f"{folder.absolute()}/")
 
 
-def _secret(folder: Path) -> Secret | None:
+def _read_secret(folder: Path) -> Secret | None:
     path = folder / FOLDER / NAME
     return read_secret(path) if path.exists() else None
 
 
-def _expect(folder: Path, place: str | Path, expected: str) -> None:
-    """Look without changing anything whether this is the database that it should be."""
-    says = f"{folder / FOLDER / NAME} says that the answers are in database {expected}"
+def _check_id(folder: Path, place: str | Path, expected: str) -> None:
+    """Check, without changing anything, that the expected database is at this place."""
+    recorded = f"{folder / FOLDER / NAME}: the answers are in database {expected}"
     try:
-        with stores.open(place, read_only=True) as found:
-            other = found.id
+        with stores.open(place, read_only=True) as store:
+            id = store.id
     except StoreError as error:
-        raise StoreError(f"{says}, but {error}; {RESTORE}") from None
-    if other != expected:
-        raise StoreError(f"{says}, but {stores.name_of(place)} is database {other}; {RESTORE}")
-
-
-def _refuse_mixing(store: Store, rehearsal: bool) -> None:
-    crowd = store.crowd()
-    if rehearsal and crowd.people:
-        raise StoreError(
-            f"{store.name} holds {crowd.answers_of_people:,} answers of {crowd.people:,} people; "
-            "simulated people may not be mixed with them: rehearse in another database, "
-            "for instance --db rehearsal.db"
-        )
-    if not rehearsal and crowd.simulated:
-        raise StoreError(
-            f"{store.name} holds {crowd.answers_of_simulated:,} answers of {crowd.simulated:,} "
-            "simulated people; people may not be mixed with them: use another database "
-            "(--db), or let everybody who enters count as simulated (--rehearsal)"
-        )
+        raise StoreError(f"{recorded}, but {error}; {RESTORE}") from None
+    if id != expected:
+        raise StoreError(f"{recorded}, but {stores.name_of(place)} is database {id}; {RESTORE}")
 
 
 def _refuse_other_secret(folder: Path, study: str, store: Store, known: Secret | None) -> None:
-    """A new key would silently give everybody a new pseudonym."""
+    """Refuse a new key, which would silently give everybody a new pseudonym."""
     last = _last_mark(store, study)
     lost = known is None and bool(store.crowd(study).people)
     if lost or (known is not None and last is not None and last != _mark(store, known)):
@@ -164,16 +210,14 @@ def _refuse_other_secret(folder: Path, study: str, store: Store, known: Secret |
         why = "is missing" if known is None else "is not the one"
         raise StoreError(
             f"{path} {why}: the pseudonyms in {store.name} were made with another; restore that "
-            "from a backup, or go on with softlabel serve --new-secret, which takes people who "
-            "come back for new ones"
+            "from a backup, or go on with softlabel serve --new-secret, which treats people who "
+            "come back as new ones"
         )
 
 
 def _last_mark(store: Store, study: str) -> object:
-    found = None
-    for event in store.events(study, MARKED):
-        found = event.detail.get("mark")
-    return found
+    marks = [event.detail.get("mark") for event in store.events(study, MARKED)]
+    return marks[-1] if marks else None
 
 
 def _mark(store: Store, secret: Secret) -> str:

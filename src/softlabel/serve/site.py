@@ -1,27 +1,49 @@
-"""What the handlers share: one per app, so that no handler needs a global."""
+"""What the handlers of all pages share: the site, its clock, its renderer, and its forms."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import ParamSpec, TypeVar
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+import jinja2
+from fastapi import Request
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse
 
 from softlabel.serve.recruit import Recruiter
-from softlabel.serve.render import Renderer
 from softlabel.serve.secret import Secret
 from softlabel.serve.texts import Catalogue
 from softlabel.store import Store
 from softlabel.study import Study
 
+TEMPLATES = Path(__file__).parent / "templates"
+LINK_SCHEMES = {"http", "https", "mailto"}
+MOST_FIELDS, LONGEST_FIELD = 200, 5000
 P = ParamSpec("P")
 T = TypeVar("T")
+
+# seconds that pass whatever is done to the time of day; while the machine sleeps as well, if known
+if hasattr(time, "CLOCK_BOOTTIME"):
+    elapsed: Callable[[], float] = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
+else:
+    elapsed = time.monotonic
 
 
 @dataclass(frozen=True)
 class Site:
-    """The study, where its answers go, and the words and secrets of its pages."""
+    """The study, its store, and the texts and secrets of its pages; one per app."""
 
     study: Study
     store: Store
@@ -30,14 +52,156 @@ class Site:
     render: Renderer
     recruiter: Recruiter
     now: Callable[[], float]
-    secure: bool  # served under https
+    secure: bool  # served over https
 
 
-async def read(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Ask the store something without making everybody else wait."""
+async def read_store(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a reading method of the store in a thread, so that nobody else waits for it."""
     return await asyncio.to_thread(function, *args, **kwargs)
 
 
-async def written(promise: Future[T]) -> T:
-    """What a write brought, once it is on the disk."""
-    return await asyncio.wrap_future(promise)
+async def wait_for_write(future: Future[T]) -> T:
+    """Return the result of a write once it is on the disk."""
+    return await asyncio.wrap_future(future)
+
+
+class Clock:
+    """Seconds since 1970: the time of day at the start plus what has passed since then.
+
+    Leases depend on it, so it never goes back, even if somebody corrects the machine's time while
+    people are at work or between two runs.  ``newest`` is the latest time in the database, and the
+    clock does not start before it; ``behind`` is by how many seconds the time of day was.
+    """
+
+    def __init__(
+        self,
+        newest: float | None = None,
+        *,
+        wall: Callable[[], float] = time.time,
+        ticks: Callable[[], float] = elapsed,
+    ) -> None:
+        start = wall()
+        self.behind = max(0.0, (newest or 0.0) - start)
+        self._ticks, self._zero = ticks, start + self.behind - ticks()
+
+    def __call__(self) -> float:
+        return self._zero + self._ticks()
+
+
+# ── pages ────────────────────────────────────────────────────────────────────────────────────
+
+
+class Renderer:
+    """Fill templates.  All values are escaped, and a missing value is an error.
+
+    ``shared`` are values that every template may use.
+    """
+
+    def __init__(self, study: Study, texts: Catalogue, **shared: Any) -> None:
+        self.texts = texts
+        self._templates = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            auto_reload=False,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters["markdown"] = render_markdown
+        self._templates.globals |= shared | {
+            "study": study,
+            "lang": texts.code,
+            "dir": texts.dir,
+            "t": texts.page,
+            "say": texts.say,
+        }
+
+    def __call__(
+        self,
+        template: str,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        **values: Any,
+    ) -> HTMLResponse:
+        text = self._templates.get_template(template).render(values)
+        return HTMLResponse(text, status_code=status, headers=dict(headers or {}))
+
+    def message(
+        self,
+        title: str,
+        text: str,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        **values: object,
+    ) -> HTMLResponse:
+        """Render a page with one message; ``title`` and ``text`` are keys of the catalogue."""
+        filled = self.texts.say(text, **values)
+        return self("message.html", status, headers, title=self.texts.page[title], text=filled)
+
+    def error(self, status: int, headers: Mapping[str, str] | None = None) -> HTMLResponse:
+        """Render the page of an HTTP error."""
+        text = f"error_{status}"
+        if text not in self.texts.page:
+            text = "error_500" if status >= 500 else "error_400"
+        return self.message("error_title", text, status, headers)
+
+
+@lru_cache(maxsize=256)  # a study has a few texts, and everybody reads them
+def render_markdown(text: str) -> Markup:
+    """Turn Markdown into safe HTML: no raw HTML, no pictures, plain links only.
+
+    The page has its own first heading, so the headings of the text begin at the second level.
+    """
+    tokens = _markdown.parse(text)
+    headings = [token for token in tokens if token.type in ("heading_open", "heading_close")]
+    top = min((int(token.tag[1]) for token in headings), default=2)
+    for token in headings:
+        token.tag = f"h{min(6, int(token.tag[1]) + 2 - top)}"
+    return Markup(_markdown.renderer.render(tokens, _markdown.options, {}))
+
+
+def _is_plain_link(address: str) -> bool:
+    try:
+        return urlsplit(address).scheme.lower() in LINK_SCHEMES
+    except ValueError:
+        return False
+
+
+def _open_link(
+    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
+) -> str:
+    """Open links in a new tab, beside the study, and send no referrer."""
+    if not _is_plain_link(str(tokens[place].attrGet("href") or "")):
+        return "<a>"  # the library takes an empty address for a link
+    tokens[place].attrSet("rel", "noopener noreferrer")
+    tokens[place].attrSet("target", "_blank")
+    return renderer.renderToken(tokens, place, options, env)
+
+
+_markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+# the library's own rule also accepts relative addresses and data: pictures
+_markdown.validateLink = _is_plain_link  # type: ignore[method-assign,assignment]
+_markdown.add_render_rule("link_open", _open_link)
+
+
+# ── forms ────────────────────────────────────────────────────────────────────────────────────
+
+
+async def read_form(request: Request) -> Mapping[str, str]:
+    """Return the fields of a form, each once; refuse what is not a form."""
+    try:
+        text = (await request.body()).decode()
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+    except ValueError as wrong:  # not UTF-8, or far too many fields
+        raise HTTPException(400) from wrong
+    fields = dict(pairs)
+    if any("\0" in value or len(value) > LONGEST_FIELD for value in fields.values()):
+        raise HTTPException(400)
+    return fields
+
+
+def describe_form(**fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the OpenAPI description of a form with these fields."""
+    schema = {"type": "object", "properties": fields}
+    content = {"application/x-www-form-urlencoded": {"schema": schema}}
+    return {"openapi_extra": {"requestBody": {"required": True, "content": content}}}

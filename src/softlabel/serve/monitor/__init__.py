@@ -1,37 +1,23 @@
-"""The researcher's side of a running study: how far it is, how good it is, and its export."""
+"""OLD NAME of ``softlabel.serve.researcher``, for rooms that still import it."""
 
-from softlabel.annotators import Repeats
-from softlabel.metrics import Spread
-from softlabel.serve.monitor import words
-from softlabel.serve.monitor.accord import Agreement
-from softlabel.serve.monitor.export import KINDS, chunks, export, refuse_json
-from softlabel.serve.monitor.money import Bill
-from softlabel.serve.monitor.overview import Insight, Overview, overview
-from softlabel.serve.monitor.people import Checks, Person
-from softlabel.serve.monitor.roster import roster
-from softlabel.serve.monitor.seconds import Seconds
-from softlabel.serve.monitor.speed import Speed
-from softlabel.serve.monitor.standing import Standing
-from softlabel.serve.monitor.watch import Watch
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "KINDS",
-    "Agreement",
-    "Bill",
-    "Checks",
-    "Insight",
-    "Overview",
-    "Person",
-    "Repeats",
-    "Seconds",
-    "Speed",
-    "Spread",
-    "Standing",
-    "Watch",
-    "chunks",
-    "export",
-    "overview",
-    "refuse_json",
-    "roster",
-    "words",
-]
+from softlabel.serve.monitor.export import export
+
+if TYPE_CHECKING:
+    from softlabel.serve.researcher.downloads import write_roster as roster
+    from softlabel.serve.researcher.overview import compute_overview as overview
+
+__all__ = ["export", "overview", "roster"]
+
+
+def __getattr__(name: str) -> Any:  # the modules there import modules here
+    if name == "overview":
+        from softlabel.serve.researcher.overview import compute_overview
+
+        return compute_overview
+    if name == "roster":
+        from softlabel.serve.researcher.downloads import write_roster
+
+        return write_roster
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

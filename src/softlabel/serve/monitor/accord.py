@@ -14,7 +14,7 @@ from softlabel.annotators import (
     observed_agreement,
     pairwise_variation,
 )
-from softlabel.serve.monitor.sample import Sample
+from softlabel.serve.researcher.sample import Sample
 from softlabel.tables import Annotations, Score
 
 DRAWS = 100  # of the bootstrap: enough for a live page; ``softlabel agree`` draws five times more

@@ -15,7 +15,7 @@ from softlabel.errors import SoftlabelError
 from softlabel.io import Cell, escaped
 from softlabel.serve.monitor.flat import columns, flat
 from softlabel.serve.monitor.lines import dump, line
-from softlabel.serve.monitor.window import Reader
+from softlabel.serve.researcher.sample import Reader
 from softlabel.store import ResponseRow, Store
 from softlabel.study import Study
 

@@ -26,8 +26,7 @@ from softlabel.annotators import (
 )
 from softlabel.elicit import Hard
 from softlabel.metrics import Spread, spread, total_variation
-from softlabel.serve.monitor.pace import Pace
-from softlabel.serve.monitor.sample import Sample, labelled
+from softlabel.serve.researcher.sample import Pace, Sample, labelled
 from softlabel.tables import Floats
 
 RULES = PRESETS["paper"]

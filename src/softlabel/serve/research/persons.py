@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softlabel.serve.monitor import Person, words
-from softlabel.serve.research.figures import STAGES
+from softlabel.serve.monitor.people import Person
+from softlabel.serve.researcher import wording as words
+from softlabel.serve.researcher.wording import STAGES
 from softlabel.store import Session
 
 

@@ -1,0 +1,1 @@
+"""What participants see: pages, the task's interface, sessions, and the items given out."""

@@ -1,0 +1,322 @@
+"""The JSON interface of the task page: what may be sent, its description, and the handlers."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from fastapi import FastAPI, Query, Request
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from softlabel import records, registry
+from softlabel.construct import Clamp
+from softlabel.elicit import Answer
+from softlabel.errors import Absent, ResponseError
+from softlabel.serve.participant.plans import MOST_LABELS, LabelIndex, PlanWriter, lease_plan
+from softlabel.serve.participant.sessions import (
+    BEFORE_TASK,
+    RETRY_AFTER,
+    SCREENED_OUT,
+    TASK,
+    Newcomers,
+    Sessions,
+    stage_after_task,
+)
+from softlabel.serve.site import Site, read_store, wait_for_write
+from softlabel.store import NewResponse, Portion, Session, Timing
+from softlabel.study import Item, Study
+from softlabel.tables import Index, names
+
+# ── what may be sent: strict, and limited in every direction ─────────────────────────────────
+
+Uuid = Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+Milliseconds = Annotated[float, Field(ge=0, le=1e10, allow_inf_nan=False)]
+Word = Annotated[str, Field(max_length=200)]
+Skip = Literal["media_broken", "not_in_list", "cannot_judge"]
+DEEPEST = 6
+
+
+class Body(BaseModel):
+    """Only what is named, only of its type."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class TimingBody(Body):
+    """Milliseconds since the item was shown."""
+
+    media_ready_ms: Milliseconds | None = None
+    first_input_ms: Milliseconds | None = None
+    submit_ms: Milliseconds | None = None
+    active_ms: Milliseconds | None = None
+    hidden_ms: Milliseconds | None = None
+    fields: Annotated[dict[Word, Milliseconds], Field(max_length=50)] = {}
+
+
+class DeliveryBody(Body):
+    """How often this answer was sent, and how long it waited in the browser."""
+
+    attempt: Annotated[int, Field(ge=1, le=10**6)] = 1
+    queued_ms: Milliseconds = 0.0
+
+
+class AnswerBody(Body):
+    """One answer, or the reason for skipping the item, with its times and events."""
+
+    response_uuid: Uuid
+    position: Annotated[int, Field(ge=0, le=10**6)]
+    answer: dict[Word, Any] | None = None
+    skip: Skip | None = None
+    touched: bool = True
+    supersedes: Uuid | None = None
+    timing: TimingBody = TimingBody()
+    events: Annotated[
+        list[Annotated[list[Milliseconds | Word | None], Field(min_length=2, max_length=6)]],
+        Field(max_length=2000),
+    ] = []
+    client: Annotated[dict[Word, Any], Field(max_length=30)] = {}
+    delivery: DeliveryBody = DeliveryBody()
+
+    @model_validator(mode="after")
+    def _either_answered_or_skipped(self) -> AnswerBody:
+        if (self.answer is None) == (self.skip is None):
+            raise ValueError("an answer, or a reason for skipping, and not both")
+        if not (_is_plain(self.answer) and _is_plain(self.client)):
+            raise ValueError(f"only finite numbers, and no deeper than {DEEPEST} levels")
+        return self
+
+    def digest(self) -> str:
+        """Return a hash of what may not differ between two deliveries of one answer."""
+        content = [self.position, self.answer, self.skip, self.supersedes]
+        return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def read_answer(raw: bytes) -> AnswerBody:
+    """Read the body of an answer; ``ResponseError`` names the first field that is wrong."""
+    try:
+        return AnswerBody.model_validate_json(raw)
+    except ValidationError as wrong:
+        first = wrong.errors(include_url=False, include_context=False)[0]
+        field = ".".join(map(str, first["loc"])) or "body"
+        raise ResponseError(field, None, first["msg"]) from wrong
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    """Whether any JSON reader understands this: NaN and endless nesting are not JSON."""
+    if depth > DEEPEST:
+        return False
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        return all(_is_plain(one, depth + 1) for one in parts)
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+# ── the OpenAPI description of routes that read their bodies by hand ─────────────────────────
+
+REF = "#/components/schemas/{model}"
+
+
+def _describe(statuses: Mapping[int, str], body: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the options of a route: the meaning of each status, and the schema of its body."""
+    content = {"required": True, "content": {"application/json": {"schema": body}}}
+    extra = {} if body is None else {"openapi_extra": {"requestBody": content}}
+    responses = {status: {"description": text} for status, text in statuses.items()}
+    return {**extra, "responses": responses}
+
+
+SESSION = {401: "no session"}
+STORE = SESSION | {503: "the store cannot write now; try again later"}
+STAGE = STORE | {409: "not at this stage"}
+STORED = {
+    200: "stored: acknowledged is its id; ended is true if the session is over, as it is for "
+    "somebody who has skipped more items than the study allows",
+    409: "another answer stands in its place (conflict, answered), it was revised too often "
+    "(revisions), or the session is over (left, withdrawn)",
+    413: "larger than 64 kB",
+    422: "an answer that cannot be read: field and reason",
+    429: "too many requests; try again later",
+}
+ANSWERS = _describe(STORE | STORED, {"$ref": REF.format(model="AnswerBody")})
+PLAN = _describe(STAGE | {429: "not now; try again later"})
+LABELS = _describe(SESSION | {400: "a query that cannot be read"})
+FINISH = _describe(STAGE, {"type": "object", "maxProperties": 0})
+
+
+def describe_api(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI description, with the bodies that FastAPI does not see."""
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        known = schema.setdefault("components", {}).setdefault("schemas", {})
+        for model in (AnswerBody, TimingBody, DeliveryBody):
+            described = model.model_json_schema(ref_template=REF)
+            described.pop("$defs", None)
+            known[model.__name__] = described
+        app.openapi_schema = schema
+    return app.openapi_schema
+
+
+# ── handlers ─────────────────────────────────────────────────────────────────────────────────
+
+
+class Api:
+    """Handlers of ``/api``; the one for answers does as little as possible."""
+
+    def __init__(
+        self, site: Site, sessions: Sessions, newcomers: Newcomers, plan_writer: PlanWriter
+    ) -> None:
+        self.site, self.sessions, self.newcomers = site, sessions, newcomers
+        self.plan_writer = plan_writer
+        self.lease_plan, self.most_skips = lease_plan(site.study), site.study.most_skips
+        path = getattr(site.study.mode, "path", "")
+        self.labels_index = LabelIndex(site.study.labels, site.study.synonyms, path)
+        self._mode_options = json.dumps(registry.settings(site.study.mode))
+
+    def add_to(self, app: FastAPI) -> None:
+        add = app.add_api_route
+        add("/api/answers", self.answers, methods=["POST"], **ANSWERS)
+        add("/api/plan", self.plan, methods=["GET"], **PLAN)
+        add("/api/finish", self.finish, methods=["POST"], **FINISH)
+        add("/api/labels", self.labels, methods=["GET"], **LABELS)
+
+    async def answers(self, request: Request) -> Response:
+        """Store one answer; the acknowledgement means that it is on the disk."""
+        session = await self.sessions.session_id(request)
+        if session is None:
+            return json_error(401, "session")
+        study, raw = self.site.study, await request.body()
+        body = read_answer(raw)
+        answer = None if body.answer is None else study.mode.read(body.answer, study.labels)
+        response = self._response(body, raw)
+        storing = self.site.store.answer(
+            session, response, self.site.now(), most_skips=self.most_skips
+        )
+        try:
+            ack = await wait_for_write(storing)
+        except Absent as wrong:
+            if wrong.what == "session":  # it was forgotten meanwhile
+                self.sessions.forget(session)
+                return json_error(401, "session")
+            reason = "this session has no such place"
+            raise ResponseError("position", body.position, reason) from wrong
+        feedback = b"null"
+        if ack.kind == "training":  # None if the item has left the study since
+            practice = next((one for one in study.practice if one.id == ack.item), None)
+            feedback = json.dumps(practice and practice_feedback(study, practice, answer)).encode()
+        ended = b',"ended":true' if ack.ended else b""
+        return Response(
+            b'{"acknowledged":"%b","feedback":%b%b}'
+            % (body.response_uuid.encode(), feedback, ended),
+            media_type="application/json",
+        )
+
+    def _response(self, body: AnswerBody, raw: bytes) -> NewResponse:
+        mode = self.site.study.mode
+        return NewResponse(
+            id=body.response_uuid,
+            position=body.position,
+            answer_json=None if body.answer is None else json.dumps(body.answer),
+            payload=raw.decode(),
+            mode=mode.name,
+            mode_version=mode.version,
+            digest=body.digest(),
+            skip=body.skip,
+            supersedes=body.supersedes,
+            timing=Timing(*(getattr(body.timing, name) for name in Timing._fields)),
+            mode_options=self._mode_options,
+            frame=self.site.study.frame,
+        )
+
+    async def plan(self, request: Request) -> Response:
+        """What to show next, after taking more for this session if it needs some."""
+        session = await self.sessions.session(request)
+        if session is None:
+            return json_error(401, "session")
+        if session.stage != TASK:
+            return json_error(409, "stage", stage=session.stage)
+        return JSONResponse(self.plan_writer(session, await self._lease(request, session)))
+
+    async def finish(self, request: Request) -> Response:
+        """Open the gate if the store holds every answer; otherwise say what is missing."""
+        async with self.sessions.lock(request) as session:
+            if session is None:
+                return json_error(401, "session")
+            if session.stage in BEFORE_TASK:
+                return json_error(409, "stage", stage=session.stage)
+            if session.stage == TASK:
+                missing = list(await read_store(self.site.store.missing, session.id))
+                if not missing:  # of what the person holds; more may still be theirs to get
+                    portion = await self._lease(request, session)
+                    missing = [one.position for one in portion.showings if one.state == "open"]
+                if missing:
+                    return JSONResponse({"open": False, "missing": missing})
+                await self._leave_task(session)
+            return JSONResponse({"open": True, "next": "/"})
+
+    async def labels(
+        self,
+        request: Request,
+        q: Annotated[str, Query(max_length=100)] = "",
+        limit: Annotated[int, Query(ge=1, le=MOST_LABELS)] = 20,
+    ) -> Response:
+        """Labels of which a word, or a word of a synonym, begins like this."""
+        if await self.sessions.session_id(request) is None:
+            return json_error(401, "session")
+        return JSONResponse({"labels": self.labels_index.find(q, limit)})
+
+    async def _lease(self, request: Request, session: Session) -> Portion:
+        """Lease items to this session; whoever let a whole lease end unanswered is new again."""
+        begins = session.answered == 0 and session.lease_end == 0
+        if begins and not await self.newcomers.admit(request, session.id):
+            raise HTTPException(429, headers={"retry-after": RETRY_AFTER})
+        leasing = self.site.store.lease(session.id, self.lease_plan, self.site.now())
+        return await wait_for_write(leasing)
+
+    async def _leave_task(self, session: Session) -> None:
+        site = self.site
+        showings = await read_store(site.store.showings, session.id)
+        to = stage_after_task(site.study, session, showings)
+        out = to == SCREENED_OUT
+        moving = site.store.set_stage(
+            session.id,
+            to,
+            event=SCREENED_OUT if out else "answered-all",
+            detail={"reason": "skips", "skipped": session.skipped} if out else {},
+            now=site.now(),
+            leaves=session.stage,
+        )
+        await wait_for_write(moving)
+
+
+def json_error(
+    status: int, name: str, headers: Mapping[str, str] | None = None, **more: Any
+) -> JSONResponse:
+    """Make an error response that a program can read."""
+    return JSONResponse({"error": name} | more, status, dict(headers or {}))
+
+
+def practice_feedback(study: Study, item: Item, answer: Answer | None) -> dict[str, Any]:
+    """Return the study's text on a practice item, the person's distribution, and the reference.
+
+    The answer becomes a point on the simplex without any smoothing; None where there is nothing.
+    """
+
+    def by_label(probs: Any) -> dict[str, float]:
+        pairs = zip(study.labels, probs, strict=True)
+        return {label: round(float(p), 4) for label, p in pairs if p > 0}
+
+    yours = None
+    if answer is not None:
+        index = Index(names(["this"]), names(["you"]), names(study.labels))
+        code = np.zeros(1, dtype=np.int64)
+        made = Clamp(spread=0.0)(records.stack(index, code, code, [answer]))
+        assert made.probs is not None, "a construction gives distributions"
+        yours = by_label(made.probs[0])
+    reference = None if item.gold is None else by_label(item.gold)
+    return {"text": item.feedback, "yours": yours, "reference": reference}

@@ -1,0 +1,313 @@
+"""The pages of a participant: the ways in, the forms of each stage, and the ways out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from softlabel.serve.participant.plans import lease_plan
+from softlabel.serve.participant.sessions import (
+    CLOSED,
+    CONSENT,
+    DEBRIEF,
+    DONE,
+    FULL,
+    INSTRUCTIONS,
+    NO_CONSENT,
+    QUIZ,
+    RETRY_AFTER,
+    SCREENED_OUT,
+    TASK,
+    UNDER_WAY,
+    WITHDRAWN,
+    Newcomers,
+    Sessions,
+    Vacancy,
+    list_stages,
+    next_stage,
+    stage_after_quiz,
+)
+from softlabel.serve.recruit import OUTCOMES, Arrival, Refused, fill_address
+from softlabel.serve.secret import hash_token
+from softlabel.serve.site import Site, describe_form, read_form, read_store, wait_for_write
+from softlabel.store import Session
+from softlabel.study import Question
+
+TEMPLATES = {
+    CONSENT: "consent.html",
+    INSTRUCTIONS: "instructions.html",
+    QUIZ: "quiz.html",
+    TASK: "task.html",
+    DEBRIEF: "debrief.html",
+    DONE: "done.html",
+    SCREENED_OUT: "screened-out.html",
+    NO_CONSENT: "no-consent.html",
+    WITHDRAWN: "withdrawn.html",
+    FULL: "full.html",
+    CLOSED: "closed.html",
+}
+BOXES = ("adult", "read", "agree")
+TEXT = {"type": "string"}
+BOX = {"type": "string", "enum": ["on"]}
+
+
+class Pages:
+    """Handlers of all pages.  A form that does not fit the session's stage changes nothing."""
+
+    def __init__(self, site: Site, sessions: Sessions, newcomers: Newcomers) -> None:
+        self.site, self.sessions, self.newcomers = site, sessions, newcomers
+        self.vacancy = Vacancy(site)
+        self.lease_plan = lease_plan(site.study)
+
+    def add_to(self, app: FastAPI) -> None:
+        add = partial(app.add_api_route, response_class=HTMLResponse)
+        consent = describe_form(
+            adult=BOX, read=BOX, agree=BOX, decline={"type": "string", "enum": ["1"]}
+        )
+        keep = describe_form(keep={"type": "string", "enum": ["yes", "no"]})
+        add("/", self.home)
+        add("/i/{token}", self.invited)
+        add("/consent", self.consent, methods=["POST"], **consent)
+        add("/instructions", self.instructions, methods=["POST"])
+        add("/quiz", self.quiz, methods=["POST"], **describe_form(q0=TEXT, q1=TEXT))
+        add("/debrief", self.debrief, methods=["POST"], **describe_form(d0=TEXT, d1=TEXT))
+        add("/withdraw", self.ask_withdraw, methods=["GET"])
+        add("/withdraw", self.withdraw, methods=["POST"], **keep)
+        add("/left", self.left, methods=["GET"])
+        add("/leave", self.leave, methods=["GET"])
+
+    # ── ways in ──────────────────────────────────────────────────────────────────────────────
+
+    async def home(self, request: Request, page: str = "1") -> Response:
+        """The page of the current stage; parameters of the recruiter are taken in and removed."""
+        recruiter = self.site.recruiter
+        arrival = recruiter.arrival(dict(request.query_params))
+        if isinstance(arrival, Refused):
+            return self._refuse(arrival)
+        if arrival is not None:
+            return await self._let_in(recruiter.name, arrival)
+        session = await self.sessions.session(request)
+        if session is None and not recruiter.walk_in:
+            return self._refuse(Refused(recruiter.missing, {}))
+        new = session is None or session.stage == CONSENT
+        if new and await self.vacancy.is_full():
+            if session is None:  # who has not come in yet may look again later
+                return self._show(None, stage=FULL)
+            await self._move(session, FULL, "full")
+            return redirect_home()
+        last = max(1, len(self.site.study.instructions))
+        number = int(page) if page in map(str, range(1, last + 1)) else 1
+        returns = self._return_address(request, session and session.stage) is not None
+        return self._show(session, page=number, returns=returns)
+
+    async def invited(self, token: str) -> Response:
+        """The way in by a personal link."""
+        site = self.site
+        invitation = await read_store(site.store.invitation, hash_token(token))
+        if (
+            invitation is None
+            or invitation.study != site.study.name
+            or invitation.revoked_at is not None
+        ):
+            return site.render.message("entry_revoked_title", "entry_revoked", 404)
+        return await self._let_in("invitation", Arrival(invitation.name))
+
+    async def _let_in(self, kind: str, arrival: Arrival) -> Response:
+        entered = await self.sessions.enter(kind, arrival)
+        if entered is None:
+            return self.site.render.message("entry_other_title", "entry_other_session", 409)
+        response = redirect_home()
+        self.sessions.give_token(response, entered[1])
+        if self.site.recruiter.needs_arrival():
+            self.sessions.give_arrival(response, arrival)
+        return response
+
+    def _refuse(self, refused: Refused) -> Response:
+        return self.site.render.message("entry_title", refused.text, 400, None, **refused.values)
+
+    # ── forms ────────────────────────────────────────────────────────────────────────────────
+
+    async def consent(self, request: Request) -> Response:
+        """Agree to take part, or not."""
+        fields = await read_form(request)
+        async with self.sessions.lock(request) as session:
+            if session is None and not self.site.recruiter.walk_in:
+                return redirect_home()
+            if session is not None and session.stage != CONSENT:
+                return redirect_home()
+            if "decline" in fields:
+                if session is None:  # nothing is kept of somebody who walked in and declined
+                    return self._show(None, stage=NO_CONSENT)
+                await self._move(session, NO_CONSENT, "no-consent")
+                return redirect_home()
+            if any(fields.get(box) != "on" for box in BOXES):
+                return self._show(session, 422, missing=True, picked=fields)
+            response = redirect_home()
+            if session is None:
+                entered = await self.sessions.enter(self.site.recruiter.name, None)
+                assert entered is not None, "who walks in comes for the first time"
+                session, token = entered
+                self.sessions.give_token(response, token)
+            await self._move(session, next_stage(self.site.study, CONSENT), "consent")
+            return response
+
+    async def instructions(self, request: Request) -> Response:
+        """Go on from the instructions."""
+        async with self.sessions.lock(request) as session:
+            if session is not None and session.stage == INSTRUCTIONS:
+                to = next_stage(self.site.study, INSTRUCTIONS)
+                if to == TASK and not await self.newcomers.admit(request, session.id):
+                    return self._busy()
+                await self._move(session, to, "instructions")
+            return redirect_home()
+
+    async def quiz(self, request: Request) -> Response:
+        """Check the answers to the quiz."""
+        fields = await read_form(request)
+        study = self.site.study
+        async with self.sessions.lock(request) as session:
+            if session is None or session.stage != QUIZ:
+                return redirect_home()
+            if fields.get("try", str(session.quiz_tries)) != str(session.quiz_tries):
+                return redirect_home()  # this try was counted already: a form that was sent twice
+            assert study.quiz is not None, "without a quiz nobody is at that stage"
+            asked = study.quiz.questions
+            picked = [_option(fields, f"q{n}", len(one.options)) for n, one in enumerate(asked)]
+            if None in picked:
+                return self._show(session, 422, missing=True, picked=fields)
+            passed = all(place == one.right for place, one in zip(picked, asked, strict=True))
+            if passed and not await self.newcomers.admit(request, session.id):
+                return self._busy()  # and no try is counted
+            trying = self.site.store.quiz_try(
+                session.id, passed, {"picked": picked}, self.site.now()
+            )
+            tried = await wait_for_write(trying)
+            to = stage_after_quiz(study, passed, tried.quiz_tries)
+            await self._move(tried, to, "quiz-passed" if passed else "quiz-failed")
+            return redirect_home()
+
+    async def debrief(self, request: Request) -> Response:
+        """Store the answers to the last questions."""
+        fields = await read_form(request)
+        async with self.sessions.lock(request) as session:
+            if session is not None and session.stage == DEBRIEF:
+                asked = enumerate(self.site.study.debrief)
+                answers = {f"Q{n}": _debrief_answer(fields, f"d{n}", one) for n, one in asked}
+                to = next_stage(self.site.study, DEBRIEF)
+                await self._move(session, to, "debrief", answers)
+            return redirect_home()
+
+    def _busy(self) -> Response:
+        """Too many people at this address have just begun; this one can go on later."""
+        return self.site.render.message("busy_title", "busy", 429, {"retry-after": RETRY_AFTER})
+
+    # ── ways out ─────────────────────────────────────────────────────────────────────────────
+
+    async def ask_withdraw(self, request: Request) -> Response:
+        """Ask what is to become of the answers."""
+        session = await self.sessions.session(request)
+        if session is None or session.stage not in UNDER_WAY:
+            return redirect_home()
+        code = self._deletion_code(session)
+        return self.site.render("withdraw.html", step=None, session=session, delete_code=code)
+
+    async def withdraw(self, request: Request) -> Response:
+        """Leave the study; the answers are kept or deleted."""
+        fields = await read_form(request)
+        async with self.sessions.lock(request) as session:
+            if session is None or session.stage not in UNDER_WAY:
+                return redirect_home()
+            if fields.get("keep") not in ("yes", "no"):
+                return RedirectResponse("/withdraw", 303)
+            forget = fields["keep"] == "no"
+            await wait_for_write(self.site.store.withdraw(session.id, forget, self.site.now()))
+            self.sessions.forget(session.id)
+            return RedirectResponse("/left", 303) if forget else redirect_home()
+
+    async def left(self, request: Request) -> Response:
+        """Good-bye to somebody of whom nothing is known any more."""
+        returns = self._return_address(request, WITHDRAWN) is not None
+        return self._show(None, stage=WITHDRAWN, returns=returns)
+
+    async def leave(self, request: Request) -> Response:
+        """Go back to the recruiter, if the session has ended."""
+        session = await self.sessions.session(request)
+        gone = session is None and "left" in request.query_params
+        stage = WITHDRAWN if gone else session and session.stage
+        address = self._return_address(request, stage)
+        return redirect_home() if address is None else RedirectResponse(address, 302)
+
+    def _return_address(self, request: Request, stage: str | None) -> str | None:
+        """Return the recruiter's address for this stage, if its blanks can still be filled."""
+        outcome = OUTCOMES.get(stage or "")
+        address = outcome and self.site.recruiter.addresses[outcome]
+        return fill_address(address, self.sessions.arrival(request)) if address else None
+
+    # ── stages ───────────────────────────────────────────────────────────────────────────────
+
+    def _show(
+        self, session: Session | None, status: int = 200, *, stage: str = CONSENT, **values: Any
+    ) -> HTMLResponse:
+        """Render the page of the session's stage; without a session, of the given stage."""
+        stage = stage if session is None else session.stage
+        stages = list_stages(self.site.study)
+        outcome = OUTCOMES.get(stage)
+        recruiter = self.site.recruiter
+        shown: dict[str, Any] = {
+            "stage": stage,
+            "step": stages.index(stage) + 1 if stage in stages else None,
+            "session": session,
+            "missing": False,
+            "picked": {},
+            "page": 1,
+            "code": outcome and recruiter.codes[outcome],
+            "returns": False,
+            "walk_in": recruiter.walk_in,
+            "delete_code": self._deletion_code(session),
+        }
+        return self.site.render(TEMPLATES[stage], status, None, **(shown | values))
+
+    def _deletion_code(self, session: Session | None) -> str | None:
+        """Return the code of somebody who walked in; others are known by an id."""
+        if session is None or not self.site.recruiter.walk_in:
+            return None
+        return self.site.secret.deletion_code(session.annotator)
+
+    async def _move(
+        self, session: Session, to: str, event: str, detail: Mapping[str, Any] | None = None
+    ) -> None:
+        """Move to a stage; whoever reaches the task gets items, or learns that none are left."""
+        store, now = self.site.store, self.site.now()
+        if to == TASK:
+            portion = await wait_for_write(store.lease(session.id, self.lease_plan, now))
+            if not portion.shown:
+                to = FULL
+        moving = store.set_stage(
+            session.id, to, event=event, detail=detail or {}, now=now, leaves=session.stage
+        )
+        await wait_for_write(moving)
+
+
+def redirect_home() -> RedirectResponse:
+    """Lead to the page of the session's stage, whatever that is by now."""
+    return RedirectResponse("/", 303)
+
+
+def _option(fields: Mapping[str, str], name: str, options: int) -> int | None:
+    """Return the option picked in a field; None if none was, or none that exists."""
+    text = fields.get(name, "")
+    if not (text.isascii() and text.isdigit() and len(text) <= 4):
+        return None
+    return int(text) if int(text) < options else None
+
+
+def _debrief_answer(fields: Mapping[str, str], name: str, question: Question) -> str | None:
+    """Return the picked option or the text; None if it was left empty."""
+    if question.options:
+        place = _option(fields, name, len(question.options))
+        return None if place is None else question.options[place]
+    return fields.get(name, "").strip() or None

@@ -1,0 +1,142 @@
+"""The process that serves a study: one study, one store, one port."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from softlabel import study as studies
+from softlabel.errors import SoftlabelError
+from softlabel.serve import databases
+from softlabel.serve.app import LOOPBACK, check_url, make_app
+from softlabel.serve.connections import ConnectionLimits, Gate, fit_to_system
+from softlabel.serve.databases import Choice
+from softlabel.serve.secret import Handover, open_secret, open_with_token
+from softlabel.serve.site import Clock
+
+KEEP_ALIVE = 75  # seconds; people think longer than the 5 s after which uvicorn would hang up
+BACKLOG = 2048
+MINUTE = 60.0
+Ready = Callable[[str], None]
+
+
+def run(
+    folder: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    database: Choice = Choice(),  # noqa: B008  frozen
+    url: str | None = None,
+    token: Handover | None = None,
+    ready: Ready | None = None,
+) -> None:
+    """Serve a study folder until the process is stopped; no acknowledged answer is lost."""
+    if url is not None:
+        check_url(url)
+    study, token = studies.read(folder), token or Handover()
+    with (
+        _listen(host, port) as listener,
+        databases.open_checked(folder, study.name, database) as store,
+    ):
+        now = Clock(store.newest())
+        if now.behind > MINUTE:
+            _print_error(
+                f"the clock of this machine is {now.behind / MINUTE:.0f} minutes behind the newest "
+                "entry of the database: times go on from that entry"
+            )
+        databases.put_study(study, store, now())
+        token.check()
+        # last of all that can fail: a token that was made but never shown is lost for good, and
+        # so is the old one that it replaced
+        if token.wanted:
+            secret, made = open_with_token(folder, renew=token.renew)
+        else:
+            secret, made = open_secret(folder), None
+        if made is not None:
+            _print_error(token.deliver(made))
+        databases.remember(folder, study.name, store, secret, now())
+        for line in databases.warnings(store):
+            _print_error(line)
+        # a foreign page whose name resolves to this machine must not reach a local server
+        hosts = LOOPBACK if host in ("127.0.0.1", "localhost", "::1") else None
+        app = make_app(study, store, secret, now=now, url=url, hosts=hosts)
+        with _ignore_signals():
+            Server(configure(app), study.name, url, ready).run([listener])
+
+
+def configure(app: object, limits: ConnectionLimits | None = None) -> uvicorn.Config:
+    """Return uvicorn's configuration: few log lines, and limits on connections."""
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        http=Gate(fit_to_system(limits or ConnectionLimits())),  # type: ignore[arg-type]  # a factory
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=10,
+    )
+
+
+def _print_error(text: str) -> None:
+    """Print a line on stderr; stdout holds nothing but the address."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def _listen(host: str, port: int) -> Iterator[socket.socket]:
+    """Open a listening socket; port 0 takes any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as wrong:
+        raise SoftlabelError(
+            f"cannot listen at {host}, port {port}: {wrong.strerror or wrong}; "
+            "another --port may be free, and 0 takes any that is"
+        ) from wrong
+    with listener:
+        yield listener
+
+
+class Server(uvicorn.Server):
+    """Print the address as soon as the server listens."""
+
+    def __init__(
+        self, config: uvicorn.Config, name: str, url: str | None, ready: Ready | None
+    ) -> None:
+        super().__init__(config)
+        self.name, self.url, self.ready = name, url, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        assert sockets, "the socket is opened before the server"
+        host, port = sockets[0].getsockname()[:2]
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        _print_error(f"the researcher's pages: {(self.url or address).rstrip('/')}/research")
+        sys.stdout.write(f"softlabel serves {self.name} at {address}\n")
+        sys.stdout.flush()
+        if self.ready is not None:
+            asyncio.get_running_loop().run_in_executor(None, self.ready, address)
+
+
+@contextmanager
+def _ignore_signals() -> Iterator[None]:
+    """Ignore the signal that uvicorn raises again after it has shut down."""
+    before = {
+        one: signal.signal(one, lambda number, frame: None)
+        for one in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

@@ -1,0 +1,220 @@
+"""Recruitment: how participants arrive and where they return to, for each kind of recruiter.
+
+Personal invitations are made, revoked and looked up here as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+from urllib.parse import quote, urlsplit
+
+from softlabel.errors import SoftlabelError, StoreError, UnknownName
+from softlabel.serve import databases
+from softlabel.serve.secret import Secret, hash_token, new_token
+from softlabel.store import LEFT, Store
+from softlabel.study import LONGEST, Recruit, Study
+
+Outcome = Literal["complete", "screenout", "noconsent"]
+OUTCOMES: dict[str, Outcome] = {  # by the stage at which a session ended
+    "done": "complete",
+    "screened-out": "screenout",
+    "full": "screenout",
+    "no-consent": "noconsent",
+    "withdrawn": "noconsent",
+}
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Who arrived, with the recruiter's own ids; these are never stored as they are."""
+
+    id: str
+    session: str | None = None
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Parameters that are no arrival; ``text`` is the key of the message on the page."""
+
+    text: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Platform:
+    """The recruiter's own site: its name and its address."""
+
+    name: str
+    address: str
+
+
+class Recruiter:
+    """How people arrive, and where they return to.  ``walk_in``: anybody may begin."""
+
+    name: ClassVar[str]
+    walk_in: ClassVar[bool] = False
+    missing: ClassVar[str] = "entry_missing"  # the message for people who come without parameters
+
+    def __init__(self, settings: Recruit) -> None:
+        self.settings = settings
+        self.codes: dict[Outcome, str | None] = {  # which people can enter at the platform by hand
+            "complete": settings.completion_code,
+            "screenout": settings.screenout_code,
+            "noconsent": settings.noconsent_code,
+        }
+        self.addresses: dict[Outcome, str | None] = {  # may hold the blanks {id} and {session}
+            "complete": settings.complete_url,
+            "screenout": settings.screenout_url,
+            "noconsent": settings.noconsent_url,
+        }
+
+    def arrival(self, parameters: Mapping[str, str]) -> Arrival | Refused | None:
+        """Return who the parameters of the address name; None if they name nobody."""
+        return None
+
+    def platform(self) -> Platform | None:
+        """Return where people came from, for those who end on an error page."""
+        return None
+
+    def needs_arrival(self) -> bool:
+        """Whether some return address carries what the recruiter sent."""
+        addresses = [address or "" for address in self.addresses.values()]
+        return any("{id}" in one or "{session}" in one for one in addresses)
+
+
+class Open(Recruiter):
+    """Anybody with the address may take part, once per browser; there are no ids."""
+
+    name = "open"
+    walk_in = True
+
+
+class Invitation(Recruiter):
+    """People enter by ``/i/TOKEN`` alone; ``softlabel invite`` makes these links."""
+
+    name = "invitation"
+    missing = "entry_invitation"
+
+
+class Prolific(Recruiter):
+    """Prolific sends three ids of 24 hexadecimal digits; SESSION_ID is its submission."""
+
+    name = "prolific"
+    missing = "entry_prolific"
+    parameters = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+
+    def arrival(self, parameters: Mapping[str, str]) -> Arrival | Refused | None:
+        if not set(self.parameters) & parameters.keys():
+            return None
+        for name in self.parameters:
+            if not re.fullmatch(r"[0-9a-f]{24}", parameters.get(name, "")):
+                return Refused("entry_parameter", {"name": name})
+        return Arrival(parameters["PROLIFIC_PID"], parameters["SESSION_ID"])
+
+    def platform(self) -> Platform | None:
+        return Platform("Prolific", "https://app.prolific.com/")
+
+
+class Url(Recruiter):
+    """Any recruiter that sends an id in the address; the study file names the parameters."""
+
+    name = "url"
+
+    def arrival(self, parameters: Mapping[str, str]) -> Arrival | Refused | None:
+        person, session = self.settings.id_param, self.settings.session_param
+        pattern = self.settings.id_pattern
+        assert person is not None, "the study file names the parameter"
+        assert pattern is not None, "the study reader fills in a pattern"
+        if person not in parameters:
+            return None
+        id = parameters[person]
+        if not (0 < len(id) <= LONGEST and re.fullmatch(pattern, id)):
+            return Refused("entry_parameter", {"name": person})
+        if session is None:
+            return Arrival(id)
+        if not 0 < len(parameters.get(session, "")) <= LONGEST:
+            return Refused("entry_parameter", {"name": session})
+        return Arrival(id, parameters[session])
+
+    def platform(self) -> Platform | None:
+        parts = urlsplit(self.settings.complete_url or "")
+        return Platform(parts.netloc, f"{parts.scheme}://{parts.netloc}/") if parts.netloc else None
+
+
+RECRUITERS: dict[str, type[Recruiter]] = {
+    kind.name: kind for kind in (Open, Prolific, Url, Invitation)
+}
+
+
+def make_recruiter(settings: Recruit) -> Recruiter:
+    """Make the recruiter that a study names."""
+    if settings.kind not in RECRUITERS:
+        raise UnknownName("recruiter", settings.kind, RECRUITERS)
+    return RECRUITERS[settings.kind](settings)
+
+
+def fill_address(address: str, arrival: Arrival | None) -> str | None:
+    """Fill the blanks of a return address; None if the values are no longer known."""
+    blanks = {"{id}": arrival and arrival.id, "{session}": arrival and arrival.session}
+    for blank, value in blanks.items():
+        if blank in address:
+            if not value:
+                return None
+            address = address.replace(blank, quote(value, safe=""))
+    return address
+
+
+# ── invitations ──────────────────────────────────────────────────────────────────────────────
+
+
+def invite(study: Study, store: Store, secret: Secret, name: str, now: float) -> str:
+    """Return the path of a new personal link; the token in it is stored nowhere."""
+    if study.recruit.kind != Invitation.name:
+        raise SoftlabelError(
+            f"study {study.name!r} recruits by {study.recruit.kind!r}; "
+            '[recruit] kind = "invitation" in study.toml opens it to personal links'
+        )
+    if not name.strip():
+        raise SoftlabelError(f"{name!r} is not a name: give the name of the person to invite")
+    token = new_token()
+    annotator = secret.pseudonym(Invitation.name, name)
+    store.invite(study.name, name, hash_token(token), now, annotator=annotator).result()
+    return f"/i/{token}"
+
+
+def revoke(study: Study, store: Store, name: str, now: float) -> None:
+    """End a link, and its session if that is still under way; the answers stay."""
+    store.revoke(study.name, name, now).result()
+    invited = next(one for one in store.invitations(study.name) if one.name == name)
+    session = invited.annotator and store.session_of(study.name, invited.annotator)
+    if session and session.stage not in LEFT:
+        store.set_stage(session.id, "closed", event="revoked", detail={}, now=now).result()
+
+
+def find_annotator(study: Study, store: Store, secret: Secret, person: str) -> str:
+    """Return the pseudonym of a person.
+
+    ``person`` is the pseudonym, the recruiter's id, the invited name, or the code for deletion
+    that an open study shows.
+    """
+    invited = {one.annotator for one in store.invitations(study.name)}
+    kinds = (Invitation.name, Prolific.name, Url.name, Open.name)
+    for annotator in (person, *(secret.pseudonym(kind, person) for kind in kinds)):
+        if annotator in invited or store.session_of(study.name, annotator) is not None:
+            return annotator
+    code = "".join(person.split()).replace("-", "").upper()
+    for session in store.sessions(study.name):
+        if secret.deletion_code(session.annotator).replace("-", "") == code:
+            return session.annotator
+    raise StoreError(
+        f"study {study.name!r} has nobody called {person!r}: this is no pseudonym, no recruiter's "
+        "id, no invited name and no code for deletion"
+    )
+
+
+opened = databases.open_study  # OLD NAME
+open_to_read = databases.open_to_read  # OLD NAME
+find = find_annotator  # OLD NAME

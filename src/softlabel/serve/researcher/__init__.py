@@ -1,0 +1,1 @@
+"""What the researcher sees of a running study: its numbers, the dashboard, and downloads."""

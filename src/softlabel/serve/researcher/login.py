@@ -1,0 +1,111 @@
+"""The researcher's login: a token opens the dashboard, and a signed cookie keeps it open."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import os
+import secrets
+
+from fastapi import Request
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from softlabel.serve.secret import FOLDER, make_private_folder
+from softlabel.serve.site import Site, read_form
+
+COOKIE = "softlabel_research"
+HOME, LOGIN = "/research", "/research/login"
+LASTS = 12 * 3600  # seconds
+SLOW = 0.5  # seconds that a wrong token waits; the guard limits how many may be tried
+SEE_OTHER = 303
+
+
+class LoggedOut:
+    """Cookies that were logged out before their time: an empty file for each, named by the end of
+    the cookie, so that a restart and other servers of the same folder know of it."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.folder = site.study.folder / FOLDER / "logged-out"
+
+    def holds(self, until: int, nonce: str) -> bool:
+        return (self.folder / f"{until}.{nonce}").exists()
+
+    def add(self, until: int, nonce: str) -> None:
+        """Remember a cookie for as long as it would have lasted."""
+        make_private_folder(self.site.study.folder)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        for past in self.folder.iterdir():
+            if past.name.partition(".")[0] < str(int(self.site.now())):
+                past.unlink(missing_ok=True)
+        (self.folder / f"{until}.{nonce}").touch(mode=0o600)
+        if os.name == "posix":  # the new name is on the disk before anybody is told
+            number = os.open(self.folder, os.O_RDONLY)
+            os.fsync(number)
+            os.close(number)
+
+
+class Login:
+    """Log the researcher in and out, and check whether they are logged in."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self._logged_out = LoggedOut(site)
+
+    async def page(self, request: Request) -> Response:
+        """The form that asks for the token."""
+        if self.is_open(request):
+            return RedirectResponse(HOME, SEE_OTHER)
+        return self.site.render("research/login.html", failed=False)
+
+    async def login(self, request: Request) -> Response:
+        """Compare in constant time; answer a wrong token late and with little detail."""
+        token = (await read_form(request)).get("token", "").strip()
+        if not self.site.secret.is_researcher(token):
+            await asyncio.sleep(SLOW)
+            return self.site.render("research/login.html", 401, failed=True)
+        response = RedirectResponse(HOME, SEE_OTHER)
+        response.set_cookie(
+            COOKIE,
+            self._cookie(int(self.site.now()) + LASTS, secrets.token_hex(16)),
+            max_age=LASTS,
+            path=HOME,
+            secure=self.site.secure,
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def logout(self, request: Request) -> Response:
+        """Close the door behind this cookie, here and in the browser."""
+        if self.is_open(request):
+            until, nonce, _ = request.cookies[COOKIE].split(".")
+            await asyncio.to_thread(self._logged_out.add, int(until), nonce)
+        response = RedirectResponse(LOGIN, SEE_OTHER)
+        response.delete_cookie(
+            COOKIE, path=HOME, secure=self.site.secure, httponly=True, samesite="strict"
+        )
+        return response
+
+    def require(self, request: Request) -> None:
+        """Send whoever is not logged in to the login page."""
+        if not self.is_open(request):
+            raise HTTPException(SEE_OTHER, headers={"location": LOGIN})
+
+    def is_open(self, request: Request) -> bool:
+        """Whether the request brings a cookie that we signed and that is still valid."""
+        cookie = request.cookies.get(COOKIE, "")
+        until, _, rest = cookie.partition(".")
+        nonce = rest.partition(".")[0]
+        if not (until.isascii() and until.isdigit() and len(until) < 15):
+            return False
+        right = self._cookie(int(until), nonce)
+        ours = hmac.compare_digest(cookie.encode("utf-8", "replace"), right.encode())
+        valid = ours and int(until) > self.site.now()
+        return valid and not self._logged_out.holds(int(until), nonce)
+
+    def _cookie(self, until: int, nonce: str) -> str:
+        """Sign the token's hash as well: a new token ends every login by the old one."""
+        secret = self.site.secret
+        return f"{until}.{nonce}.{secret.sign(f'research:{until}:{nonce}:{secret.researcher}')}"

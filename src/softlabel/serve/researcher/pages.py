@@ -1,0 +1,315 @@
+"""The researcher's pages: read only, rendered on the server, at most seconds old."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import numpy as np
+from fastapi import Depends, Query
+from fastapi.routing import APIRouter
+from markupsafe import Markup
+from starlette.background import BackgroundTask
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+
+from softlabel.metrics import spread
+from softlabel.serve.monitor.lines import iso
+from softlabel.serve.monitor.people import Person
+from softlabel.serve.participant.plans import media_address
+from softlabel.serve.research import persons
+from softlabel.serve.researcher import charts, wording
+from softlabel.serve.researcher.charts import in_words
+from softlabel.serve.researcher.downloads import Downloads, debrief_answers
+from softlabel.serve.researcher.login import HOME, LOGIN, Login
+from softlabel.serve.researcher.overview import LiveOverview, Overview
+from softlabel.serve.researcher.sample import Reader, labelled, statements, to_seconds
+from softlabel.serve.site import Site, describe_form
+from softlabel.store import ResponseRow
+from softlabel.study import Item, Study
+from softlabel.tables import Floats
+
+LATEST, MANY = 8, 100  # answers on the overview, and on the page of answers
+FLAGGED = 5  # people on the overview
+PEOPLE_PER_PAGE, ITEMS_PER_PAGE = 100, 24
+MOST_BARS = 12  # people under an item
+NAME = 8  # characters of a pseudonym beside a bar
+ORDERS = {
+    "disagreement": "most disagreement first",
+    "fewest": "fewest answers first",
+    "most": "most answers first",
+    "given": "as in the study",
+    "checks": "checks and practice",
+}
+
+Number = Annotated[int, Query(ge=1, le=10**6)]
+Text = Annotated[str, Query(max_length=200)]
+
+
+def make_router(site: Site) -> APIRouter:
+    """Make all routes under ``/research``: login, export, progress, items, people, answers."""
+    login, live = Login(site), LiveOverview(site.study, site.store, site.now)
+    downloads, pages = Downloads(site, live), Pages(site, live)
+    token = describe_form(token={"type": "string"})
+    outside = APIRouter()
+    add = partial(outside.add_api_route, response_class=Response)
+    add(LOGIN, login.page, methods=["GET"])
+    add(LOGIN, login.login, methods=["POST"], responses={303: {}, 401: {}, 429: {}}, **token)
+    add(f"{HOME}/logout", login.logout, methods=["POST"])
+    inside = APIRouter(
+        prefix=HOME,
+        dependencies=[Depends(login.require)],
+        responses={303: {}},
+        default_response_class=HTMLResponse,
+    )
+    get = partial(inside.add_api_route, methods=["GET"])
+    get("/export", downloads.page)
+    get("/export/{name}", downloads.send, response_class=Response, responses={404: {}})
+    get("", pages.overview)
+    get("/items", pages.items)
+    get("/people", pages.people)
+    get("/people/{annotator}", pages.person)
+    get("/answers", pages.answers)
+    outside.include_router(inside)
+    return outside
+
+
+class Pages:
+    """Handlers are plain functions: they run in threads beside the loop that serves answers."""
+
+    def __init__(self, site: Site, live: LiveOverview) -> None:
+        self.site, self.live = site, live
+        self.reader = Reader(site.study)
+
+    def overview(self) -> Response:
+        """How far the study is, how good its answers are, what it costs."""
+        overview, study = self.live.overview(), self.site.study
+        insight = overview.insight
+        flagged = [person for person in overview.people() if person.flags]
+        over_time, over_time_note = Markup(""), wording.LATER
+        if insight is not None:
+            over_time = Markup(charts.answers_over_time(insight.speed))
+            over_time_note = f"Targets per {insight.speed.unit}, of {wording.scope(insight)}."
+        per_item = charts.answers_per_item(overview.counts.histogram, study.per_item)
+        return self._page(
+            "overview",
+            tiles=wording.make_tiles(overview),
+            per_item=Markup(per_item),
+            over_time=over_time,
+            over_time_note=over_time_note,
+            time_taken=Markup(charts.time_taken(insight.seconds if insight else ())),
+            fields=wording.seconds_rows(insight),
+            agreement=wording.agreement_rows(insight),
+            agreement_note=wording.agreement_note(insight),
+            repeats_and_cost=wording.repeat_and_cost_rows(overview),
+            stages=wording.stage_rows(overview),
+            flagged=flagged[:FLAGGED],
+            flagged_note=wording.flagged_note(overview, len(flagged)),
+            latest=self._answer_rows(self.site.store.latest(study.name, LATEST)),
+            scope=wording.scope(insight),
+            scope_note=wording.scope_note(insight),
+            soon=insight is None,
+        )
+
+    def items(self, order: Text = "disagreement", find: Text = "", page: Number = 1) -> Response:
+        """Each item with everybody's distributions."""
+        overview = self.live.overview()
+        order = order if order in ORDERS else "disagreement"
+        items = sort_items(self.site.study, overview, order, find.strip())
+        start = (page - 1) * ITEMS_PER_PAGE
+        shown = items[start : start + ITEMS_PER_PAGE]
+        return self._page(
+            "items",
+            cards=[self._card(item, start + place) for place, item in enumerate(shown, 1)],
+            orders=ORDERS,
+            order=order,
+            find=find,
+            first=start + 1,
+            **_page_links(
+                "/items", {"order": order, "find": find}, page, len(items), ITEMS_PER_PAGE
+            ),
+            note=wording.items_note(overview.insight),
+        )
+
+    def people(self, page: Number = 1) -> Response:
+        """Everybody who answered or skipped, those with most flags first."""
+        overview = self.live.overview()
+        insight, people = overview.insight, overview.people()
+        stages, skipped = overview.counts.stage_of, overview.counts.skipped
+        shown = people[(page - 1) * PEOPLE_PER_PAGE : page * PEOPLE_PER_PAGE]
+        return self._page(
+            "people",
+            rows=[
+                persons.person_row(
+                    one, stages.get(one.annotator, ""), skipped.get(one.annotator, 0)
+                )
+                for one in shown
+            ],
+            caption=wording.people_caption(overview, len(people)),
+            empty=wording.empty_note(insight),
+            scope_note=wording.scope_note(insight),
+            soon=insight is None,
+            **_page_links("/people", {}, page, len(people), PEOPLE_PER_PAGE),
+        )
+
+    def person(self, annotator: str) -> Response:
+        """One annotator: numbers, flags and answers."""
+        study, store = self.site.study, self.site.store
+        # text with a NUL is nobody's name, and PostgreSQL would not even be asked
+        session = None if "\0" in annotator else store.session_of(study.name, annotator)
+        if session is None:
+            raise HTTPException(404)
+        overview = self.live.overview()
+        known = {one.annotator: one for one in overview.people()}
+        person = known.get(annotator) or Person(annotator, 0, spread([]))
+        rows = store.responses_by(study.name, annotator)
+        median = overview.insight.median if overview.insight else float("nan")
+        times = [(row.timing.active_ms or 0) / 1000 for row in rows if row.skip is None]
+        ends = (one.detail for one in store.debriefs(study.name) if one.annotator == annotator)
+        end = next(ends, None)
+        answers = [] if end is None else debrief_answers(study, end)
+        return self._page(
+            "person",
+            annotator=annotator,
+            person=person,
+            figures=persons.person_figures(person, session),
+            seconds=Markup(charts.one_by_one(times, median)),
+            caption=f"{wording.count(len(rows))} stored, newest first",
+            answers=self._answer_rows(rows[::-1][:MANY]),
+            last_words=[(asked, str(answer or wording.NONE)) for asked, answer in answers],
+        )
+
+    def answers(self) -> Response:
+        """What came in last."""
+        rows = self.site.store.latest(self.site.study.name, MANY)
+        return self._page("answers", answers=self._answer_rows(rows))
+
+    def _page(self, name: str, **values: Any) -> Response:
+        """Render a page; once it is sent, compute what is out of date."""
+        tab = {"person": "People"}.get(name, name.capitalize())
+        rehearsal = wording.rehearsal_note(self.live.counts().simulated)
+        response = self.site.render(
+            f"research/{name}.html", page=tab, rehearsal=rehearsal, **values
+        )
+        response.background = BackgroundTask(self.live.renew)
+        return response
+
+    # ── items and answers ────────────────────────────────────────────────────────────────────
+
+    def _card(self, item: Item, place: int) -> dict[str, Any]:
+        """Describe one item with its answers; file names and gold are for the researcher alone."""
+        study = self.site.study
+        stored = self.site.store.responses_to(study.name, item.id)
+        rows = [row for row in stored if not row.superseded]
+        first = [row for row in rows if row.kind != "repeat"]
+        beliefs = {
+            row.annotator: belief
+            for row, belief in zip(first, self._beliefs(first), strict=True)
+            if belief is not None
+        }
+        mean = np.mean(list(beliefs.values()), axis=0) if beliefs else None
+        bars = ""
+        if mean is not None:
+            few = {name[:NAME]: belief for name, belief in list(beliefs.items())[:MOST_BARS]}
+            title = f"What people said about {item.id}"
+            bars = charts.beliefs({"everybody": mean} | few, study.labels, title)
+        file = item.image or item.audio
+        return {
+            "anchor": f"item-{place}",
+            "id": item.id,
+            "kind": item.kind,
+            "image": media_address(item.image),
+            "audio": media_address(item.audio),
+            "text": item.text,
+            "alt": item.alt,
+            "file": "" if file is None else file.path.name,
+            "gold": "" if item.gold is None else in_words(np.array(item.gold), study.labels),
+            "counted": _answer_counts(study, item, first, len(rows) - len(first)),
+            "pooled": "" if mean is None else in_words(mean, study.labels),
+            "beliefs": Markup(bars),
+        }
+
+    def _beliefs(self, rows: Sequence[ResponseRow]) -> list[Floats | None]:
+        """Return each row's distribution over the labels; None where it has none."""
+        answers = [self.reader.read(row) for row in rows]
+        given = statements(self.site.study.labels, answers)
+        soft = iter(labelled(given, {one.mode for one in answers}).soft() if len(given) else ())
+        return [None if one.answer is None else next(soft) for one in answers]
+
+    def _answer_rows(self, rows: Sequence[ResponseRow]) -> list[dict[str, str]]:
+        """Describe stored answers in their order."""
+        described = []
+        for row, belief in zip(rows, self._beliefs(rows), strict=True):
+            if row.skip is not None:
+                answer = f"skipped: {row.skip.replace('_', ' ')}"
+            elif belief is None:
+                answer = "cannot be read"
+            else:
+                answer = in_words(belief, self.site.study.labels)
+            notes = (("late", row.late), ("replaced", row.superseded))
+            described.append(
+                {
+                    "time": wording.moment(row.received_at, self.site.now()),
+                    "iso": iso(row.received_at),
+                    "item": row.item,
+                    "item_link": f"{HOME}/items?{urlencode({'find': row.item})}",
+                    "annotator": row.annotator,
+                    "kind": row.kind,
+                    "note": ", ".join(name for name, holds in notes if holds),
+                    "answer": answer,
+                    "seconds": wording.seconds(to_seconds(row.timing.active_ms)),
+                }
+            )
+        return described
+
+
+def sort_items(study: Study, overview: Overview, order: str, find: str) -> list[Item]:
+    """Return the items whose id matches ``find``, or all in the order asked for."""
+    items = list(study.items)
+    if find:
+        items = [*study.items, *study.checks, *study.practice]
+        exact = [item for item in items if item.id == find]
+        return exact or [item for item in items if find.casefold() in item.id.casefold()]
+    if order == "checks":
+        return [*study.checks, *study.practice]
+    if order == "disagreement":
+        apart = overview.insight.disagreement if overview.insight is not None else {}
+        return sorted(items, key=lambda item: -apart.get(item.id, -1.0))
+    if order in ("fewest", "most"):
+        sign = 1 if order == "fewest" else -1
+        return sorted(items, key=lambda item: sign * overview.counts.per_item.get(item.id, 0))
+    return items
+
+
+def _answer_counts(study: Study, item: Item, first: list[ResponseRow], repeats: int) -> str:
+    """``4 of 6 answers, 1 skipped, 2 repeats``."""
+    skipped = sum(row.skip is not None for row in first)
+    given = len(first) - skipped
+    of = f" of {study.per_item}" if item.kind == "target" else ""
+    parts = [f"{wording.count(given)}{of} answers" if given != 1 or of else "1 answer"]
+    if skipped:
+        parts.append(f"{skipped} skipped")
+    if repeats:
+        parts.append(f"{repeats} repeat{'s' if repeats > 1 else ''}")
+    if given > MOST_BARS:
+        parts.append(f"the first {MOST_BARS} are shown")
+    return ", ".join(parts)
+
+
+def _page_links(
+    path: str, query: dict[str, str], page: int, total: int, per_page: int
+) -> dict[str, str]:
+    """Return the links to the pages before and after, and the position of this one."""
+
+    def link(number: int) -> str:
+        kept = {key: value for key, value in query.items() if value}
+        return f"{HOME}{path}?{urlencode(kept | {'page': number})}"
+
+    first, last = (page - 1) * per_page + 1, min(page * per_page, total)
+    return {
+        "before": link(page - 1) if page > 1 else "",
+        "after": link(page + 1) if last < total else "",
+        "where": f"{first} to {last} of {wording.count(total)}" if last >= first else "",
+    }

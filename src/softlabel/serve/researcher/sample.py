@@ -1,0 +1,267 @@
+"""The latest answers of a running study: read once each, and turned into tables.
+
+Agreement, stability and flags are computed from these tables.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from softlabel import registry
+from softlabel.construct import Clamp
+from softlabel.elicit import Answer, Hard, Mode, versions_read
+from softlabel.errors import ResponseError, SoftlabelError
+from softlabel.records import stack
+from softlabel.sampling import one_per_annotator
+from softlabel.store import ResponseRow, Store, TimedAnswer
+from softlabel.study import Study
+from softlabel.tables import Annotations, Index, Statements, names
+
+ASKED = ("target", "repeat")  # what the study is about; the other kinds prepare and check
+CHECKS = ("gold", "attention")
+SUBMIT = "submit"  # the last step, which is no field
+MOST = 20_000  # answers
+REMEMBERED = 5_000  # answers
+CELLS = 2_000_000  # answers x labels: a study with thousands of labels has a smaller sample
+WORK_SECONDS = 0.001  # of work between two rests; less than the turn a thread gets by itself
+
+Steps = tuple[tuple[str, float], ...]
+
+
+class ReadAnswer(NamedTuple):
+    """One stored answer, read.  ``answer`` is None where the person skipped the item, and where the
+    study as it is now cannot read it; unknown times are NaN."""
+
+    id: str
+    item: str
+    annotator: str
+    kind: str
+    mode: str
+    at: float  # when it was stored
+    active: float  # seconds the person looked at the item, without the time it was hidden
+    first: float  # seconds until the first input
+    steps: Steps
+    skip: str | None  # the reason of a skip
+    answer: Answer | None
+
+    @property
+    def skipped(self) -> bool:
+        return self.skip is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The latest answers, oldest first, without those that were superseded.
+
+    ``stored`` is the number of all answers: where it is larger than ``read``, numbers computed from
+    this sample are about its answers only.
+    """
+
+    labels: tuple[str, ...]
+    seen: Sequence[ReadAnswer]
+    read: int
+    stored: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether the sample holds all answers."""
+        return self.read >= self.stored
+
+    @property
+    def unreadable(self) -> int:
+        """How many answers cannot be read because the labels or the mode have changed."""
+        return sum(one.answer is None and not one.skipped for one in self.seen)
+
+    @cached_property
+    def asked(self) -> tuple[ReadAnswer, ...]:
+        """The answers to target items and their repeats, without skips."""
+        return tuple(one for one in self.seen if one.kind in ASKED and not one.skipped)
+
+    @cached_property
+    def said(self) -> Statements:
+        """The statements on target items and their repeats."""
+        return statements(self.labels, [one for one in self.seen if one.kind in ASKED])
+
+    @cached_property
+    def is_repeat(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which of ``said`` the study asked for a second time."""
+        asked = [one for one in self.seen if one.kind in ASKED and one.answer is not None]
+        return np.array([one.kind == "repeat" for one in asked], dtype=np.bool_)
+
+    @cached_property
+    def each(self) -> Annotations:
+        """The label of each of these statements."""
+        return labelled(self.said, {one.mode for one in self.seen})
+
+    @cached_property
+    def once(self) -> Annotations:
+        """One label per annotator and item: a repeat is not a second opinion."""
+        return one_per_annotator(self.each)
+
+    @cached_property
+    def checks(self) -> Statements:
+        """The statements on items whose answer is known."""
+        return statements(self.labels, [one for one in self.seen if one.kind in CHECKS])
+
+
+def statements(labels: Sequence[str], answers: Sequence[ReadAnswer]) -> Statements:
+    """Return the statements among these answers in their order; a skip is no statement."""
+    given = [(one, one.answer) for one in answers if one.answer is not None]
+
+    def encode(values: list[str]) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        codes = {name: code for code, name in enumerate(dict.fromkeys(values))}
+        return list(codes), np.array([codes[value] for value in values], dtype=np.int64)
+
+    items, item = encode([one.item for one, _ in given])
+    people, annotator = encode([one.annotator for one, _ in given])
+    index = Index(names(items), names(people), names(list(labels)))
+    return stack(index, item, annotator, [answer for _, answer in given])
+
+
+def labelled(given: Statements, modes: set[str]) -> Annotations:
+    """Clamp the statements; plain votes stay votes, as in ``softlabel label``."""
+    if modes <= {Hard.name} and len(given):
+        return Annotations(given.index, given.item, given.annotator, label=given.named[:, 0])
+    return Clamp()(given)
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────
+
+
+class Throttle:
+    """Called between steps of work, sleep so that work takes at most ``share`` of the time.
+
+    Threads of one program take turns: a dashboard that computed without a rest would take every
+    second turn from the people who are answering.  With ``share`` 1 there is no rest.
+    """
+
+    def __init__(self, share: float = 1.0) -> None:
+        self.share = share
+        self._worked = time.thread_time()
+
+    def __call__(self) -> None:
+        worked = time.thread_time() - self._worked
+        if self.share < 1 and worked >= WORK_SECONDS:
+            time.sleep(worked * (1 / self.share - 1))
+            self._worked = time.thread_time()
+
+
+class LatestAnswers:
+    """At most the latest ``size`` answers; a refresh reads only new ones.  For one thread."""
+
+    def __init__(self, study: Study, store: Store, most: int = MOST) -> None:
+        self.study, self.store = study, store
+        self.size = max(1, min(most, CELLS // len(study.labels)))
+        self._reader = Reader(study)
+        self._rows: deque[tuple[str, ReadAnswer]] = deque(maxlen=self.size)  # with their session
+        self._superseded: set[str] = set()
+        self._after: int | None = None
+
+    def refresh(self, throttle: Throttle) -> Sample:
+        """Return the sample as of now, without the answers of people who were forgotten since."""
+        stored = self.store.progress(self.study.name).responses
+        if self._after is None:
+            self._after = self.store.before_latest(self.study.name, self.size)
+        for row in self.store.timings(self.study.name, after=self._after):
+            self._rows.append((row.session, self._reader.read(row)))
+            if row.supersedes is not None:
+                self._superseded.add(row.supersedes)
+            self._after = row.seq
+            throttle()
+        sessions = {session.id for session in self.store.sessions(self.study.name)}
+        held = [answer for session, answer in self._rows if session in sessions]
+        current = [answer for answer in held if answer.id not in self._superseded]
+        return Sample(self.study.labels, current, len(held), max(stored, len(held)))
+
+
+class Reader:
+    """Read stored rows with the mode that asked.
+
+    Many people give the same answer, word for word: what was read once is kept for a while.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self._cache: dict[tuple[str, int, str, str], Answer | None] = {}
+        self._own = json.dumps(registry.settings(study.mode))
+        self._modes: dict[tuple[str, str], Mode | None] = {(study.mode.name, self._own): study.mode}
+
+    def read(self, row: TimedAnswer | ResponseRow) -> ReadAnswer:
+        """Return the row with its answer and times read."""
+        timing = row.timing
+        return ReadAnswer(
+            id=row.id,
+            item=row.item,
+            annotator=row.annotator,
+            kind=row.kind,
+            mode=row.mode,
+            at=row.received_at,
+            active=to_seconds(timing.active_ms),
+            first=to_seconds(timing.first_input_ms),
+            steps=split_steps(timing.fields, timing.active_ms),
+            skip=row.skip,
+            answer=self.read_answer(row),
+        )
+
+    def read_answer(self, row: TimedAnswer | ResponseRow) -> Answer | None:
+        """Return the answer; None where the item was skipped, or where it cannot be read now."""
+        if row.answer_json is None:
+            return None
+        options = row.mode_options
+        if row.frame is None:  # not recorded when it was asked: take today's options
+            options = self._own if row.mode == self.study.mode.name else "{}"
+        key = row.mode, row.mode_version, options, row.answer_json
+        if key not in self._cache:
+            if len(self._cache) >= REMEMBERED:
+                self._cache.clear()
+            self._cache[key] = self._read_json(*key)
+        return self._cache[key]
+
+    said = read_answer  # OLD NAME
+
+    def _read_json(self, name: str, version: int, options: str, text: str) -> Answer | None:
+        if (name, options) not in self._modes:
+            try:
+                self._modes[name, options] = registry.make("mode", name, **json.loads(options))
+            except SoftlabelError:
+                self._modes[name, options] = None
+        mode = self._modes[name, options]
+        if mode is None or version not in versions_read(mode):
+            return None
+        try:
+            return mode.read(json.loads(text), self.study.labels)
+        except ResponseError:
+            return None
+
+
+def to_seconds(ms: float | None) -> float:
+    """Return milliseconds as seconds, NaN if they are unknown."""
+    return math.nan if ms is None else ms / 1000
+
+
+def split_steps(fields: Mapping[str, float], submit_ms: float | None) -> Steps:
+    """Return the fields in the order in which they were left, each with the seconds it took.
+
+    >>> split_steps({"top": 1240, "certainty": 1910}, 2310)
+    (('top', 1.24), ('certainty', 0.67), ('submit', 0.4))
+    """
+    ends = [(at, False, name) for name, at in fields.items()]
+    if submit_ms is not None:
+        ends.append((submit_ms, True, SUBMIT))
+    steps, before = [], 0.0
+    for at, _, name in sorted(ends):
+        steps.append((name, round((at - before) / 1000, 3)))
+        before = at
+    return tuple(steps)
+
+
+Pace = Throttle  # OLD NAME
