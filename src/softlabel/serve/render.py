@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 
 from softlabel.serve import flow, markdown
 from softlabel.serve.recruit import Platform
+from softlabel.serve.static import list_preloads
 from softlabel.serve.texts import Catalogue
 from softlabel.study import Study
 
@@ -40,6 +41,7 @@ class Renderer:
             "steps": flow.steps(study),
             "platform": platform,
             "leaving": flow.UNDER_WAY - {flow.CONSENT},
+            "preloads": list_preloads(study.mode),
         }
 
     def __call__(

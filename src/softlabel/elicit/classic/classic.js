@@ -1,8 +1,8 @@
 // The form of Collins et al. 2022: three blocks, in their order, with their questions.
 // Unless `strict` is on, it lets people contradict themselves as the published form did.
 
-import { button, el, fill, key } from "../dom.js";
-import { letterOf, plain, typing } from "../keys.js";
+import { button, el, fill, key } from "/static/dom.js";
+import { letterOf, plain, typing } from "/static/keys.js";
 
 const BLANK = {
   top: null,
@@ -28,7 +28,7 @@ class Classic {
       labels: context.labels,
       strict: Boolean(context.rules.strict),
     });
-    this.words = { ...context.texts.classic, ...context.texts.classic[context.frame] };
+    this.words = context.words;
     this.state = { ...BLANK };
     this.tops = this.labels.map((label) => this.#option("radio", "top", label, label));
     this.seconds = [...this.labels, null].map((label) =>
@@ -85,8 +85,9 @@ class Classic {
   }
 
   help() {
-    const { help } = this.context.texts;
-    return [help.tab, help.letter, help.tick_all, help.ctrl_enter];
+    const { tab, ctrl_enter } = this.context.texts.help;
+    const { letter, tick_all } = this.words.help;
+    return [tab, letter, tick_all, ctrl_enter];
   }
 
   key(event) {

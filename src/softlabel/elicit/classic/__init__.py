@@ -5,25 +5,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from softlabel.elicit.base import Answer, Field, Payload
 from softlabel.elicit.fields import (
-    codes_of,
+    check_texts,
+    number_classes,
     read_class,
     read_list,
-    read_texts,
     refuse_unknown_keys,
 )
+from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds
 from softlabel.errors import ResponseError, UnknownName
 from softlabel.tables import LARGEST_PERCENT, Floats
 
-P_IS_0 = "p-is-0"  # "8p" -> 80: p stands beside 0 on the keyboard
-ZERO_IS_100 = "zero-is-100"  # a most probable class with chance 0 -> 100: judged a slip
+P_IS_0 = "p-is-0"  # "8p" -> 80: p is beside 0 on the keyboard
+ZERO_IS_100 = "zero-is-100"  # a most probable class with chance 0 -> 100: taken for a slip
 REPAIRS = (P_IS_0, ZERO_IS_100)
 
 
@@ -31,16 +30,16 @@ REPAIRS = (P_IS_0, ZERO_IS_100)
 class Classic:
     """Reads ``{"top", "p1", "second", "p2", "impossible"}``; chances are percentages.
 
-    ``repairs`` names the slips that are mended, joined by ``+``; each mended answer says so.
-    They are the two that the authors mended in CIFAR-10S; ``repairs=none`` mends nothing.
-    Chances above 100, sums other than 100, a class named twice or named and ruled out are
-    implausible, not malformed: they are kept as they are.
+    ``repairs`` names the slips to repair, joined by ``+``; each repaired answer lists its repairs.
+    The default repairs are the two that the authors made in CIFAR-10S; ``repairs=none`` makes none.
+    Chances above 100, sums other than 100, a class named twice, and a class both named and ruled
+    out are implausible but not malformed: they are kept as they are.
 
-    ``strict`` is for asking, when the person is still there to mend it: it mends nothing, and
-    refuses a chance outside 0 to 100, a first class with chance 0, an alternative that is the
-    first class, a chance for no alternative, and a class both named and ruled out.  Sums other
-    than 100, an alternative likelier than the first class and one without a number are no
-    contradictions and are taken as they are.
+    ``strict`` is for asking, while the person can still correct the answer.  It repairs nothing,
+    and refuses a chance outside 0 to 100, a first class with chance 0, an alternative that is the
+    first class, a chance without an alternative, and a class both named and ruled out.  Sums other
+    than 100, an alternative likelier than the first class, and an alternative without a number are
+    no contradictions and are accepted.
     """
 
     repairs: str = "+".join(REPAIRS)
@@ -57,37 +56,37 @@ class Classic:
         Field("impossible", "subset", False, "Which classes is it definitely not?"),
     )
     recorded: ClassVar[tuple[str, ...]] = ("violations",)
+    # the median of CIFAR-10S; a form is filled in, not answered by single keys
+    seconds: ClassVar[Seconds] = Seconds(32.0, measured=True, slower=5.0)
 
     def rules(self) -> dict[str, Any]:
         return {"strict": self.strict}
 
-    def read(self, payload: Payload, labels: Sequence[str]) -> Answer:
+    def read(self, payload: Payload, labels: Labels) -> Answer:
         refuse_unknown_keys(payload, self.fields, self.recorded)
-        read_texts("violations", payload.get("violations"))
-        mended: list[str] = []
-        codes = codes_of(labels)
+        check_texts("violations", payload.get("violations"))
+        repaired: list[str] = []
+        codes = number_classes(labels)
         named = [read_class("top", payload["top"], codes)]
-        p1 = self._percent("p1", payload["p1"], mended)
-        if p1 == 0 and self._mends(ZERO_IS_100):
-            mended.append(ZERO_IS_100)
+        p1 = self._read_percent("p1", payload["p1"], repaired)
+        if p1 == 0 and self._repairs(ZERO_IS_100):
+            repaired.append(ZERO_IS_100)
             p1 = 100.0
         percent = [p1]
         if payload.get("second") not in (None, ""):
             named.append(read_class("second", payload["second"], codes))
             given = payload.get("p2") not in (None, "")
-            percent.append(self._percent("p2", payload["p2"], mended) if given else math.nan)
-        # without an alternative whatever stands in p2 is about nothing and is not read
+            percent.append(self._read_percent("p2", payload["p2"], repaired) if given else math.nan)
+        # without an alternative, p2 has no meaning and is not read
         ruled_out = read_list("impossible", payload.get("impossible") or None)
         possible = np.ones(len(labels), dtype=np.bool_)
         possible[[read_class("impossible", value, codes) for value in ruled_out]] = False
         if self.strict:
             _refuse_contradictions(payload, named, percent, bool(possible[named].all()))
-        return Answer(tuple(named), tuple(percent), possible, tuple(dict.fromkeys(mended)))
+        return Answer(tuple(named), tuple(percent), possible, tuple(dict.fromkeys(repaired)))
 
-    def simulate(
-        self, belief: Floats, labels: Sequence[str], rng: np.random.Generator
-    ) -> dict[str, Any]:
-        """Names the two likeliest classes in steps of 5 %, rules out what has under 2 %."""
+    def simulate(self, belief: Floats, labels: Labels, rng: Rng) -> dict[str, Any]:
+        """Name the two likeliest classes in steps of 5 %, and rule out classes below 2 %."""
         order = np.argsort(-belief + rng.random(len(belief)) * 1e-9)  # ties in random order
         answer: dict[str, Any] = {
             "top": labels[order[0]],
@@ -98,31 +97,42 @@ class Classic:
         if len(labels) > 1 and belief[order[1]] >= 0.025:
             answer |= {"second": labels[order[1]], "p2": 5 * round(20 * belief[order[1]])}
         named = (answer["top"], answer["second"])
-        doubted = (label for label, p in zip(labels, belief, strict=True) if p < 0.02)
-        return answer | {"impossible": [label for label in doubted if label not in named]}
+        unlikely = (label for label, p in zip(labels, belief, strict=True) if p < 0.02)
+        return answer | {"impossible": [label for label in unlikely if label not in named]}
 
-    def _percent(self, field: str, value: Any, mended: list[str]) -> float:
+    def operate(self, page: Any, answer: Payload, labels: Labels) -> None:
+        """Fill in the form from top to bottom."""
+        top, second, impossible = (page.locator("fieldset.block").nth(n) for n in range(3))
+        top.locator("label.option").nth(labels.index(answer["top"])).click()
+        page.fill('[data-field="p1"]', f"{answer['p1']:g}")
+        place = len(labels) if answer["second"] is None else labels.index(answer["second"])
+        second.locator("label.option").nth(place).click()
+        if answer["p2"] is not None:
+            page.fill('[data-field="p2"]', f"{answer['p2']:g}")
+        for label in answer["impossible"]:
+            impossible.locator("label.option").nth(labels.index(label)).click()
+        page.locator("#answer .button.primary").click()
+
+    def _read_percent(self, field: str, value: Any, repaired: list[str]) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ResponseError(field, value, "must be a number from 0 to 100")
         text = str(value).strip()
-        if re.fullmatch(
-            r"\d{1,3},\d{1,2}", text
-        ):  # a decimal comma; 1,000 would not be sure to be one
+        if re.fullmatch(r"\d{1,3},\d{1,2}", text):  # a decimal comma; 1,000 might be a thousand
             text = text.replace(",", ".")
-        if self._mends(P_IS_0) and re.fullmatch(r"[1-9]p", text):
-            mended.append(P_IS_0)
+        if self._repairs(P_IS_0) and re.fullmatch(r"[1-9]p", text):
+            repaired.append(P_IS_0)
             text = text[0] + "0"
         try:
             number = float(text)
         except ValueError:
             number = math.nan
-        if not number <= LARGEST_PERCENT or "_" in text:  # so written, NaN is refused too
+        if not number <= LARGEST_PERCENT or "_" in text:  # written so that NaN is refused too
             raise ResponseError(field, value, "must be a number from 0 to 100")
         if number < 0:
             raise ResponseError(field, value, "a chance cannot be negative; say 0 to 100")
         return number
 
-    def _mends(self, repair: str) -> bool:
+    def _repairs(self, repair: str) -> bool:
         wanted = self.repairs.split("+")
         unknown = set(wanted) - {*REPAIRS, "none", ""}
         if unknown:

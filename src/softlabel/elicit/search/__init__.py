@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from softlabel.elicit.base import Answer, Field, Payload
-from softlabel.elicit.chips import Chipful
+from softlabel.elicit.chips import ChipCount
 from softlabel.elicit.fields import (
+    Tree,
+    apportion,
+    build_tree,
+    check_repeated,
+    check_texts,
+    click_rest,
+    list_branches,
     read_class,
     read_classes,
     read_list,
-    read_repeated,
     read_rest,
-    read_texts,
     read_whole,
     refuse_unknown_keys,
+    share_evenly,
 )
-from softlabel.elicit.shares import apportion, evenly
-from softlabel.elicit.tree import Tree, prefixes, tree_of
+from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds
 from softlabel.errors import ResponseError
 from softlabel.registry import check_parameters
 from softlabel.tables import Bools, Floats, Ints
@@ -43,13 +47,13 @@ class Search:
 
     ``path`` separates the steps in the names of classes: of "animal/cat/tabby", "animal" and
     "animal/cat" are branches.  Chips on a branch are shared evenly by the classes in it.  No pick
-    may lie in another, unless that one says ``"stop": true``: somewhere in this branch, I cannot
-    say where.  Of a name that is a class and a branch, ``stop`` means the branch.  With a
+    may lie in another, unless the outer one has ``"stop": true``: somewhere in this branch, I
+    cannot say where.  If a name is both a class and a branch, ``stop`` means the branch.  With a
     ``scope`` everything outside its branches is impossible, everything in them possible; without
-    one, ``rest`` decides what was not picked.  A contradictory answer is refused.
+    one, ``rest`` decides about what was not picked.  A contradictory answer is refused.
     """
 
-    n: Chipful = 20
+    n: ChipCount = 20
     path: str = "/"
 
     name: ClassVar[str] = "search"
@@ -62,39 +66,41 @@ class Search:
         Field("rest", "rest", False, "And all the others?"),
     )
     recorded: ClassVar[tuple[str, ...]] = ("n", "queries", "repeated")
+    scripts: ClassVar[tuple[str, ...]] = ("finding.js",)
+    seconds: ClassVar[Seconds] = Seconds(9.0)  # predicted by a keystroke-level model
 
     def rules(self) -> dict[str, Any]:
         check_parameters(self)
         return {"n": self.n, "picks": MOST_PICKS, "path": self.path}
 
-    def read(self, payload: Payload, labels: Sequence[str]) -> Answer:
+    def read(self, payload: Payload, labels: Labels) -> Answer:
         check_parameters(self)
         refuse_unknown_keys(payload, self.fields, self.recorded)
         read_whole("n", payload.get("n"), self.n, self.n)
-        read_texts("queries", payload.get("queries"))
-        read_repeated(payload)
-        tree = tree_of(tuple(labels), self.path)
-        picks = self._picks(payload["picks"], tree)
+        check_texts("queries", payload.get("queries"))
+        check_repeated(payload)
+        tree = build_tree(tuple(labels), self.path)
+        picks = self._read_picks(payload["picks"], tree)
         percent, first = np.zeros(len(labels)), np.zeros(len(labels))
         for number, pick in enumerate(picks):
             codes = tree.below(pick.node)
             first[codes] = np.where(percent[codes] > 0, first[codes], number)
-            percent[codes] += evenly(100 * pick.chips / self.n, len(codes))
-        # likeliest first, then as picked, then by name: never by the order of the classes
+            percent[codes] += share_evenly(100 * pick.chips / self.n, len(codes))
+        # the likeliest first, then as picked, then by name; never by the order of the classes
         named = np.lexsort((tree.rank, first, -percent))[: np.count_nonzero(percent)]
-        possible = _possible(payload, tree, percent > 0)
+        possible = _read_possible(payload, tree, percent > 0)
         return Answer(tuple(named.tolist()), tuple(percent[named].tolist()), possible)
 
-    def _picks(self, value: Any, tree: Tree) -> list[Pick]:
+    def _read_picks(self, value: Any, tree: Tree) -> list[Pick]:
         entries = read_list("picks", value, "picks")
         if not 1 <= len(entries) <= MOST_PICKS:
             raise ResponseError("picks", value, f"1 to {MOST_PICKS} classes can be picked")
-        picks = [self._pick(entry, tree) for entry in entries]
+        picks = [self._read_pick(entry, tree) for entry in entries]
         names = [tree.names[pick.node] for pick in picks]
         for pick, name in zip(picks, names, strict=True):
             if names.count(name) > 1:
                 raise ResponseError("picks", value, f"{name!r} is picked twice")
-            inside = [other for other in names if name in prefixes(other, self.path)]
+            inside = [other for other in names if name in list_branches(other, self.path)]
             if inside and tree.branch[pick.node] and not pick.stop:
                 reason = f"{inside[0]!r} lies in {name!r}; only a pick with stop may hold another"
                 raise ResponseError("picks", value, reason)
@@ -105,7 +111,7 @@ class Search:
             )
         return picks
 
-    def _pick(self, entry: Any, tree: Tree) -> Pick:
+    def _read_pick(self, entry: Any, tree: Tree) -> Pick:
         if not isinstance(entry, Mapping) or not {"node", "chips"} <= set(entry):
             raise ResponseError("picks", entry, "a pick has a node and chips")
         if odd := set(entry) - {"node", "chips", "stop"}:
@@ -118,18 +124,16 @@ class Search:
         )
         return Pick(node, read_whole("picks", entry["chips"], 1, self.n), stop)
 
-    def simulate(
-        self, belief: Floats, labels: Sequence[str], rng: np.random.Generator
-    ) -> dict[str, Any]:
-        """Opens branches, the heaviest first, as far as five picks fit the belief best."""
+    def simulate(self, belief: Floats, labels: Labels, rng: Rng) -> dict[str, Any]:
+        """Open branches, the heaviest first, until five picks fit the belief best."""
         check_parameters(self)
-        tree = tree_of(tuple(labels), self.path)
+        tree = build_tree(tuple(labels), self.path)
         mass = tree.masses(belief)
         nudged = mass + rng.random(len(mass)) * 1e-12  # so that ties fall at random
         nodes = min(_frontiers(tree, nudged), key=lambda nodes: _misfit(tree, mass, nodes))
         laid = dict(zip(nodes, apportion(mass[nodes], self.n, rng).tolist(), strict=True))
         picked = {node: chips for node, chips in laid.items() if chips}
-        scope, rest = _outside(tree, mass, list(picked), self.path)
+        scope, rest = _limit(tree, mass, list(picked), self.path)
         return {
             "n": self.n,
             "picks": [_entry(tree, node, chips) for node, chips in picked.items()],
@@ -138,9 +142,20 @@ class Search:
             "queries": [tree.names[node].rpartition(self.path or "/")[2][:3] for node in picked],
         }
 
+    def operate(self, page: Any, answer: Payload, labels: Labels) -> None:
+        """Find each pick by typing, give it its chips, limit the branches, and click the rest."""
+        for place, pick in enumerate(answer["picks"]):
+            page.fill("#search-box", pick["node"].rpartition("/")[2])
+            page.locator(f'#found [data-name="{pick["node"]}"]').click()
+            for _ in range(pick["chips"] if place else 0):
+                page.locator(".pick").nth(place).locator("button.step").last.click()
+        for branch in answer["scope"]:
+            page.locator(".scope button", has_text=branch.rpartition("/")[2]).first.click()
+        click_rest(page, answer["rest"])
 
-def _possible(payload: Payload, tree: Tree, picked: Bools) -> Bools:
-    """What is still possible: what was picked, and the scope or else what ``rest`` leaves."""
+
+def _read_possible(payload: Payload, tree: Tree, picked: Bools) -> Bools:
+    """Return the possible classes: those picked, and the scope or else what ``rest`` leaves."""
     scope = read_classes("scope", payload.get("scope"), tree.wholes, "class or branch")
     rest = read_rest(payload)
     if not scope:
@@ -158,29 +173,29 @@ def _possible(payload: Payload, tree: Tree, picked: Bools) -> Bools:
 
 
 def _entry(tree: Tree, node: int, chips: int) -> dict[str, Any]:
-    """A pick as it is recorded; a branch that is also a class must say that it means the branch."""
+    """Return a pick as it is recorded; ``stop`` marks a branch that is also a class."""
     name = tree.names[node]
     return {"node": name, "chips": chips} | ({} if tree.nodes[name] == node else {"stop": True})
 
 
 def _frontiers(tree: Tree, mass: Floats) -> Iterator[list[int]]:
-    """Five heaviest nodes at a time, none inside another: first the outermost, then ever more
-    open, until only classes are left."""
+    """Yield the five heaviest nodes, none inside another: first the outermost, then with ever more
+    branches opened, until only classes are left."""
 
     def heaviest(nodes: Ints) -> list[int]:
         return [int(node) for node in nodes[np.argsort(-mass[nodes])][:MOST_PICKS]]
 
-    found = heaviest(tree.roots)
-    yield found
-    while closed := [node for node in found if tree.branch[node]]:
+    nodes = heaviest(tree.roots)
+    yield nodes
+    while closed := [node for node in nodes if tree.branch[node]]:
         fullest = max(closed, key=lambda node: float(mass[node]))
-        others = np.array([node for node in found if node != fullest], dtype=np.int64)
-        found = heaviest(np.concatenate([others, tree.children[fullest]]))
-        yield found
+        others = np.array([node for node in nodes if node != fullest], dtype=np.int64)
+        nodes = heaviest(np.concatenate([others, tree.children[fullest]]))
+        yield nodes
 
 
 def _misfit(tree: Tree, mass: Floats, nodes: list[int]) -> float:
-    """How far chips on these nodes would be from the belief."""
+    """Return the distance between chips on these nodes and the belief."""
     belief = mass[~tree.branch]
     label = np.zeros_like(belief)
     for node in nodes:
@@ -189,12 +204,12 @@ def _misfit(tree: Tree, mass: Floats, nodes: list[int]) -> float:
     return float(abs(label / max(label.sum(), 1e-300) - belief).sum())
 
 
-def _outside(tree: Tree, mass: Floats, nodes: list[int], path: str) -> tuple[list[str], str]:
-    """What such a person says of the rest: the scope, and one word."""
+def _limit(tree: Tree, mass: Floats, nodes: list[int], path: str) -> tuple[list[str], str]:
+    """Return the scope and the rest that a person with this belief would give."""
     if mass[nodes].sum() > 0.95:
         return [], "ruled_out"
     outermost = dict.fromkeys(
-        (*prefixes(tree.names[node], path), tree.names[node])[0] for node in nodes
+        (*list_branches(tree.names[node], path), tree.names[node])[0] for node in nodes
     )
     if mass[[tree.wholes[name] for name in outermost]].sum() > 0.98:
         return list(outermost), "ruled_out"

@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from softlabel.elicit.base import Answer, Field, Payload
 from softlabel.elicit.fields import (
-    codes_of,
+    apportion,
+    check_repeated,
+    click_rest,
+    number_classes,
+    order_by_belief,
     read_class,
     read_classes,
-    read_repeated,
     read_rest,
     read_whole,
     refuse_unknown_keys,
 )
-from softlabel.elicit.shares import apportion, likeliest_first
+from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds
 from softlabel.errors import ResponseError
 from softlabel.registry import check_parameters
 from softlabel.tables import Floats
 
-Chipful = Literal[10, 20, 50, 100]  # so many that each chip is a whole number of percent
+ChipCount = Literal[10, 20, 50, 100]  # so that each chip is a whole number of percent
 
 
 @dataclass(frozen=True)
 class Chips:
     """``n`` chips on the classes: a class with c of them has the chance c / n.
 
-    With ``allow_unallocated`` some chips may stay in the hand; what they stand for is left
-    unstated, so that a construction spreads it over the classes still possible.  Classes without
-    chips are possible unless they are ``excluded`` or the ``rest`` is ``ruled_out``.  A
-    contradictory answer is refused.
+    With ``allow_unallocated`` some chips may stay in the hand.  Their share is left unstated, so
+    that a construction spreads it over the classes still possible.  Classes without chips are
+    possible unless they are ``excluded`` or the ``rest`` is ``ruled_out``.  A contradictory answer
+    is refused.
     """
 
-    n: Chipful = 20
+    n: ChipCount = 20
     allow_unallocated: bool = False
 
     name: ClassVar[str] = "chips"
@@ -49,18 +51,19 @@ class Chips:
         Field("rest", "rest", False, "And the classes without chips?"),
     )
     recorded: ClassVar[tuple[str, ...]] = ("n", "unallocated", "repeated")
+    seconds: ClassVar[Seconds] = Seconds(7.0)  # predicted by a keystroke-level model
 
     def rules(self) -> dict[str, Any]:
         check_parameters(self)
         return {"n": self.n, "allow_unallocated": self.allow_unallocated}
 
-    def read(self, payload: Payload, labels: Sequence[str]) -> Answer:
+    def read(self, payload: Payload, labels: Labels) -> Answer:
         check_parameters(self)
         refuse_unknown_keys(payload, self.fields, self.recorded)
         read_whole("n", payload.get("n"), self.n, self.n)
-        read_repeated(payload)
-        codes = codes_of(labels)
-        laid = self._laid(payload, codes)
+        check_repeated(payload)
+        codes = number_classes(labels)
+        laid = self._read_chips(payload["chips"], codes)
         excluded = read_classes("excluded", payload.get("excluded"), codes)
         if not laid.keys().isdisjoint(excluded):
             raise ResponseError(
@@ -68,25 +71,24 @@ class Chips:
             )
         possible = np.full(len(labels), read_rest(payload) != "ruled_out")
         possible[excluded] = False
-        self._refuse_a_wrong_sum(payload, sum(laid.values()), bool(possible.sum() > len(laid)))
+        self._check_sum(payload, sum(laid.values()), bool(possible.sum() > len(laid)))
         named = tuple(sorted(laid, key=lambda code: -laid[code]))  # ties as they were recorded
         possible[list(named)] = True
         return Answer(named, tuple(100 * laid[code] / self.n for code in named), possible)
 
-    def _laid(self, payload: Payload, codes: Mapping[str, int]) -> dict[int, int]:
-        """Chips by class, where there are some."""
-        chips = payload["chips"]
+    def _read_chips(self, chips: Any, codes: Mapping[str, int]) -> dict[int, int]:
+        """Return the number of chips of each class that has some."""
         if not isinstance(chips, Mapping):
-            raise ResponseError("chips", chips, "must say how many chips each class has")
+            raise ResponseError("chips", chips, "must map classes to numbers of chips")
         laid: dict[int, int] = {}
         for name, count in chips.items():
             code = read_class("chips", name, codes)
             if code in laid:
-                raise ResponseError("chips", chips, f"the class {name!r} stands there twice")
+                raise ResponseError("chips", chips, f"the class {name!r} occurs twice")
             laid[code] = read_whole("chips", count, 0, self.n)
         return {code: count for code, count in laid.items() if count}
 
-    def _refuse_a_wrong_sum(self, payload: Payload, laid: int, open_classes: bool) -> None:
+    def _check_sum(self, payload: Payload, laid: int, open_classes: bool) -> None:
         spare = self.n - laid
         if not laid or spare < 0 or (spare and not self.allow_unallocated):
             exactly = "at least 1 and at most" if self.allow_unallocated else "exactly"
@@ -98,26 +100,35 @@ class Chips:
             reason = f"{spare} chips are left in the hand, so some class without chips is possible"
             raise ResponseError("rest", payload.get("rest"), reason)
 
-    def simulate(
-        self, belief: Floats, labels: Sequence[str], rng: np.random.Generator
-    ) -> dict[str, Any]:
-        """Rounds to whole chips; calls the rest possible where it holds 5 % or more.
+    def simulate(self, belief: Floats, labels: Labels, rng: Rng) -> dict[str, Any]:
+        """Round the belief to whole chips; call the rest possible if it holds 5 % or more.
 
-        Of two classes the page does not ask about the rest: the chips say all.
+        Of two classes the page does not ask about the rest, because the chips leave nothing open.
         """
         check_parameters(self)
-        weights = np.append(belief, 0.0)  # last: what stays in the hand
+        weights = np.append(belief, 0.0)  # the last one is for what stays in the hand
         if self.allow_unallocated:
             small = belief < 0.5 / self.n
             weights = np.append(np.where(small, 0.0, belief), belief[small].sum())
         *laid, spare = apportion(weights, self.n, rng).tolist()
-        if not any(laid):  # one chip at least must be laid
-            laid[likeliest_first(belief, rng)[0]], spare = 1, spare - 1
-        doubted = sum(p for p, count in zip(belief.tolist(), laid, strict=True) if not count)
+        if not any(laid):  # at least one chip must be laid
+            laid[order_by_belief(belief, rng)[0]], spare = 1, spare - 1
+        without = sum(p for p, count in zip(belief.tolist(), laid, strict=True) if not count)
         return {
             "n": self.n,
             "chips": {label: count for label, count in zip(labels, laid, strict=True) if count},
             "unallocated": spare,
             "excluded": [],
-            "rest": "possible" if spare or (doubted >= 0.05 and len(labels) > 2) else "ruled_out",
+            "rest": "possible" if spare or (without >= 0.05 and len(labels) > 2) else "ruled_out",
         }
+
+    def operate(self, page: Any, answer: Payload, labels: Labels) -> None:
+        """Write a number for each class, click what is ruled out, and then the rest."""
+        rows = page.locator(".chip-row")
+        for label, count in answer["chips"].items():
+            rows.nth(labels.index(label)).locator("button.count").click()
+            page.locator("input.count").fill(str(count))
+            page.locator("input.count").press("Enter")
+        for label in answer["excluded"]:
+            rows.nth(labels.index(label)).locator("button.out").click()
+        click_rest(page, answer["rest"])

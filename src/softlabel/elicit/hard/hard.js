@@ -1,10 +1,10 @@
 // One label, one press.
 
-import { button, el, key } from "../dom.js";
-import { digitOf, LabelPicker, plain, typing } from "../keys.js";
+import { button, el, key } from "/static/dom.js";
+import { digitOf, LabelPicker, plain, typing } from "/static/keys.js";
 
 export function mount(root, context) {
-  const { labels, texts } = context;
+  const { labels, words } = context;
   let chosen = null;
   const picker = new LabelPicker(labels.length, (pending) => dim(pending));
   const buttons = labels.map((label, place) =>
@@ -16,9 +16,9 @@ export function mount(root, context) {
     ),
   );
   root.append(
-    el("h1", { id: "question", text: texts.hard[context.frame].question }),
+    el("h1", { id: "question", text: words.question }),
     el("div", { class: "labels", role: "group", "aria-labelledby": "question" }, ...buttons),
-    el("p", { class: "hint", text: texts.hard.hint }),
+    el("p", { class: "hint", text: words.hint }),
   );
 
   function dim(pending) {
@@ -44,7 +44,7 @@ export function mount(root, context) {
 
   return {
     answer: () => ({ label: chosen }),
-    problem: () => (chosen === null ? texts.hard.hint : null),
+    problem: () => (chosen === null ? words.hint : null),
     key(event) {
       const digit = digitOf(event);
       if (digit === null || !plain(event) || event.shiftKey || typing(event)) {
@@ -60,6 +60,6 @@ export function mount(root, context) {
     },
     draft: () => ({ chosen }),
     focus: () => root.focus({ preventScroll: true }),
-    help: () => [texts.help.labels_once],
+    help: () => [words.help.labels],
   };
 }

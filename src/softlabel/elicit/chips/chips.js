@@ -1,10 +1,8 @@
-// A fixed number of chips to lay on the labels, by key, by button, by dragging or by number.
+// chips: a fixed number of chips to lay on the labels, by key, by button, by dragging or by number.
 
-import { ChipsAnswer } from "../answers/chips.js";
-import { button, el, fill, key, once, update } from "../dom.js";
-import { digitOf, LabelPicker, letterOf, plain, typing } from "../keys.js";
-import { isUndo, outOf, Panel } from "../panel.js";
-import { makeTrack } from "../track.js";
+import { button, el, fill, key, once, update } from "/static/dom.js";
+import { digitOf, LabelPicker, letterOf, plain, typing } from "/static/keys.js";
+import { isUndo, no, outOf, Panel, Said, without } from "/static/panel.js";
 
 export function mount(root, context) {
   return new Chips(root, context);
@@ -13,7 +11,7 @@ export function mount(root, context) {
 class Chips extends Panel {
   constructor(root, context) {
     const said = new ChipsAnswer(context.labels, context.rules);
-    super(root, context, said, context.texts.chips);
+    super(root, context, said);
     this.active = 0; // the label that arrows and letters are about
     this.picker = new LabelPicker(said.labels.length, (pending) => this.#dim(pending));
     this.rows = said.labels.map((label, place) => this.#row(label, place));
@@ -42,8 +40,8 @@ class Chips extends Panel {
   }
 
   help() {
-    const { chip, chip_back, chip_out, arrows, all, split, lock, rest, undo, submit } =
-      this.context.texts.help;
+    const { chip, chip_back, chip_out, arrows, all, split, lock } = this.words.help;
+    const { rest, undo, submit } = this.context.texts.help;
     return [chip, chip_back, chip_out, arrows, all, split, lock, rest, undo, submit];
   }
 
@@ -180,11 +178,11 @@ class Chips extends Panel {
       "aria-label": fill(words.type_for, { label }),
     };
     const count = button({ tabindex: -1, ...type }, () => this.#type(place));
-    const title = fill(context.texts.quick.rule_out, { label });
+    const title = fill(context.texts.rule_out, { label });
     const exclude = once(() => this.take("click", "", said.exclude(label)));
     const small = (text) => ({ class: "step", "aria-label": fill(text, { label }) });
-    const less = press(small(words.less), step(-1), "−");
-    const more = press(small(words.more), step(1), "+");
+    const less = press(small(context.texts.less), step(-1), "−");
+    const more = press(small(context.texts.more), step(1), "+");
     const out = press({ class: "out", "aria-label": title, title }, exclude, "✕");
     const beside = el("small", { class: "percent" });
     const amount = el("div", { class: "amount" }, count, beside);
@@ -236,5 +234,154 @@ class Chips extends Panel {
     this.rows.forEach(({ node }, place) => {
       node.classList.toggle("dim", !this.picker.keys[place].startsWith(pending));
     });
+  }
+}
+
+// a bar that is set by pressing or dragging along it; keys are left to the panel ------------
+
+const MOST_CELLS = 50; // with more chips than this a line stands for five
+
+/** `count()` says how many chips lie here, `lay(n)` is called with how many are wanted. */
+export function makeTrack(label, n, count, lay) {
+  const cells = Array.from({ length: n > MOST_CELLS ? n / 5 : n }, () => el("span"));
+  const track = el(
+    "div",
+    { class: "track", role: "spinbutton", "aria-label": label, "aria-valuemin": 0, tabindex: -1 },
+    el("div", { class: "bar" }),
+    el("div", { class: "cells" }, ...cells),
+  );
+  const follow = (event) => {
+    const wanted = wantedAt(track, n, event.clientX);
+    if (wanted !== count()) lay(wanted);
+  };
+  track.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    track.setPointerCapture(event.pointerId);
+    follow(event);
+    event.preventDefault();
+  });
+  track.addEventListener("pointermove", (event) => {
+    if (track.hasPointerCapture(event.pointerId)) follow(event);
+  });
+  return track;
+}
+
+/** The number of chips that reach up to this place; the very beginning is none. */
+function wantedAt(track, n, x) {
+  const box = track.getBoundingClientRect();
+  const rtl = getComputedStyle(track).direction === "rtl";
+  const part = (rtl ? box.right - x : x - box.left) / box.width;
+  return part <= 0.25 / n ? 0 : Math.min(n, Math.ceil(part * n));
+}
+
+// the answer in the making -----------------------------------------------------------------
+
+const BLANK = { chips: {}, excluded: [], locked: [], rest: null };
+
+export class ChipsAnswer extends Said {
+  constructor(labels, { n, allow_unallocated: mayKeepSome }) {
+    super(BLANK);
+    this.labels = labels;
+    this.n = n;
+    this.mayKeepSome = mayKeepSome;
+  }
+
+  of(label) {
+    return Object.hasOwn(this.state.chips, label) ? this.state.chips[label] : 0;
+  }
+
+  /** Chips that are not laid yet. */
+  free() {
+    return this.n - Object.values(this.state.chips).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Labels without chips that were not ruled out one by one. */
+  others() {
+    return this.labels.filter((label) => this.of(label) === 0 && !this.isOut(label));
+  }
+
+  isOut(label) {
+    return this.state.excluded.includes(label);
+  }
+
+  isLocked(label) {
+    return this.state.locked.includes(label);
+  }
+
+  /** Of two labels nothing is asked: what the chips leave is for the other one. */
+  rest(offered) {
+    if (this.others().length === 0) return "ruled_out";
+    if (this.labels.length === 2) return this.free() > 0 ? "possible" : "ruled_out";
+    return this.state.rest ?? offered;
+  }
+
+  /** True once the chips are laid, so that only the labels without chips are left to speak of. */
+  isLaid() {
+    const free = this.free();
+    return free === 0 || (this.mayKeepSome && free < this.n);
+  }
+
+  payload(rest) {
+    const laid = this.labels.filter((label) => this.of(label) > 0);
+    const chips = Object.fromEntries(laid.map((label) => [label, this.of(label)]));
+    return { n: this.n, chips, unallocated: this.free(), excluded: this.state.excluded, rest };
+  }
+
+  missing(rest) {
+    const free = this.free();
+    if (free === this.n) return no("say_chips");
+    if (free > 0 && !this.mayKeepSome) return no("say_more", { n: free });
+    if (rest === null) return no("say_rest");
+    const open = rest !== "ruled_out" && this.others().length > 0;
+    return free > 0 && !open ? no("say_open", { n: free }) : null;
+  }
+
+  /** Lay so many on a label: never more than are free, and never any that lie elsewhere. */
+  lay(label, wanted) {
+    const most = this.of(label) + this.free();
+    if (wanted > most) return no("none_left");
+    return this.layAtMost(label, wanted);
+  }
+
+  /** The same, but as many as there are if there are too few. */
+  layAtMost(label, wanted) {
+    if (this.isLocked(label)) return no("is_locked", { label });
+    const free = this.free();
+    const count = Math.max(0, Math.min(wanted, this.of(label) + free));
+    const say = wanted > count ? ["only", { n: free }] : null;
+    // chips say that a label is possible
+    const excluded = without(this.state.excluded, label);
+    const chips = { ...this.state.chips, [label]: count };
+    return this.step("chips", `${label}:${count}`, { chips, excluded }, { say });
+  }
+
+  /** Rule a label out, or let it in again; its chips come back. */
+  exclude(label) {
+    const out = !this.isOut(label);
+    const others = without(this.state.excluded, label);
+    const changes = {
+      excluded: out ? [...others, label] : others,
+      chips: { ...this.state.chips, [label]: 0 },
+      locked: without(this.state.locked, label),
+    };
+    const say = [out ? "out" : "back_in", { label }];
+    return this.step("excluded", `${out ? "ruled out" : "possible"}:${label}`, changes, { say });
+  }
+
+  lock(label) {
+    const on = !this.isLocked(label);
+    const others = without(this.state.locked, label);
+    const locked = on ? [...others, label] : others;
+    const say = [on ? "locked" : "unlocked", { label }];
+    return this.step("chips", `${on ? "lock" : "unlock"}:${label}`, { locked }, { say });
+  }
+
+  /** The free chips in equal parts; what does not divide stays free, for nobody's advantage. */
+  split() {
+    const open = this.labels.filter((label) => !this.isOut(label) && !this.isLocked(label));
+    const each = open.length === 0 ? 0 : Math.floor(this.free() / open.length);
+    if (each === 0) return no("too_few");
+    const added = Object.fromEntries(open.map((label) => [label, this.of(label) + each]));
+    return this.step("chips", `split:${each}`, { chips: { ...this.state.chips, ...added } });
   }
 }

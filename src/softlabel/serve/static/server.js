@@ -1,6 +1,70 @@
-// Carries answers from the outbox to the server: one at a time, in order, from one tab at a time.
+// Everything that is said to the server: one request, the plan and the end of a session, and the
+// answers of the outbox, one at a time, in order, from one tab at a time.
 
-import { backoff, call } from "./api.js";
+const PATIENCE = 20_000;
+const LARGEST_KEPT_ALIVE = 30_000; // bytes: browsers send at most 64 kB for a page that is gone
+
+/** `{status, body, after}`: status 0 is no answer; `after` is how long the server makes us wait. */
+export async function call(method, path, content = undefined) {
+  const body = content && new TextEncoder().encode(JSON.stringify(content));
+  try {
+    const response = await fetch(path, {
+      method,
+      body,
+      headers: body ? { "content-type": "application/json" } : {},
+      credentials: "same-origin",
+      cache: "no-store",
+      keepalive: body !== undefined && body.length < LARGEST_KEPT_ALIVE,
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    const after = Number(response.headers.get("retry-after")) * 1000 || 0;
+    return { status: response.status, body: await response.json(), after };
+  } catch {
+    return { status: 0, body: null, after: 0 }; // also a page that is not JSON: a hotel's log-in
+  }
+}
+
+/** A pause before the next try: doubles up to half a minute, spread so that nobody is in step. */
+export function backoff(failures) {
+  const longest = Math.min(30_000, 500 * 2 ** Math.min(failures, 8));
+  return longest * (0.5 + Math.random() / 2);
+}
+
+/** Wait; resolves to null. */
+export function later(ms) {
+  return new Promise((resolve) => setTimeout(() => resolve(null), ms));
+}
+
+/**
+ * The plan of this session, asked for until it comes; `onwait(true)` while there is no network.
+ * Whoever may not have one is sent to the page they belong to.
+ */
+export async function getPlan(onwait = () => {}) {
+  for (let failures = 0; ; failures += 1) {
+    const { status, body, after } = await call("GET", "/api/plan");
+    if (status === 200) {
+      onwait(false);
+      return body;
+    }
+    if (status === 401 || status === 409) {
+      location.assign("/");
+      await new Promise(() => {}); // the page is leaving
+    }
+    onwait(true);
+    await later(Math.max(after, backoff(failures)));
+  }
+}
+
+/** Ask to be let through at the end; the address to go to, or the positions that are missing. */
+export async function askToFinish(onwait) {
+  for (let failures = 0; ; failures += 1) {
+    const { status, body, after } = await call("POST", "/api/finish", {});
+    if (status === 200) return body.open ? { next: body.next } : { missing: body.missing };
+    if (status === 401 || status === 409) return { next: "/" };
+    onwait(true);
+    await later(Math.max(after, backoff(failures)));
+  }
+}
 
 /**
  * `onsettled(record, outcome)` hears what became of each answer, in whichever tab it was sent;
