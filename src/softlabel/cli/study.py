@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softlabel.cli.shared import app, show_facts
+from softlabel.cli.shared import Load, app, load_strategies, show_facts
 from softlabel.errors import StudyError
 
 if TYPE_CHECKING:
@@ -39,10 +39,11 @@ def new(
 
 
 @app.command()
-def check(folder: Folder) -> None:
+def check(folder: Folder, load: Load = None) -> None:
     """List every mistake in a study folder, or say what the study will take."""
     from softlabel import study
 
+    load_strategies(load)
     try:
         found = study.read(folder)
     except StudyError as error:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from softlabel.elicit import expected_seconds
 from softlabel.metrics import Cost
 from softlabel.study.model import Study
 
 AROUND = 120.0  # seconds for consent, instructions, quiz and debrief
-PREDICTED = {  # seconds per answer by a keystroke-level model; nobody has measured them yet
-    "quick": 5.7,
-    "chips": 7.0,
-    "search": 9.0,
-}
 
 
 @dataclass(frozen=True)
@@ -28,15 +24,15 @@ class Estimate:
 
 
 def estimate(study: Study) -> Estimate:
-    """Seconds of ``classic`` and ``hard`` are medians of CIFAR-10S and CIFAR-10H; other modes go
-    by a prediction, and a mode of your own by what one field of ``classic`` takes."""
-    cost, mode = Cost(), study.mode.name
-    measured = {"classic": cost.answer("t2-clamp"), "hard": cost.answer("hard")}
-    per_field = cost.seconds_per_input * len(study.mode.fields)
-    seconds = (measured | PREDICTED).get(mode, per_field)
+    """Take the seconds of an answer from the mode; if it does not know, every field takes as long
+    as one field of ``classic``."""
+    expected = expected_seconds(study.mode)
+    per_field = Cost().seconds_per_input * len(study.mode.fields)
+    seconds = per_field if expected is None else expected.answer
+    measured = expected is not None and expected.measured
     minutes = (AROUND + study.showings_per_person * seconds) / 60
     if study.pay is None:
-        return Estimate(seconds, mode in measured, minutes, None, None, None)
+        return Estimate(seconds, measured, minutes, None, None, None)
     session = study.pay.session
     total, hourly = session * study.people_needed, session / minutes * 60
-    return Estimate(seconds, mode in measured, minutes, session, total, hourly)
+    return Estimate(seconds, measured, minutes, session, total, hourly)

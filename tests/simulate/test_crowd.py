@@ -8,15 +8,13 @@ import json
 import pytest
 
 from softlabel import store
-from softlabel.simulate import crowd
-from softlabel.simulate.crowd import Habits, fill
-from softlabel.simulate.crowd.server import serving
+from softlabel.simulate import Habits, Report, fill_study, run_server
 
 BAD = Habits(duplicates=0.2, disconnects=0.2, fail_quiz=0.5)
 SHARED = {"batch_size": 2, "per_item": 5, "repeats": 1}  # several leases per person, all scarce
 
 
-def said(report: crowd.Report, rows: list[store.ResponseRow]) -> list[tuple]:
+def said(report: Report, rows: list[store.ResponseRow]) -> list[tuple]:
     """Who was shown what where, and answered what."""
     who = {id: n for n, person in enumerate(report.people) for id in person.acknowledged}
     return sorted(
@@ -29,8 +27,8 @@ def test_neither_concurrency_nor_faults_change_who_says_what(make_study, stored)
     runs = []
     for concurrency, habits in ((1, Habits()), (12, BAD)):
         study = make_study(**SHARED)
-        with serving(study.folder, "--rehearsal") as server:
-            report = fill(
+        with run_server(study.folder, "--rehearsal") as server:
+            report = fill_study(
                 server.url, study, annotators=10, seed=1, habits=habits, concurrency=concurrency
             )
         assert not report.errors
@@ -46,9 +44,11 @@ def test_neither_concurrency_nor_faults_change_who_says_what(make_study, stored)
 
 def test_people_fail_the_quiz_once_leave_early_or_come_too_late(make_study, stored):
     study = make_study(per_item=2, repeats=0, batch_size=8)
-    with serving(study.folder, "--rehearsal") as server:
-        gone = fill(server.url, study, annotators=2, seed=0, habits=Habits(leavers=1, fail_quiz=1))
-        late = fill(server.url, study, annotators=1, seed=1)
+    with run_server(study.folder, "--rehearsal") as server:
+        gone = fill_study(
+            server.url, study, annotators=2, seed=0, habits=Habits(leavers=1, fail_quiz=1)
+        )
+        late = fill_study(server.url, study, annotators=1, seed=1)
     assert [one.end for one in gone.people] == ["left", "left"]
     assert all(1 <= len(one.acknowledged) < len(study.items) for one in gone.people)
     assert [one.end for one in late.people] == ["turned away"]
@@ -70,9 +70,9 @@ RECRUITERS = {
 @pytest.mark.parametrize("kind", RECRUITERS)
 def test_people_come_as_their_recruiter_sends_them(make_study, kind):
     study = make_study("hard", f'[recruit]\nkind = "{kind}"\n{RECRUITERS[kind]}', repeats=0)
-    with serving(study.folder, "--rehearsal") as server:
-        first = fill(server.url, study, annotators=3, seed=0)
-        again = fill(server.url, study, annotators=3, seed=0)
+    with run_server(study.folder, "--rehearsal") as server:
+        first = fill_study(server.url, study, annotators=3, seed=0)
+        again = fill_study(server.url, study, annotators=3, seed=0)
     assert not first.errors
     assert first.finished == 3
     back = {"turned away"} if kind != "invitation" else {"finished"}  # invited anew, as others
@@ -84,8 +84,8 @@ def test_what_serves_another_study_is_noticed(make_study):
     other = make_study("hard", repeats=0)
     file = other.folder / "study.toml"
     file.write_text(file.read_text().replace('"notes"', '"letters"'))
-    with serving(other.folder, "--rehearsal") as server:
-        report = fill(server.url, study, annotators=1, seed=0)
+    with run_server(other.folder, "--rehearsal") as server:
+        report = fill_study(server.url, study, annotators=1, seed=0)
     assert [one.end for one in report.people] == ["failed"]
     assert "serves the study 'letters'" in json.dumps(report.errors)
 
@@ -95,17 +95,17 @@ def test_it_works_in_a_notebook(make_study):
     study = make_study("hard", repeats=0)
 
     async def cell():
-        return fill(server.url, study, annotators=2, seed=0)
+        return fill_study(server.url, study, annotators=2, seed=0)
 
-    with serving(study.folder, "--rehearsal") as server:
+    with run_server(study.folder, "--rehearsal") as server:
         assert asyncio.run(cell()).finished == 2
 
 
 def test_thinking_takes_time_and_progress_is_told(make_study):
     study = make_study("hard", repeats=0)
     told = []
-    with serving(study.folder, "--rehearsal") as server:
-        report = fill(
+    with run_server(study.folder, "--rehearsal") as server:
+        report = fill_study(
             server.url,
             study,
             annotators=4,

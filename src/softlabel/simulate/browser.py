@@ -1,4 +1,4 @@
-"""The same people in a real browser: slow, and exactly what participants see."""
+"""Simulated people in a real browser: slow, and exactly what participants see."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from softlabel.errors import SoftlabelError
-from softlabel.simulate.crowd.entrance import entrances
-from softlabel.simulate.crowd.fill import knock
-from softlabel.simulate.crowd.hands import HANDS
-from softlabel.simulate.crowd.line import Refused
-from softlabel.simulate.crowd.log import Outcome, Progress, Report
-from softlabel.simulate.crowd.people import Habits, Somebody, crowd
-from softlabel.simulate.crowd.truth import known
-from softlabel.simulate.crowd.walk import PAGES, Site
-from softlabel.study import Question, Study
+from softlabel.simulate.client import ANSWERS, Progress, Refused
+from softlabel.simulate.crowd import Report, check_rehearsal
+from softlabel.simulate.people import Habits, Participant, draw_participants
+from softlabel.simulate.truth import read_truth
+from softlabel.simulate.visit import MOST_PAGES, Looks, Outcome, Site, debrief_answers, make_links
+from softlabel.study import Study
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Response
@@ -28,7 +25,7 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 NEW = '#task[data-ready="yes"]:not([data-position="{last}"]), #go-on, body:not(.task-page)'
 
 
-def fill(
+def fill_in_browser(
     url: str,
     study: Study,
     *,
@@ -38,17 +35,19 @@ def fill(
     db: str | None = None,
 ) -> Report:
     """Send people through a study one after the other, each with a browser of their own."""
-    if study.mode.name not in HANDS:
-        raise SoftlabelError(f"nobody here knows how to answer by hand in mode {study.mode.name!r}")
-    knock(url)
-    people = crowd(annotators, seed)
-    site = Site(url, study, known(study, seed), Habits())
+    if not hasattr(study.mode, "operate"):
+        raise SoftlabelError(
+            f"the mode {study.mode.name!r} has no operate(page, answer, labels), so that simulated "
+            "people cannot answer in a browser; let them answer without --browser"
+        )
+    check_rehearsal(url)
+    people = draw_participants(annotators, seed)
+    site = Site(url, study, read_truth(study, seed), Habits())
     begin, errors = time.perf_counter(), Counter[str]()
     outcomes: list[Outcome] = []
-    with _chromium() as browser:
-        for somebody, path in zip(people, entrances(study, people, db), strict=True):
-            visit = Visit(site, somebody, browser, errors)
-            outcomes.append(visit.run(path))
+    with _launch_chromium() as browser:
+        for participant, link in zip(people, make_links(study, people, db), strict=True):
+            outcomes.append(BrowserVisit(site, participant, browser, errors).run(link))
             if progress is not None:
                 done = sum(len(one.acknowledged) for one in outcomes)
                 progress(done, round(done * annotators / len(outcomes)))
@@ -56,16 +55,16 @@ def fill(
 
 
 @contextmanager
-def _chromium() -> Iterator[Browser]:
+def _launch_chromium() -> Iterator[Browser]:
     try:
         from playwright.sync_api import Error, sync_playwright
     except ModuleNotFoundError as missing:
         raise SoftlabelError("a real browser needs Playwright: pip install playwright") from missing
-    found = next((path for path in map(shutil.which, CHROMIUM) if path), None)
+    program = next((path for path in map(shutil.which, CHROMIUM) if path), None)
     args = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=found, args=args)
+            browser = playwright.chromium.launch(executable_path=program, args=args)
         except Error as error:
             reason = str(error).splitlines()[0]
             raise SoftlabelError(
@@ -75,51 +74,46 @@ def _chromium() -> Iterator[Browser]:
         browser.close()
 
 
-class Visit:
-    """One person's way through the pages."""
+class BrowserVisit:
+    """One person's visit in a browser context of their own."""
 
     def __init__(
-        self, site: Site, somebody: Somebody, browser: Browser, errors: Counter[str]
+        self, site: Site, participant: Participant, browser: Browser, errors: Counter[str]
     ) -> None:
-        self.site, self.somebody, self.errors = site, somebody, errors
+        self.site, self.errors = site, errors
         self.context = browser.new_context()
         self.page = self.context.new_page()
-        self.page.on("response", self._hear)
-        self.page.on("pageerror", lambda error: self._note(f"script: {error}"))
+        self.page.on("response", self._note_response)
+        self.page.on("pageerror", lambda error: self.errors.update([f"script: {error}"]))
         self.acknowledged: list[str] = []
-        self._looks: Counter[str] = Counter()
+        self._looks = Looks(site, participant)
         self._plan: dict[str, Any] = {"showings": []}
 
-    def run(self, path: str) -> Outcome:
+    def run(self, link: str) -> Outcome:
         from playwright.sync_api import Error
 
         try:
-            self.page.goto(self.site.url + path)
-            end = self._walk()
+            self.page.goto(self.site.url + link)
+            end = self._go_through_pages()
         except (Error, SoftlabelError) as error:
-            self._note(f"gave up: {str(error).splitlines()[0]}")
+            self.errors[f"gave up: {str(error).splitlines()[0]}"] += 1
             return Outcome("failed", tuple(self.acknowledged))
         finally:
             self.context.close()
         return Outcome("finished" if end else "turned away", tuple(self.acknowledged))
 
-    def _note(self, what: str) -> None:
-        self.errors[what] += 1
-
-    def _hear(self, response: Response) -> None:
+    def _note_response(self, response: Response) -> None:
         path = response.url.removeprefix(self.site.url)
         if response.status >= 400:
-            self._note(f"{response.request.method} {path}: {response.status}")
-        elif path == "/api/answers":
+            self.errors[f"{response.request.method} {path}: {response.status}"] += 1
+        elif path == ANSWERS:
             sent: Any = response.request.post_data_json
             self.acknowledged.append(sent["response_uuid"])
 
-    # ── pages ────────────────────────────────────────────────────────────────────────────────
-
-    def _walk(self) -> bool:
-        """From form to form; True if there was something to answer and it was answered."""
+    def _go_through_pages(self) -> bool:
+        """Go from form to form; return True if there was something to answer."""
         worked = False
-        for _ in range(PAGES):
+        for _ in range(MOST_PAGES):
             if self.page.locator("#task").count():
                 self._work()
                 worked = True
@@ -137,21 +131,18 @@ class Visit:
             for n, question in enumerate(study.quiz.questions):
                 page.check(f'[name="q{n}"][value="{question.right}"]')
         elif page.locator('form[action="/debrief"]').count():
-            for n, question in enumerate(study.debrief):
-                self._remark(n, question)
+            for question, (name, text) in zip(
+                study.debrief, debrief_answers(study.debrief).items(), strict=True
+            ):
+                if question.options:
+                    page.check(f'[name="{name}"][value="{text}"]')
+                else:
+                    page.fill(f'[name="{name}"]', text)
         elif not page.locator('form[action="/instructions"]').count():
             return False
         with page.expect_navigation():
             page.locator("form .button.primary").click()
         return True
-
-    def _remark(self, number: int, question: Question) -> None:
-        if question.options:
-            self.page.check(f'[name="d{number}"][value="0"]')
-        else:
-            self.page.fill(f'[name="d{number}"]', "(a simulated person)")
-
-    # ── items ────────────────────────────────────────────────────────────────────────────────
 
     def _work(self) -> None:
         """Answer whatever comes up, until the page leads elsewhere."""
@@ -162,25 +153,21 @@ class Visit:
                 self.page.locator("#go-on").click()
             elif self.page.locator("body.task-page").count():
                 last = self.page.locator("#task").get_attribute("data-position") or ""
-                self._answer(int(last))
+                item, occasion = self._looks.look(self._find_showing(int(last)))
+                mode: Any = self.site.study.mode
+                mode.operate(self.page, self._looks.answer(item, occasion), self._plan["labels"])
             else:
                 return
 
-    def _answer(self, position: int) -> None:
-        study, truth = self.site.study, self.site.truth
-        showing = self._showing(position)
-        item = truth.item(showing)
-        self._looks[item] += 1
-        occasion = f"{showing['phase']} {self._looks[item]}"
-        said = self.somebody.says(item, truth.of[item], occasion, study.mode, study.labels)
-        HANDS[study.mode.name](self.page, said, self._plan["labels"])
-
-    def _showing(self, position: int) -> dict[str, Any]:
-        """What the server said is at this place; the page knows, but does not say."""
+    def _find_showing(self, position: int) -> dict[str, Any]:
+        """Return what the server's plan has at this position; the page does not say."""
         for fresh in (False, True):
             if fresh:
                 self._plan = self.context.request.get(f"{self.site.url}/api/plan").json()
             for showing in self._plan["showings"]:
                 if showing["position"] == position:
                     return dict(showing)
-        raise Refused(f"the page shows place {position}, which is not in the plan")
+        raise Refused(f"the page shows position {position}, which is not in the plan")
+
+
+fill = fill_in_browser  # OLD NAME

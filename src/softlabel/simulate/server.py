@@ -28,12 +28,12 @@ class Server:
     process: subprocess.Popen[bytes]
     _output: IO[bytes]
 
-    def said(self) -> str:
-        return _read(self._output)
+    def read_output(self) -> str:
+        return _read_all(self._output)
 
 
 @contextmanager
-def serving(folder: Path, *options: str, before: Sequence[str] = ()) -> Iterator[Server]:
+def run_server(folder: Path, *options: str, before: Sequence[str] = ()) -> Iterator[Server]:
     """Serve a study on a free loopback port, and stop when it is no longer needed.
 
     ``options`` go to ``softlabel serve``; ``before`` are words before the whole command, for
@@ -43,34 +43,33 @@ def serving(folder: Path, *options: str, before: Sequence[str] = ()) -> Iterator
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen([*command, *options], stdout=output, stderr=subprocess.STDOUT)
         try:
-            yield Server(_address(process, output), process, output)
+            yield Server(_wait_for_address(process, output), process, output)
         finally:
-            _stop(process)
+            process.terminate()
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
-def _address(process: subprocess.Popen[bytes], output: IO[bytes]) -> str:
-    """Where it listens, as soon as it says so."""
+def _wait_for_address(process: subprocess.Popen[bytes], output: IO[bytes]) -> str:
+    """Wait until the server prints where it listens."""
     end = time.monotonic() + PATIENCE
     while True:
-        running = process.poll() is None  # looked at first: what it said last is read after
-        said = _read(output)
-        if found := LISTENS.search(said):
-            return found[1]
+        running = process.poll() is None  # looked at first, so that its last words are read
+        printed = _read_all(output)
+        if address := LISTENS.search(printed):
+            return address[1]
         if not running or time.monotonic() > end:
-            raise SoftlabelError("the server did not start: " + " ".join(said.split("\n")[-5:]))
+            raise SoftlabelError("the server did not start: " + " ".join(printed.split("\n")[-5:]))
         time.sleep(0.02)
 
 
-def _read(output: IO[bytes]) -> str:
-    """All that was written; the writer's place in the file is shared and must not move."""
+def _read_all(output: IO[bytes]) -> str:
+    """Read without moving the writer's place in the file, which is shared."""
     number = output.fileno()
     return os.pread(number, os.fstat(number).st_size, 0).decode(errors="replace")
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+serving = run_server  # OLD NAME

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from softlabel import SoftlabelError
-from softlabel.simulate.crowd.http import Client
+from softlabel.simulate.client import Client
 
 
 class Server:
@@ -160,7 +160,7 @@ def test_a_request_can_be_broken_off(share):
     value = {"answer": "x" * 500}
 
     async def conversation(client):
-        await client.break_off("/api/answers", value, share)
+        await client.send_partly("/api/answers", value, share)
         await asyncio.sleep(0.02)
         return await client.post_json("/api/answers", value)
 
