@@ -27,10 +27,12 @@ def new(
         ),
     ] = "quick",
     seed: Annotated[int, typer.Option(min=0, help="Another seed draws other pictures.")] = 0,
+    load: Load = None,
 ) -> None:
     """Write a study that runs as it is, with pictures, for you to change."""
     from softlabel import study
 
+    load_strategies(load)
     for path in study.write_new(folder, mode=mode, seed=seed):
         typer.echo(f"wrote {path}")
     pictures = len(list((folder / "images").iterdir()))
