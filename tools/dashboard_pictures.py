@@ -22,7 +22,7 @@ from softlabel import store, study
 from softlabel.serve.app import make_app
 from softlabel.serve.databases import put_study
 from softlabel.serve.secret import open_with_token
-from softlabel.simulate import crowd
+from softlabel.simulate import fill_study
 from softlabel.study import Study, write_new
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
@@ -89,7 +89,7 @@ def main(folder: Path) -> None:
             file.write(PAY)
         with served(shapes) as (url, token, found, ahead):
             for wave, people in enumerate(WAVES):
-                crowd.fill(url, found, annotators=people, seed=wave)
+                fill_study(url, found, annotators=people, seed=wave)
                 ahead[0] += 900
             ahead[0] = -600.0
             take(url, token, folder)

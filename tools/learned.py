@@ -15,7 +15,7 @@ from pathlib import Path
 
 from softlabel.papers.claims.claims import count, judge
 from softlabel.papers.claims.papers import find
-from softlabel.papers.claims.results import (Results, read_shipped)
+from softlabel.papers.claims.results import Results, read_shipped
 from softlabel.papers.collins2022.cells import (
     BETAS,
     CLAMP_EACH,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from softlabel.simulate.crowd.server import serving
+from softlabel.simulate import run_server
 from softlabel.study import read, write_new
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
@@ -176,7 +176,7 @@ def of_mode(browser: Browser, mode: str, folder: Path) -> None:
     quiz = read(folder).quiz
     page = browser.new_context(viewport=SIZE, reduced_motion="reduce").new_page()
     right = [question.right for question in quiz.questions] if quiz else []
-    with serving(folder) as server:
+    with run_server(folder) as server:
         walk_in(page, server.url, right, pictures=mode == "hard")
         if mode == "quick":
             feedback(page)

@@ -13,10 +13,10 @@ from asking import runs, usage
 from asking import study as asked
 
 from softlabel import study as studies
-from softlabel.simulate.crowd.log import Log
-from softlabel.simulate.crowd.people import Habits, crowd
-from softlabel.simulate.crowd.truth import known
-from softlabel.simulate.crowd.walk import Site, Walk
+from softlabel.simulate.client import Log
+from softlabel.simulate.people import Habits, draw_participants
+from softlabel.simulate.truth import read_truth
+from softlabel.simulate.visit import Site, Visit
 
 PEOPLE, ITEMS = 100, 3000
 PATIENCE = 300.0  # seconds, for all of them
@@ -39,18 +39,18 @@ def longest(batch: int, *, prescribed: bool) -> Wait:
         asked.write_texts(folder, ITEMS, batch, PEOPLE, prescribed=prescribed)
         study = studies.read(folder)
         with runs.server(folder) as running:
-            site = Site(running.url, study, known(study, 0), Habits())
+            site = Site(running.url, study, read_truth(study, 0), Habits())
             before = usage.process(running.process.pid)
             seconds = uvloop.run(asyncio.wait_for(_enter(site), PATIENCE))
             return Wait(seconds, usage.process(running.process.pid) - before)
 
 
 async def _enter(site: Site) -> float:
-    walks = [Walk(site, somebody, Log()) for somebody in crowd(PEOPLE, seed=0)]
+    walks = [Visit(site, somebody, Log()) for somebody in draw_participants(PEOPLE, seed=0)]
     begin = time.perf_counter()
     await asyncio.gather(*(walk.enter("/") for walk in walks))
     seconds = time.perf_counter() - begin
     assert all(walk.open() for walk in walks), "somebody came in and got nothing to do"
     for walk in walks:
-        await walk.line.close()
+        await walk.client.close()
     return seconds

@@ -14,9 +14,9 @@ import uvloop
 from asking.saturation import Outbox, outboxes
 from asking.wire import Wire, connect
 
-from softlabel.simulate.crowd.people import Habits
-from softlabel.simulate.crowd.truth import known
-from softlabel.simulate.crowd.walk import Site
+from softlabel.simulate.people import Habits
+from softlabel.simulate.truth import read_truth
+from softlabel.simulate.visit import Site
 from softlabel.study import Study
 
 HALF_OPEN, SENDERS = 500, 4
@@ -39,7 +39,7 @@ class Seen:
 def run(url: str, study: Study, people: int, seconds: float) -> Seen:
     """So many seconds without the attacker, and as many with one."""
     seen = Seen()
-    site = Site(url, study, known(study, 0), Habits())
+    site = Site(url, study, read_truth(study, 0), Habits())
     boxes = uvloop.run(outboxes(site, people))
     uvloop.run(_answer(url, boxes, seconds, seen.quiet, seen))
     with attacking(url):

@@ -16,7 +16,7 @@ from typing import Any
 import uvloop
 from asking.wire import connect
 
-from softlabel.simulate.crowd.http import Client
+from softlabel.simulate.client import Client
 
 ECHO = """
 import socket, sys, uvicorn
@@ -57,7 +57,7 @@ def echo(clients: int, seconds: float, core: int) -> float:
 
 
 async def _flood(url: str, clients: int, seconds: float) -> float:
-    request = Client(url).prepared("/api/answers", BODY)
+    request = Client(url).encode_json("/api/answers", BODY)
 
     async def one() -> int:
         wire, done = await connect(url), 0

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import uvloop
 
-from softlabel.simulate.crowd.http import Client
-from softlabel.simulate.crowd.log import Log, Request
-from softlabel.simulate.crowd.people import Habits, Somebody, crowd
-from softlabel.simulate.crowd.truth import known
-from softlabel.simulate.crowd.walk import Site, Walk
+from softlabel.simulate.client import Client, Log, Request
+from softlabel.simulate.people import Habits, Participant, draw_participants
+from softlabel.simulate.truth import read_truth
+from softlabel.simulate.visit import Site, Visit
 from softlabel.study import Study
 
 HABITS = Habits(duplicates=0.01, disconnects=0.01, leavers=0.02, fail_quiz=0.05, think=8.0)
@@ -40,7 +39,7 @@ class Load:
     """What a run saw: everything that was logged, and who was acknowledged what."""
 
     log: Log = field(default_factory=Log)
-    walks: list[Walk] = field(default_factory=list)
+    walks: list[Visit] = field(default_factory=list)
     dashboard: list[float] = field(default_factory=list)
     rate: float = 0.0  # acknowledged answers per second, once everybody is at it
 
@@ -56,12 +55,12 @@ class Load:
 def run(url: str, study: Study, come: Crowd, token: str) -> Load:
     """Keep so many people busy: whoever is done is replaced by somebody who has just come."""
     load = Load()
-    uvloop.run(_run(load, Site(url, study, known(study, 0), HABITS), come, token))
+    uvloop.run(_run(load, Site(url, study, read_truth(study, 0), HABITS), come, token))
     return load
 
 
 async def _run(load: Load, site: Site, come: Crowd, token: str) -> None:
-    people = iter(crowd(50 * come.annotators, seed=0))
+    people = iter(draw_participants(50 * come.annotators, seed=0))
     end = time.perf_counter() + come.whole
     delays = np.random.default_rng(0).uniform(0, come.ramp, come.annotators).tolist()
     watching = asyncio.create_task(_watch(load, site.url, token))
@@ -73,12 +72,12 @@ async def _run(load: Load, site: Site, come: Crowd, token: str) -> None:
 
 
 async def _place(
-    load: Load, site: Site, somebody: Callable[[], Somebody], delay: float, end: float
+    load: Load, site: Site, somebody: Callable[[], Participant], delay: float, end: float
 ) -> None:
     """One place in front of a screen."""
     await asyncio.sleep(delay)
     while time.perf_counter() < end:
-        walk = Walk(site, somebody(), load.log)
+        walk = Visit(site, somebody(), load.log)
         load.walks.append(walk)
         await walk.enter("/")
         await walk.stay()

@@ -20,8 +20,8 @@ import uvloop
 from asking.load import HABITS, Crowd, Load
 from asking.study import LABELS
 
-from softlabel.simulate.crowd.http import Client, Reply
-from softlabel.simulate.crowd.people import keyed
+from softlabel.simulate.client import Client, Reply
+from softlabel.simulate.people import keyed_rng
 
 ITEMS, START = 1000, 600.0  # one of them migrates its database for minutes
 TIMEOUT = 30.0
@@ -205,7 +205,7 @@ async def _person(
     peer: Peer, url: str, number: int, delay: float, think: float, load: Load
 ) -> None:
     client = Client(url, timeout=TIMEOUT, headers=peer.headers)
-    rng, entered = keyed(0, "peer", number), False
+    rng, entered = keyed_rng(0, "peer", number), False
     await asyncio.sleep(delay)
     while True:
         await asyncio.sleep(rng.exponential(think) if think else 0)

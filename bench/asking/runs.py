@@ -16,7 +16,7 @@ from asking import checks, figures, hostile, load, saturation, usage
 from asking import study as asked
 
 from softlabel import study as studies
-from softlabel.simulate.crowd.server import Server, serving
+from softlabel.simulate.server import Server, run_server
 
 SERVER, CLIENTS = 0, 1  # cores
 FLOOD = 64  # clients that never think
@@ -44,7 +44,7 @@ class Run:
 
 @contextmanager
 def server(folder: Path, *options: str) -> Iterator[Server]:
-    with serving(folder, *options, before=("taskset", "-c", str(SERVER))) as running:
+    with run_server(folder, *options, before=("taskset", "-c", str(SERVER))) as running:
         yield running
 
 
@@ -55,8 +55,8 @@ def visit(come: load.Crowd) -> Run:
         asked.write_batches(folder, people=50 * come.annotators)
         study = studies.read(folder)
         with server(folder) as running:
-            token = TOKEN.search(running.said())
-            assert token, running.said()
+            token = TOKEN.search(running.read_output())
+            assert token, running.read_output()
             meter = usage.Meter(running.process.pid)
             seen = load.run(running.url, study, come, token[1])
             cores, megabytes = meter.read(), usage.peak(running.process.pid)

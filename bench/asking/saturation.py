@@ -9,11 +9,10 @@ import uuid
 import uvloop
 from asking.wire import Wire, connect
 
-from softlabel.simulate.crowd import timing
-from softlabel.simulate.crowd.log import Log
-from softlabel.simulate.crowd.people import Habits, crowd
-from softlabel.simulate.crowd.truth import Truth, known
-from softlabel.simulate.crowd.walk import Site, Walk
+from softlabel.simulate.client import Log
+from softlabel.simulate.people import Habits, draw_participants, simulate_timing
+from softlabel.simulate.truth import Truth, read_truth
+from softlabel.simulate.visit import CLIENT, Site, Visit
 from softlabel.store import AHEAD
 from softlabel.study import Study
 
@@ -27,7 +26,7 @@ def run(url: str, study: Study, clients: int, seconds: float) -> tuple[float, li
 
     The study has nothing but items: the n-th position is the n-th item that somebody gets.
     """
-    return uvloop.run(_run(Site(url, study, known(study, 0), Habits()), clients, seconds))
+    return uvloop.run(_run(Site(url, study, read_truth(study, 0), Habits()), clients, seconds))
 
 
 async def _run(site: Site, clients: int, seconds: float) -> tuple[float, list[str]]:
@@ -41,7 +40,7 @@ async def _run(site: Site, clients: int, seconds: float) -> tuple[float, list[st
     took = time.perf_counter() - begin
     for walk, wire in zip(walks, wires, strict=True):
         wire.close()
-        await walk.line.close()
+        await walk.client.close()
     acknowledged = [one for each in told for one in each]
     return len(acknowledged) / took, acknowledged
 
@@ -51,43 +50,43 @@ async def outboxes(site: Site, people: int) -> list[Outbox]:
     walks = await _enter(site, people)
     boxes = [_outbox(walk, site.study, site.truth)[:AHEAD] for walk in walks]
     for walk in walks:
-        await walk.line.close()
+        await walk.client.close()
     return boxes
 
 
-async def _enter(site: Site, people: int) -> list[Walk]:
-    walks = [Walk(site, somebody, Log()) for somebody in crowd(people, seed=0)]
+async def _enter(site: Site, people: int) -> list[Visit]:
+    walks = [Visit(site, somebody, Log()) for somebody in draw_participants(people, seed=0)]
     for walk in walks:
         await walk.enter("/")
     return walks
 
 
-def _outbox(walk: Walk, study: Study, truth: Truth) -> Outbox:
+def _outbox(walk: Visit, study: Study, truth: Truth) -> Outbox:
     """Names of answers, and how they go over the wire."""
-    somebody = walk.somebody
-    times = timing.block({"top": "x"}, study.mode, somebody.draw("timing"))
+    somebody = walk.participant
+    times = simulate_timing({"top": "x"}, study.mode, somebody.draw("timing"))
     made = []
     for position, item in enumerate(one.id for one in study.items):
         body = {
             "response_uuid": str(uuid.uuid4()),
             "position": position,
-            "answer": somebody.says(item, truth.of[item], "main 1", study.mode, study.labels),
+            "answer": somebody.answer(item, truth.of[item], "main 1", study.mode, study.labels),
             "timing": times,
-            "events": timing.events(times),
-            "client": timing.CLIENT,
+            "events": [[at, "click", "", name] for name, at in times["fields"].items()],
+            "client": CLIENT,
             "delivery": {"attempt": 1, "queued_ms": 0},
         }
-        made.append((str(body["response_uuid"]), walk.line.prepared(body)))
+        made.append((str(body["response_uuid"]), walk.client.encode_json("/api/answers", body)))
     return made
 
 
-async def _post(walk: Walk, wire: Wire, outbox: Outbox, end: float) -> list[str]:
+async def _post(walk: Visit, wire: Wire, outbox: Outbox, end: float) -> list[str]:
     told: list[str] = []
     for name, request in outbox:
         if time.perf_counter() > end:
             break
         if told and len(told) % REFILL == 0:
-            await walk.line.get("plan", "/api/plan")
+            await walk.client.get("/api/plan")
         reply = await wire.ask(request)
         assert name.encode() in reply, reply
         told.append(name)

@@ -28,7 +28,12 @@ from softlabel.annotators.calibration import EDGES, calibration_curve, fit_tempe
 from softlabel.construct import Clamp
 from softlabel.elicit import Classic
 from softlabel.sampling import one_per_annotator, votes_from_counts
-from softlabel.simulate.people import Person, answers, plan, statements
+from softlabel.simulate.people import (
+    Person,
+    plan_showings,
+    read_responses,
+    simulate_answers,
+)
 from softlabel.testing import example_soft, example_statements, example_votes
 
 
@@ -227,9 +232,9 @@ def repeated():
     persons = [Person(noise=0.3) for _ in range(7)] + [Person(carelessness=1.0)]
     labels = ["ant", "bee", "cat", "dog"]
     index = Index([f"i{i}" for i in range(30)], [f"p{i}" for i in range(8)], labels)
-    shown = plan(30, 8, rng, repeats=2)
-    return statements(
-        index, Classic(), answers(truth, persons, Classic(), labels, rng, showings=shown)
+    shown = plan_showings(30, 8, rng, repeats=2)
+    return read_responses(
+        index, Classic(), simulate_answers(truth, persons, Classic(), labels, rng, showings=shown)
     )
 
 

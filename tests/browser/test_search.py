@@ -68,7 +68,7 @@ def test_nine_thousand_labels_are_looked_up_in_the_page_at_once(served, person):
 
 
 LOOK_UP = """async () => {
-  const { finder } = await import("/static/finding.js");
+  const { finder } = await import("/static/modes/finding.js");
   const plan = await (await fetch("/api/plan")).json();
   const find = finder({ labels: plan.labels, synonyms: plan.synonyms, rules: plan.mode.rules });
   const took = [];
@@ -109,7 +109,7 @@ def test_local_and_remote_lists_agree(served, person):
 
 
 BOTH = """async (typed) => {
-  const { finder } = await import("/static/finding.js");
+  const { finder } = await import("/static/modes/finding.js");
   const plan = await (await fetch("/api/plan")).json();
   const common = { labels: plan.labels, synonyms: plan.synonyms, rules: plan.mode.rules };
   const here = await finder(common)(typed);

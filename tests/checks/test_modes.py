@@ -10,7 +10,7 @@ import pytest
 
 from softlabel import registry, testing
 from softlabel.elicit import Answer, Chips, Classic, Field, Quick, Search
-from softlabel.elicit.fields import codes_of, read_class, refuse_unknown_keys
+from softlabel.elicit.fields import number_classes, read_class, refuse_unknown_keys
 
 VARIANTS = [
     Classic(strict=True),
@@ -51,7 +51,7 @@ class Vote:
 
     def read(self, payload, labels):
         refuse_unknown_keys(payload, self.fields)
-        code = read_class("label", payload["label"], codes_of(labels))
+        code = read_class("label", payload["label"], number_classes(labels))
         return Answer((code,), (100.0,), np.ones(len(labels), dtype=np.bool_))
 
     def simulate(self, belief, labels, rng):

@@ -61,7 +61,7 @@ REFUSED = [
     ("n", 10, "must be a whole number, 20"),
     ("n", None, "must be a whole number, 20"),
     ("chips", None, "must be answered"),
-    ("chips", ["cat"], "how many chips each class has"),
+    ("chips", ["cat"], "must map classes to numbers of chips"),
     ("chips", {"unicorn": 20}, "no such class"),
     ("chips", {"cat": 19}, "exactly 20 chips must lie on the classes, not 19"),
     ("chips", {"cat": 19, "dog": 2}, "not 21"),
@@ -114,7 +114,7 @@ def test_other_numbers_of_chips_are_refused():
 
 def test_the_same_class_twice_is_refused():
     """Not possible in JSON, but for a program that calls the mode itself."""
-    with pytest.raises(ResponseError, match="stands there twice"):
+    with pytest.raises(ResponseError, match="occurs twice"):
         Chips().read(answer(chips={1: 10, "1": 10}), ["1", "2"])
 
 

@@ -98,13 +98,17 @@ def test_what_cannot_be_is_refused_with_field_and_reason(field, value, reason):
 
 
 CONTRADICTIONS = [
-    ({"certainty": 5}, "alternatives", "certain has no alternative"),
-    ({"alternatives": []}, "certainty", "not certain names an alternative"),
-    ({"alternatives": [], "rest": "ruled_out"}, "certainty", "not certain names an alternative"),
+    ({"certainty": 5}, "alternatives", "certain answer has no alternative"),
+    ({"alternatives": []}, "certainty", "uncertain answer names an alternative"),
+    (
+        {"alternatives": [], "rest": "ruled_out"},
+        "certainty",
+        "uncertain answer names an alternative",
+    ),
     (
         {"alternatives": [], "rest": "possible", "excluded": ["deer", "dog", "fish", "horse"]},
         "certainty",
-        "no other class is left",
+        "no other class is possible",
     ),
 ]
 

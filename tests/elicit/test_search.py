@@ -9,7 +9,7 @@ import pytest
 
 from softlabel import SoftlabelError
 from softlabel.elicit import Search
-from softlabel.elicit.tree import prefixes, tree_of
+from softlabel.elicit.fields import build_tree, list_branches
 from softlabel.errors import ResponseError
 
 LABELS = ["animal/cat/tabby", "animal/cat/tiger", "animal/dog", "car", "plant/fern"]
@@ -94,8 +94,8 @@ def test_the_path_can_be_written_with_another_sign_or_none():
     [("a", []), ("a/b", ["a"]), ("/a", []), ("a/", []), ("a//b", ["a", "a/"]), ("/", [])],
 )
 def test_odd_paths(name, found):
-    assert prefixes(name, "/") == found
-    tree = tree_of((name, "z"), "/")
+    assert list_branches(name, "/") == found
+    tree = build_tree((name, "z"), "/")
     assert tree.below(tree.wholes[name]).tolist() == [0]
 
 

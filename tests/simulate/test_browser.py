@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from softlabel.simulate.crowd import crowd, known
-from softlabel.simulate.crowd.browser import fill
-from softlabel.simulate.crowd.server import serving
+from softlabel.simulate import draw_participants, fill_in_browser, run_server
+from softlabel.simulate.truth import read_truth
 
 
 @pytest.mark.parametrize(
@@ -20,17 +19,17 @@ from softlabel.simulate.crowd.server import serving
 )
 def test_one_person_answers_by_hand(make_study, stored, mode, two):
     study = make_study(mode, two=two, per_annotator=2, repeats=1)
-    with serving(study.folder, "--rehearsal") as server:
-        report = fill(server.url, study, annotators=1, seed=0)
+    with run_server(study.folder, "--rehearsal") as server:
+        report = fill_in_browser(server.url, study, annotators=1, seed=0)
     assert not report.errors
     assert [one.end for one in report.people] == ["finished"]
     rows = stored(study)
     assert [row.id for row in rows] == list(report.people[0].acknowledged)
     assert [row.kind for row in rows] == ["target"] * 2 + ["repeat"]
-    truth, (somebody,) = known(study, 0), crowd(1, 0)
+    truth, (somebody,) = read_truth(study, 0), draw_participants(1, 0)
     for row in rows:
         occasion = "main 2" if row.kind == "repeat" else "main 1"
-        meant = somebody.says(row.item, truth.of[row.item], occasion, study.mode, study.labels)
+        meant = somebody.answer(row.item, truth.of[row.item], occasion, study.mode, study.labels)
         sent = json.loads(row.answer_json)
         got, wanted = (study.mode.read(answer, study.labels) for answer in (sent, meant))
         assert (got.named, got.percent) == (wanted.named, pytest.approx(wanted.percent))

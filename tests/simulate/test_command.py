@@ -16,7 +16,7 @@ from softlabel import store
 from softlabel.cli import main
 from softlabel.serve import secret
 from softlabel.serve.databases import put_study
-from softlabel.simulate.crowd.server import serving
+from softlabel.simulate import run_server
 from softlabel.store import NewResponse, Plan
 
 
@@ -46,7 +46,7 @@ def test_without_an_address_it_serves_the_study_itself(make_study, stored):
 
 def test_with_an_address_it_goes_there_also_by_browser(make_study, stored):
     study = make_study("quick", per_annotator=2, repeats=0)
-    with serving(study.folder, "--rehearsal") as server:
+    with run_server(study.folder, "--rehearsal") as server:
         by_wire = simulate(study.folder, "--url", server.url, "--annotators", 2, "--faults", 0.5)
         by_hand = simulate(study.folder, "--url", server.url, "--annotators", 1, "--browser")
     assert (by_wire.returncode, by_wire.stderr) == (0, "")

@@ -9,8 +9,8 @@ import pytest
 from softlabel import SoftLabels, metrics, store
 from softlabel import io as files
 from softlabel.serve import monitor
-from softlabel.simulate.crowd import fill, truth
-from softlabel.simulate.crowd.server import serving
+from softlabel.simulate import fill_study, run_server
+from softlabel.simulate.truth import FILE, read_truth_file
 
 PEOPLE = 20
 
@@ -18,8 +18,8 @@ PEOPLE = 20
 @pytest.mark.parametrize("mode", ["hard", "classic", "quick", "chips", "search"])
 def test_twenty_people_fill_a_study_and_the_truth_is_recovered(make_study, stored, mode):
     study = make_study(mode)
-    with serving(study.folder, "--rehearsal") as server:
-        report = fill(server.url, study, annotators=PEOPLE, seed=2)
+    with run_server(study.folder, "--rehearsal") as server:
+        report = fill_study(server.url, study, annotators=PEOPLE, seed=2)
     assert not report.errors
     assert report.finished == PEOPLE
     assert report.acknowledged == PEOPLE * (len(study.items) + 1)
@@ -27,7 +27,7 @@ def test_twenty_people_fill_a_study_and_the_truth_is_recovered(make_study, store
     rows = stored(study)
     assert sorted(row.id for row in rows) == sorted(told)
     assert {row.mode for row in rows} == {mode}
-    known = truth.read(study.folder / truth.FILE, study.labels)
+    known = read_truth_file(study.folder / FILE, study.labels)
     labels = labels_of(study)
     true = np.array([known[name] for name in labels.index.items.tolist()])
     found = metrics.total_variation(true, labels.probs).mean()

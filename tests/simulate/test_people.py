@@ -1,127 +1,202 @@
-"""What simulated people say belongs to the seed, the person, the item and the occasion."""
+"""People with known faults show them, and nothing else."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
 
-from softlabel import FileError, SoftlabelError
+from softlabel.aggregate import Mean
+from softlabel.annotators import compare_with_others, repeat_distance
+from softlabel.construct import Clamp
+from softlabel.construct import Hard as FirstNamed
 from softlabel.elicit import Classic, Hard
-from softlabel.simulate.crowd import Habits, crowd, known, timing, truth
-from softlabel.simulate.crowd.entrance import entrances
+from softlabel.errors import DataError, SoftlabelError
+from softlabel.metrics import entropy, total_variation
+from softlabel.simulate.people import (
+    Person,
+    Showing,
+    draw_opinions,
+    draw_people,
+    plan_showings,
+    read_responses,
+    simulate_answers,
+)
+from softlabel.tables import Index
 
-LABELS = ("cat", "dog", "fox", "owl")
-BELIEF = np.array([0.5, 0.3, 0.15, 0.05])
-CODES = 'completion_code = "ABC"\nscreenout_code = "OUT"\n'
-BACK = 'complete_url = "https://example.org/"\nscreenout_url = "https://example.org/out"\n'
-
-
-def test_the_same_seed_gives_the_same_people_and_answers():
-    first, again, other = crowd(8, 3), crowd(8, 3), crowd(8, 4)
-    assert first == again
-    assert [one.person for one in first] != [one.person for one in other]
-    said = [one.says("note-1", BELIEF, "main 1", Classic(), LABELS) for one in first]
-    assert said == [one.says("note-1", BELIEF, "main 1", Classic(), LABELS) for one in again]
-    assert len({str(answer) for answer in said}) > 1
-
-
-def test_one_in_eight_hardly_looks():
-    people = crowd(24, 0)
-    assert sum(one.person.carelessness >= 0.5 for one in people) == 3
+LABELS = ["circle", "square", "star", "cross"]
+# two classes in steps of 5 %: what the classic form can say without rounding
+TRUTH = np.array([[p, 1 - p, 0, 0] for p in (1.0, 0.9, 0.75, 0.65, 0.55)] * 4)
 
 
-def test_an_opinion_lasts_and_a_look_does_not():
-    """Two looks at one item agree more than looks at the item by two people."""
-    rows = [
-        [
-            Hard().read(one.says("note-1", BELIEF, f"main {n}", Hard(), LABELS), LABELS).named[0]
-            for n in (1, 2)
-        ]
-        for one in crowd(400, 0)
-        if one.person.carelessness < 0.5
+def index(persons: list[Person], truth=TRUTH) -> Index:
+    items = [f"item-{i}" for i in range(len(truth))]
+    return Index(items, [f"person-{a}" for a in range(len(persons))], LABELS)
+
+
+def said(persons, mode, seed=0, truth=TRUTH, **options):
+    rng = np.random.default_rng(seed)
+    responses = simulate_answers(truth, persons, mode, LABELS, rng, **options)
+    return read_responses(index(persons, truth), mode, responses)
+
+
+def test_a_faultless_persons_answers_give_the_truth():
+    faultless = Person(noise=0, sharpness=1, carelessness=0)
+    labels = Mean()(Clamp()(said([faultless] * 3, Classic())))
+    np.testing.assert_allclose(labels.probs, TRUTH, atol=1e-12)
+
+
+def test_rounding_is_all_that_a_faultless_person_adds():
+    rng = np.random.default_rng(5)
+    truth = np.zeros((200, 4))
+    truth[:, 0] = rng.uniform(0.5, 1, 200)
+    truth[:, 1] = 1 - truth[:, 0]
+    labels = Mean()(Clamp(spread=0)(said([Person(noise=0)], Classic(), truth=truth)))
+    assert total_variation(truth, labels.probs).max() <= 0.05 + 1e-9
+
+
+def test_many_faultless_votes_give_the_truth():
+    votes = said([Person(noise=0)] * 600, Hard())
+    labels = Mean()(FirstNamed()(votes))
+    assert total_variation(TRUTH, labels.probs).max() < 0.08  # 4 standard errors of 600 votes
+
+
+def test_carelessness_lowers_agreement_step_by_step():
+    found = []
+    for carelessness in (0.0, 0.25, 0.5, 0.75, 1.0):
+        crowd = [Person(carelessness=carelessness)] + [Person()] * 9
+        each = Clamp()(said(crowd, Classic(), truth=np.tile(TRUTH, (10, 1))))
+        found.append(compare_with_others(each)[0].agreement)
+    assert all(np.diff(found) < -0.03), found
+
+
+def test_noise_lowers_agreement_and_sharpness_lowers_entropy():
+    truth = np.tile(TRUTH, (10, 1))
+    noisy = [Person(noise=noise) for noise in (0.1, 0.8, 2.0)] + [Person(noise=0.1)] * 7
+    close = [
+        card.agreement for card in compare_with_others(Clamp()(said(noisy, Classic(), truth=truth)))
     ]
-    own = np.mean([first == second for first, second in rows])
-    others = np.mean([rows[i][0] == rows[i - 1][1] for i in range(len(rows))])
-    assert own > others + 0.05
-    assert own < 1
+    assert close[0] > close[1] > close[2]
+    sharp = [Person(sharpness=sharpness) for sharpness in (0.5, 1.0, 2.0)]
+    doubt = [
+        card.sharpness for card in compare_with_others(Clamp()(said(sharp, Classic(), truth=truth)))
+    ]
+    assert doubt[0] > doubt[1] > doubt[2]
 
 
-def test_what_is_known_of_an_item(make_study):
-    study = make_study()
-    knowledge = known(study, seed=0)
-    np.testing.assert_allclose(
-        knowledge.of["note-2"], truth.read(study.folder / truth.FILE, study.labels)["note-2"]
+def test_repeats_differ_only_by_wobble_and_carelessness():
+    truth = np.tile(TRUTH, (5, 1))
+
+    def change(person: Person) -> float:
+        shown = plan_showings(len(truth), 1, np.random.default_rng(1), repeats=len(truth))
+        return float(
+            repeat_distance(Clamp()(said([person], Classic(), truth=truth, showings=shown))).mean()
+        )
+
+    assert change(Person(noise=1, wobble=0)) == 0
+    assert change(Person(noise=1, wobble=0.2)) < change(Person(noise=1, wobble=1))
+    assert change(Person(noise=0, carelessness=1)) > 0.3
+
+
+def test_the_same_seed_gives_the_same_answers():
+    crowd = draw_people(6, np.random.default_rng(3))
+    assert crowd == draw_people(6, np.random.default_rng(3))
+    draws = [
+        simulate_answers(TRUTH, crowd, Classic(), LABELS, np.random.default_rng(seed))
+        for seed in (1, 1, 2)
+    ]
+    assert draws[0] == draws[1] != draws[2]
+
+
+def test_answers_are_what_a_browser_would_send():
+    crowd = draw_people(4, np.random.default_rng(0))
+    for response in simulate_answers(TRUTH, crowd, Classic(), LABELS, np.random.default_rng(0)):
+        assert json.loads(json.dumps(response.answer)) == response.answer
+
+
+def test_the_same_opinions_can_be_asked_for_in_two_ways():
+    crowd = [Person(noise=2, wobble=0)] * 5
+    held = draw_opinions(TRUTH, crowd, np.random.default_rng(4))
+    rich = said(crowd, Classic(), held=held)
+    likeliest = held.argmax(axis=2)
+    assert (rich.named[:, 0] == likeliest[rich.annotator, rich.item]).all()
+    votes = [said(crowd, Hard(), seed, held=held) for seed in range(50)]
+    hits = [v.named[:, 0] == likeliest[v.annotator, v.item] for v in votes]
+    believed = np.exp(held) / np.exp(held).sum(axis=2, keepdims=True)
+    assert np.mean(hits) == pytest.approx(believed.max(axis=2).mean(), abs=0.03)
+
+
+# ── who sees what ────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_plan_is_balanced_and_shows_an_item_to_different_people():
+    shown = plan_showings(50, 8, np.random.default_rng(0), per_item=3, repeats=2)
+    first = [s for s in shown if s.kind == "target"]
+    assert len(first) == len({(s.item, s.annotator) for s in first}) == 150
+    assert set(np.bincount([s.item for s in first])) == {3}
+    assert np.ptp(np.bincount([s.annotator for s in first])) <= 1
+    for a in range(8):
+        mine = [s for s in shown if s.annotator == a]
+        again = [s.item for s in mine if s.kind == "repeat"]
+        assert [s.kind for s in mine[-2:]] == ["repeat", "repeat"]
+        assert again == [s.item for s in mine[:2]]
+
+
+def test_without_a_plan_everybody_sees_everything_once():
+    shown = plan_showings(7, 3, np.random.default_rng(0))
+    assert sorted((s.item, s.annotator) for s in shown) == [
+        (i, a) for i in range(7) for a in range(3)
+    ]
+    assert Showing(0, 0).kind == "target"
+
+
+def test_a_crowd_has_as_many_careless_people_as_asked_for():
+    crowd = draw_people(24, np.random.default_rng(0), careless=3 / 24)
+    assert sum(person.carelessness >= 0.5 for person in crowd) == 3
+    assert not any(
+        p.carelessness >= 0.5 for p in draw_people(24, np.random.default_rng(0), careless=0)
     )
-    shown = {"image": None, "audio": None, "text": "the text of note-2"}
-    assert knowledge.item(shown) == "note-2"
-    with pytest.raises(SoftlabelError, match="no item of this study"):
-        knowledge.item(shown | {"text": "something else"})
 
 
-def test_without_a_truth_beliefs_are_made_up_by_the_seed(make_study):
-    study = make_study()
-    (study.folder / truth.FILE).unlink()
-    first, again, other = (known(study, seed) for seed in (0, 0, 1))
-    for item in study.items:
-        assert first.of[item.id].sum() == pytest.approx(1)
-        np.testing.assert_array_equal(first.of[item.id], again.of[item.id])
-        assert not np.array_equal(first.of[item.id], other.of[item.id])
+# ── refusals ─────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("settings", "named"),
     [
-        ("id,cat,dog,fox\nnote-1,1,0,0\n", "no such column"),
-        ("id,cat,dog,fox,owl\nnote-1,1,0,0,half\n", "line 2"),
-        ("id,cat,dog,fox,owl\nnote-1,1,0,0\n", "line 2"),
-        ("id,cat,dog,fox,owl\nnote-1,1,0,0,0.5\n", "sum to 1"),
+        ({"noise": -1}, "noise = -1"),
+        ({"noise": float("nan")}, "noise = nan"),
+        ({"sharpness": -0.5}, "sharpness = -0.5"),
+        ({"sharpness": float("inf")}, "sharpness = inf"),
+        ({"carelessness": 1.5}, "carelessness = 1.5"),
+        ({"wobble": 2}, "wobble = 2"),
     ],
 )
-def test_a_truth_that_is_none_is_refused(make_study, text, reason):
-    study = make_study()
-    (study.folder / truth.FILE).write_text(text)
-    with pytest.raises(FileError, match=reason):
-        known(study, 0)
+def test_settings_out_of_range_are_refused_by_name_and_value(settings, named):
+    with pytest.raises(SoftlabelError, match=named):
+        Person(**settings)
 
 
-def test_timing_is_what_a_browser_would_measure():
-    for one in crowd(50, 0):
-        answer = one.says("note-1", BELIEF, "main 1", Classic(), LABELS)
-        block = timing.block(answer, Classic(), one.draw("timing"))
-        moments = [block["first_input_ms"], *block["fields"].values(), block["submit_ms"]]
-        assert moments == sorted(moments)
-        assert block["active_ms"] + block["hidden_ms"] == block["submit_ms"]
-        assert set(block["fields"]) <= set(answer)
-        assert [row[3] for row in timing.events(block)] == list(block["fields"])
+def test_requests_that_cannot_be_met_are_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(SoftlabelError, match="per_item = 5"):
+        plan_showings(3, 4, rng, per_item=5)
+    with pytest.raises(SoftlabelError, match="per_item = 0"):
+        plan_showings(3, 4, rng, per_item=0)
+    with pytest.raises(SoftlabelError, match="repeats = -1"):
+        plan_showings(3, 4, rng, repeats=-1)
+    with pytest.raises(SoftlabelError, match="n=0"):
+        draw_people(0, rng)
+    with pytest.raises(SoftlabelError, match="careless=2"):
+        draw_people(3, rng, careless=2)
+    with pytest.raises(DataError, match="do not sum to 1"):
+        draw_opinions(np.array([[0.5, 0.4]]), [Person()], rng)
+    with pytest.raises(SoftlabelError, match="3 labels"):
+        simulate_answers(TRUTH, [Person()], Hard(), LABELS[:3], rng)
 
 
-@pytest.mark.parametrize("rates", [{"duplicates": 1.5}, {"leavers": -0.1}, {"think": -1}])
-def test_habits_are_shares(rates):
-    with pytest.raises(SoftlabelError, match="is not in"):
-        Habits(**rates)
-
-
-def test_ids_fit_the_recruiter(make_study):
-    study = make_study(more=f'[recruit]\nkind = "prolific"\n{CODES}')
-    paths = entrances(study, crowd(3, 0), None)
-    assert len(set(paths)) == 3
-    for path in paths:
-        assert path.startswith("/?PROLIFIC_PID=")
-    assert paths == entrances(study, crowd(3, 0), None)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "path"),
-    [("[0-9]{8}", "/?who=00000001"), ("[a-z]+-0-[0-9]+", "/?who=simulated-0-1")],
-)
-def test_ids_fit_the_pattern(make_study, pattern, path):
-    settings = f'kind = "url"\nid_param = "who"\nid_pattern = "{pattern}"\n'
-    study = make_study(more=f"[recruit]\n{settings}{BACK}")
-    assert entrances(study, crowd(2, 0), None)[1] == path
-
-
-def test_a_pattern_that_no_simulated_id_fits_is_said(make_study):
-    settings = 'kind = "url"\nid_param = "who"\nid_pattern = "X[A-Z]{9}"\n'
-    study = make_study(more=f"[recruit]\n{settings}{BACK}")
-    with pytest.raises(SoftlabelError, match="id_pattern"):
-        entrances(study, crowd(2, 0), None)
+def test_beliefs_are_distributions_even_for_extreme_people():
+    wild = [Person(noise=20, sharpness=10), Person(sharpness=0)]
+    each = Clamp()(said(wild, Classic()))
+    assert np.isfinite(entropy(each.soft())).all()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softlabel.cli.serve import Folder
-from softlabel.cli.shared import app, show_facts, show_table
+from softlabel.cli.shared import Load, app, load_strategies, show_facts, show_table
 
 if TYPE_CHECKING:
     from softlabel.simulate import Report
@@ -67,37 +67,41 @@ def simulate(  # noqa: PLR0913  options, each with its own help
     browser: Annotated[
         bool, typer.Option("--browser", help="Use a real browser, one person after another.")
     ] = False,
+    load: Load = None,
 ) -> None:
     """Run a study with simulated people whose beliefs and errors are known."""
     from softlabel import study as studies
-    from softlabel.simulate import crowd
+    from softlabel.simulate import Habits, fill_study
 
+    load_strategies(load)
     study = studies.read(folder)
     people = annotators or (IN_A_BROWSER if browser else study.people_needed)
-    habits = crowd.Habits(duplicates=faults, disconnects=faults, think=think)
-    with _served(study, url, db) as address, _bar() as progress:
+    habits = Habits(duplicates=faults, disconnects=faults, think=think)
+    with _served(study, url, db, load) as address, _bar() as progress:
         told: dict[str, Any] = {"annotators": people, "seed": seed, "progress": progress, "db": db}
         if browser:
-            from softlabel.simulate import browser as real
+            from softlabel.simulate import fill_in_browser
 
-            report = real.fill(address, study, **told)
+            report = fill_in_browser(address, study, **told)
         else:
-            report = crowd.fill(address, study, habits=habits, **told)
+            report = fill_study(address, study, habits=habits, **told)
     _show(report, "" if url is not None else _shown(folder, db))
     if report.errors:
         raise typer.Exit(1)
 
 
 @contextmanager
-def _served(study: Study, url: str | None, db: str | None) -> Iterator[str]:
+def _served(study: Study, url: str | None, db: str | None, load: Path | None) -> Iterator[str]:
     """The address given, or that of a server of our own."""
     if url is not None:
         yield url
         return
-    from softlabel.simulate import serving
+    from softlabel.simulate import run_server
 
-    options = ("--rehearsal", "--no-token", *(() if db is None else ("--db", db)))
-    with serving(study.folder, *options) as server:
+    options = ["--rehearsal", "--no-token"]
+    options += [] if db is None else ["--db", db]
+    options += [] if load is None else ["--load", str(load)]
+    with run_server(study.folder, *options) as server:
         yield server.url
 
 

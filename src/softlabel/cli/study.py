@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softlabel.cli.serve import Database, Folder
-from softlabel.cli.shared import app, show_facts
+from softlabel.cli.shared import Load, app, load_strategies, show_facts
 from softlabel.errors import StudyError
 
 if TYPE_CHECKING:
@@ -28,10 +28,12 @@ def new(
         ),
     ] = "quick",
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the pictures.")] = 0,
+    load: Load = None,
 ) -> None:
     """Create a study that runs as it is, with sample pictures, for you to edit."""
     from softlabel import study
 
+    load_strategies(load)
     for path in study.write_new(folder, mode=mode, seed=seed):
         typer.echo(f"wrote {path}")
     pictures = len(list((folder / "images").iterdir()))
@@ -40,10 +42,11 @@ def new(
 
 
 @app.command()
-def check(folder: Folder) -> None:
+def check(folder: Folder, load: Load = None) -> None:
     """Check a study folder: list every mistake, or estimate people, time and pay."""
     from softlabel import study
 
+    load_strategies(load)
     try:
         found = study.read(folder)
     except StudyError as error:

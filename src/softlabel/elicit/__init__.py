@@ -1,19 +1,32 @@
-"""Ways of asking for a belief."""
+"""Ways of asking for a belief: one folder per mode, with its reader, browser part and texts."""
 
-from softlabel.elicit import c22
-from softlabel.elicit.base import Answer, Field, Kind, Mode, versions_read
+from softlabel.elicit import c22, fields
 from softlabel.elicit.chips import Chips
 from softlabel.elicit.classic import ZERO_IS_100, Classic
+from softlabel.elicit.fields import list_branches, prefixes
 from softlabel.elicit.hard import Hard
+from softlabel.elicit.mode import (
+    FORM,
+    Answer,
+    Field,
+    Kind,
+    Mode,
+    Seconds,
+    expected_seconds,
+    find_scripts,
+    find_texts,
+    readable_versions,
+    versions_read,
+)
 from softlabel.elicit.quick import Quick
 from softlabel.elicit.search import Search
-from softlabel.elicit.tree import prefixes
 from softlabel.registry import FAMILIES
 
 MODES: dict[str, type[Mode]] = FAMILIES["mode"]
 MODES.update({mode.name: mode for mode in (Classic, Quick, Chips, Search, Hard)})
 
 __all__ = [
+    "FORM",
     "MODES",
     "ZERO_IS_100",
     "Answer",
@@ -25,7 +38,14 @@ __all__ = [
     "Mode",
     "Quick",
     "Search",
+    "Seconds",
     "c22",
+    "expected_seconds",
+    "fields",
+    "find_scripts",
+    "find_texts",
+    "list_branches",
     "prefixes",
+    "readable_versions",
     "versions_read",
 ]

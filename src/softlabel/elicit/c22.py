@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from softlabel.elicit.base import Payload
+from softlabel.elicit.mode import Payload
 from softlabel.errors import ResponseError
 
 NO_ALTERNATIVE = ("no", "no alternative")  # an unquoted HTML attribute cut the second to the first
 
 
 def from_form(form: Payload) -> dict[str, Any]:
-    """A raw form, keys as the page sent them: ``classSelect``, ``prob``, ``improbClassSelect…``.
+    """Read a raw form with the keys of the page: ``classSelect``, ``prob``, ``improbClassSelect…``.
 
     >>> from_form({"classSelect": "mostProbDeer", "prob": "60", "classSelect2": "secondProbNo"})
     {'top': 'Deer', 'p1': '60', 'second': None, 'p2': '', 'impossible': []}
     """
-    second = _after("classSelect2", form.get("classSelect2"), "secondProb")
+    second = _strip_prefix("classSelect2", form.get("classSelect2"), "secondProb")
     prefix = "improbClassSelect"
     return {
-        "top": _after("classSelect", form.get("classSelect"), "mostProb"),
+        "top": _strip_prefix("classSelect", form.get("classSelect"), "mostProb"),
         "p1": form.get("prob"),
         "second": None if second.lower() in NO_ALTERNATIVE else second,
         "p2": form.get("prob2", ""),
@@ -28,7 +28,7 @@ def from_form(form: Payload) -> dict[str, Any]:
 
 
 def to_record(answer: Payload) -> dict[str, Any]:
-    """A ``classic`` answer as a record of ``human_soft_labels_data.json``."""
+    """Return a ``classic`` answer as a record of ``human_soft_labels_data.json``."""
     return {
         "Most Probable Class": answer["top"],
         "Most Probable Class Prob": answer["p1"],
@@ -39,7 +39,7 @@ def to_record(answer: Payload) -> dict[str, Any]:
 
 
 def from_record(record: Payload) -> dict[str, Any]:
-    """A processed record of ``human_soft_labels_data.json``.
+    """Read a processed record of ``human_soft_labels_data.json``.
 
     >>> from_record({"Most Probable Class": "Deer", "Most Probable Class Prob": 60.0})["top"]
     'Deer'
@@ -54,7 +54,7 @@ def from_record(record: Payload) -> dict[str, Any]:
     }
 
 
-def _after(key: str, value: Any, prefix: str) -> str:
+def _strip_prefix(key: str, value: Any, prefix: str) -> str:
     if not isinstance(value, str) or not value.startswith(prefix):
         raise ResponseError(key, value, f"must start with {prefix!r}")
     return value[len(prefix) :]

@@ -35,7 +35,7 @@ from softlabel.serve.recruit import make_recruiter
 from softlabel.serve.researcher.pages import make_router
 from softlabel.serve.secret import Secret
 from softlabel.serve.site import Clock, Renderer, Site, wait_for_write
-from softlabel.serve.static import StaticTable
+from softlabel.serve.static import StaticTable, list_preloads
 from softlabel.store import Store
 from softlabel.study import Study
 
@@ -84,6 +84,7 @@ def make_app(
             steps=list_stages(study),
             leaving=UNDER_WAY - {CONSENT},
             platform=recruiter.platform(),
+            preloads=list_preloads(study.mode),
         ),
         recruiter=recruiter,
         now=now or Clock(store.newest()),

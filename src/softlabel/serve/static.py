@@ -1,8 +1,14 @@
-"""Our own scripts and styles, read once at start; nothing else can be asked for."""
+"""Scripts and styles, read once at start; nothing else can be asked for.
+
+They are our own files in ``static/`` and, under ``modes/``, the scripts in the folder of every
+registered mode.
+"""
 
 from __future__ import annotations
 
 import gzip
+import posixpath
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -10,6 +16,10 @@ from pathlib import Path
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+
+from softlabel import registry
+from softlabel.elicit import FORM, Mode, find_scripts
+from softlabel.errors import SoftlabelError
 
 FOLDER = Path(__file__).parent / "static"
 TYPES = {
@@ -22,6 +32,7 @@ TYPES = {
 }
 ICON = "icon.svg"
 AGAIN = "no-cache"  # kept by the browser, but asked about: a new version shows at once
+IMPORT = re.compile(r'^(?:import|export)\b[^"()=]*"([^"]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -38,8 +49,7 @@ class StaticTable:
     """From name to content."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
-        paths = [path for path in sorted(folder.rglob("*")) if path.suffix in TYPES]
-        self.files = {path.relative_to(folder).as_posix(): _read(path) for path in paths}
+        self.files = {name: _read(path) for name, path in find_files(folder).items()}
 
     def add_to(self, app: FastAPI) -> None:
         app.add_api_route(
@@ -69,3 +79,37 @@ def _read(path: Path) -> File:
     plain = path.read_bytes()
     etag = f'"{sha256(plain).hexdigest()[:32]}"'
     return File(plain, gzip.compress(plain, 6, mtime=0), TYPES[path.suffix], etag)
+
+
+def find_files(folder: Path = FOLDER) -> dict[str, Path]:
+    """Return every file that is served, by its name below ``/static/``."""
+    files = {
+        path.relative_to(folder).as_posix(): path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in TYPES
+    }
+    modes = registry.members("mode").values()
+    for path in (FORM, *(script for mode in modes for script in find_scripts(mode))):
+        other = files.setdefault(f"modes/{path.name}", path)
+        if other != path:
+            raise SoftlabelError(f"two scripts of modes have the same name: {other} and {path}")
+    return files
+
+
+def list_preloads(mode: Mode) -> list[str]:
+    """Return the scripts that the page of the task imports in this mode, itself excluded.
+
+    The page asks for all of them at once, not for one after the other as it reads their imports.
+    """
+    files = find_files()
+    page = f"modes/{mode.name}.js"
+    names: set[str] = set()
+    waiting = ["task.js", page if page in files else f"modes/{FORM.name}"]
+    while waiting:
+        name = waiting.pop()
+        if name in files and name not in names:
+            names.add(name)
+            for target in IMPORT.findall(files[name].read_text("utf-8")):
+                full = posixpath.join("/static", posixpath.dirname(name), target)
+                waiting.append(posixpath.normpath(full).removeprefix("/static/"))
+    return sorted(names - {"task.js"})

@@ -5,21 +5,42 @@ from typing import TYPE_CHECKING
 from softlabel._util.doors import lazy_names
 
 if TYPE_CHECKING:
-    from softlabel.simulate import crowd, people
-    from softlabel.simulate.crowd import Report, browser
-    from softlabel.simulate.crowd.people import keyed
-    from softlabel.simulate.crowd.server import serving
+    from softlabel.simulate import browser, crowd, people
+    from softlabel.simulate.browser import fill_in_browser
+    from softlabel.simulate.crowd import Report, fill_study
+    from softlabel.simulate.people import (
+        Habits,
+        Participant,
+        draw_participants,
+        keyed,
+        keyed_rng,
+    )
+    from softlabel.simulate.server import run_server, serving
 
-__all__ = ["Report", "browser", "crowd", "keyed", "people", "serving"]
+__all__ = [
+    "Habits",
+    "Participant",
+    "Report",
+    "browser",
+    "crowd",
+    "draw_participants",
+    "fill_in_browser",
+    "fill_study",
+    "keyed",
+    "keyed_rng",
+    "people",
+    "run_server",
+    "serving",
+]
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "Report": "crowd",
-        "browser": "crowd.",
-        "crowd": "",
-        "keyed": "crowd.people",
-        "people": "",
-        "serving": "crowd.server",
+        **dict.fromkeys(("browser", "crowd", "people"), ""),
+        **dict.fromkeys(("Habits", "Participant", "draw_participants"), "people"),
+        **dict.fromkeys(("keyed", "keyed_rng"), "people"),
+        **dict.fromkeys(("Report", "fill_study"), "crowd"),
+        "fill_in_browser": "browser",
+        **dict.fromkeys(("run_server", "serving"), "server"),
     },
 )

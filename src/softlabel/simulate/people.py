@@ -1,30 +1,36 @@
-"""People we made up: their beliefs and faults are known, so what a method finds can be checked.
+"""Simulated people: their beliefs and faults are known, so what a method finds can be checked.
 
 A simulated person sees the truth of an item (m, k) through errors of their own, settles on an
 opinion, and answers through a mode exactly as a browser would send it::
 
-    persons = people(24, rng)
-    shown = plan(m, 24, rng, per_item=10, repeats=2)
-    responses = answers(truth, persons, Classic(), labels, rng, showings=shown)
-    said = statements(index, Classic(), responses)
+    persons = draw_people(24, rng)
+    showings = plan_showings(m, 24, rng, per_item=10, repeats=2)
+    responses = simulate_answers(truth, persons, Classic(), labels, rng, showings=showings)
+    said = read_responses(index, Classic(), responses)
+
+A ``Participant`` is such a person in front of a browser.  Each of their draws depends on a seed, a
+person, an item and an occasion, never on an order: the same participant gives the same answer
+about the same item however many others answer meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
 
-from softlabel.elicit import Mode
+from softlabel.elicit import Mode, expected_seconds
 from softlabel.errors import SoftlabelError
 from softlabel.records import stack
 from softlabel.registry import check_parameters
 from softlabel.tables import Floats, Index, Statements, check_simplex
 
 UNSEEN = 1e-6  # chance below which nobody notices a class; keeps log 0 out of the opinions
+CARELESS = 1 / 8  # of the participants
 Kind = Literal["target", "repeat"]
 
 
@@ -36,7 +42,7 @@ class Person:
     its variance that is new at every look, so that a repeated answer differs from the first.
     ``sharpness`` is an exponent on the belief: above 1 they sound surer than they have reason to
     be, below 1 less sure.  ``carelessness`` is the share of answers given without looking: the
-    belief is then drawn evenly from all distributions.
+    belief is then drawn uniformly from all distributions.
     """
 
     noise: float = 0.5
@@ -59,7 +65,7 @@ class Showing(NamedTuple):
 
 
 class Response(NamedTuple):
-    """One answer as a browser would send it.  ``careless`` says what no real study knows."""
+    """One answer as a browser would send it.  ``careless`` is known only of simulated people."""
 
     item: int
     annotator: int
@@ -68,11 +74,13 @@ class Response(NamedTuple):
     careless: bool
 
 
-def people(n: int, rng: np.random.Generator, careless: float = 0.1) -> list[Person]:
-    """A plausible crowd: most people attentive and roughly calibrated, ``careless * n`` (rounded)
-    of them clicking through most of their pages."""
+def draw_people(n: int, rng: np.random.Generator, careless: float = 0.1) -> list[Person]:
+    """Draw plausible people: most are attentive and roughly calibrated, and ``careless * n``
+    (rounded) of them click through most of their pages."""
     if n < 1 or not 0 <= careless <= 1:
-        raise SoftlabelError(f"people(n={n}, careless={careless}): n >= 1 and careless in 0..1")
+        raise SoftlabelError(
+            f"draw_people(n={n}, careless={careless}): n >= 1 and careless in 0..1"
+        )
     # with 0.8 attentive people agree, and repeat themselves, about as closely as in CIFAR-10S
     noise = np.exp(rng.normal(np.log(0.8), 0.3, n))
     sharpness = np.exp(rng.normal(0.0, 0.25, n))
@@ -83,7 +91,7 @@ def people(n: int, rng: np.random.Generator, careless: float = 0.1) -> list[Pers
     return [Person(*settings) for settings in rows]
 
 
-def plan(
+def plan_showings(
     items: int,
     annotators: int,
     rng: np.random.Generator,
@@ -91,7 +99,7 @@ def plan(
     per_item: int | None = None,
     repeats: int = 0,
 ) -> list[Showing]:
-    """Who sees what: ``per_item`` different people per item (everybody if None), equally busy,
+    """Plan who sees what: ``per_item`` different people per item (everybody if None), equally busy,
     each in an order of their own; the first ``repeats`` items of each come back at the end."""
     per_item = annotators if per_item is None else per_item
     if not 1 <= per_item <= annotators:
@@ -103,7 +111,7 @@ def plan(
     load = np.zeros(annotators)
     seen: list[list[int]] = [[] for _ in range(annotators)]
     for item in rng.permutation(items).tolist():
-        # least busy first; the random part only breaks ties
+        # the least busy first; the random part only breaks ties
         for person in np.argsort(load + rng.random(annotators) / 2)[:per_item].tolist():
             seen[person].append(item)
             load[person] += 1
@@ -115,9 +123,10 @@ def plan(
     return showings
 
 
-def opinions(truth: Floats, persons: Sequence[Person], rng: np.random.Generator) -> Floats:
-    """(a, m, k) log chances on which each person has settled for each item: the truth plus the
-    lasting part of their error.  Give the same ones to two modes to ask the same people twice."""
+def draw_opinions(truth: Floats, persons: Sequence[Person], rng: np.random.Generator) -> Floats:
+    """Draw the log chances (a, m, k) on which each person has settled for each item: the truth plus
+    the lasting part of their error.  Give the same ones to two modes to ask the same people twice.
+    """
     truth = np.asarray(truth, dtype=np.float64)
     check_simplex("truth", truth)
     lasting = np.array([p.noise * np.sqrt(1 - p.wobble) for p in persons])
@@ -125,21 +134,16 @@ def opinions(truth: Floats, persons: Sequence[Person], rng: np.random.Generator)
     return np.log(np.maximum(truth, UNSEEN)) + lasting[:, None, None] * errors
 
 
-def belief(person: Person, opinion: Floats, rng: np.random.Generator) -> Floats:
-    """(k,) what a person believes at one look at an item they have this opinion (k,) of."""
-    fresh = person.noise * np.sqrt(person.wobble) * rng.standard_normal(opinion.shape)
-    return np.asarray(softmax(person.sharpness * (opinion + fresh)))
-
-
-def look(person: Person, opinion: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
-    """(k,) what a person answers by when an item comes up, and whether they did not look at it:
-    then it is any distribution."""
+def draw_belief(person: Person, opinion: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
+    """Draw the belief (k,) that a person answers by at one look at an item, given their opinion of
+    it, and whether they were careless: then it is any distribution."""
     if rng.random() < person.carelessness:
         return rng.dirichlet(np.ones(len(opinion))), True
-    return belief(person, opinion, rng), False
+    fresh = person.noise * np.sqrt(person.wobble) * rng.standard_normal(opinion.shape)
+    return np.asarray(softmax(person.sharpness * (opinion + fresh))), False
 
 
-def answers(
+def simulate_answers(
     truth: Floats,
     persons: Sequence[Person],
     mode: Mode,
@@ -149,31 +153,123 @@ def answers(
     showings: Sequence[Showing] | None = None,
     held: Floats | None = None,
 ) -> list[Response]:
-    """What these people send when asked about items with this truth (m, k), in order of showing.
+    """Return what these people send about items with this truth (m, k), in order of showing.
 
-    Without ``showings`` everybody sees every item once; ``held`` are their ``opinions``, drawn
-    here if not given.
+    Without ``showings`` everybody sees every item once; ``held`` are their opinions, drawn here if
+    not given.
     """
-    held = opinions(truth, persons, rng) if held is None else held
+    held = draw_opinions(truth, persons, rng) if held is None else held
     items, k = np.asarray(truth).shape
     if held.shape != (len(persons), items, k) or len(labels) != k:
         raise SoftlabelError(
             f"{len(persons)} persons, {len(labels)} labels and a truth of shape {(items, k)} "
             f"do not fit opinions of shape {held.shape}"
         )
-    showings = plan(items, len(persons), rng) if showings is None else showings
     responses = []
+    showings = plan_showings(items, len(persons), rng) if showings is None else showings
     for item, who, kind in showings:
-        believed, careless = look(persons[who], held[who, item], rng)
-        answer = mode.simulate(believed, labels, rng)
+        belief, careless = draw_belief(persons[who], held[who, item], rng)
+        answer = mode.simulate(belief, labels, rng)
         responses.append(Response(item, who, kind, answer, careless))
     return responses
 
 
-def statements(index: Index, mode: Mode, responses: Sequence[Response]) -> Statements:
-    """The same answers, read by the mode that asked for them."""
+def read_responses(index: Index, mode: Mode, responses: Sequence[Response]) -> Statements:
+    """Read these answers by the mode that asked for them."""
     labels = index.labels.tolist()
     item = np.array([response.item for response in responses], dtype=np.int64)
     annotator = np.array([response.annotator for response in responses], dtype=np.int64)
-    read = [mode.read(response.answer, labels) for response in responses]
-    return stack(index, item, annotator, read)
+    return stack(index, item, annotator, [mode.read(one.answer, labels) for one in responses])
+
+
+# ── people in front of a browser ─────────────────────────────────────────────────────────────
+
+
+def keyed_rng(seed: int, *names: object) -> np.random.Generator:
+    """Return the random generator that belongs to a seed and these names."""
+    digest = blake2b("\x1f".join(map(str, (seed, *names))).encode(), digest_size=16).digest()
+    return np.random.default_rng(int.from_bytes(digest, "little"))
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How people treat their browsers: shares of answers sent twice and of requests broken off in
+    the middle, of people who fail the quiz at first and of people who leave before the end;
+    ``think`` is the mean time, in seconds, that they really take over each page and item."""
+
+    duplicates: float = 0.0
+    disconnects: float = 0.0
+    fail_quiz: float = 0.0
+    leavers: float = 0.0
+    think: float = 0.0
+
+    def __post_init__(self) -> None:
+        rates = dict.fromkeys(("duplicates", "disconnects", "fail_quiz", "leavers"), (0, 1))
+        check_parameters(self, **rates, think=(0, 86_400))
+
+
+@dataclass(frozen=True)
+class Participant:
+    """The ``number``-th simulated person of a seed."""
+
+    number: int
+    person: Person
+    seed: int
+
+    def draw(self, *occasion: object) -> np.random.Generator:
+        """Return this person's random generator for one occasion."""
+        return keyed_rng(self.seed, self.number, *occasion)
+
+    def answer(
+        self, item: str, truth: Floats, occasion: str, mode: Mode, labels: Sequence[str]
+    ) -> dict[str, Any]:
+        """Answer about an item with this truth (k,).  On another occasion the opinion is the same,
+        and the look at the item is a new one."""
+        held = draw_opinions(truth[None], [self.person], self.draw(item, "opinion"))[0, 0]
+        rng = self.draw(item, occasion)
+        return mode.simulate(draw_belief(self.person, held, rng)[0], labels, rng)
+
+    says = answer  # OLD NAME
+
+
+def draw_participants(annotators: int, seed: int) -> list[Participant]:
+    """Draw so many people; one in eight hardly looks."""
+    persons = draw_people(annotators, keyed_rng(seed, "people"), CARELESS)
+    return [Participant(number, person, seed) for number, person in enumerate(persons)]
+
+
+# Milliseconds, medians: 1.3 s to decide and 1 s per further input, by the keystroke-level model.
+FIRST_INPUT, PER_FIELD, SUBMIT = 1300.0, 1000.0, 500.0
+SPREAD = 0.4  # standard deviation of the logarithm
+DISTRACTED = 0.02  # share of answers during which the page was hidden for a while
+
+
+def simulate_timing(
+    answer: Mapping[str, Any], mode: Mode, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Return the timing of one answer as a browser would have measured it, in milliseconds since
+    the item was painted."""
+    given = [field.name for field in mode.fields if answer.get(field.name) not in (None, [], {})]
+    medians = np.array([FIRST_INPUT, *[PER_FIELD] * (len(given) - 1), SUBMIT])
+    expected = expected_seconds(mode)
+    slower = 1.0 if expected is None else expected.slower
+    steps = medians * slower * np.exp(rng.normal(0, SPREAD, len(medians)))
+    hidden = rng.exponential(20_000.0) if rng.random() < DISTRACTED else 0.0
+    moments = np.cumsum(steps)
+    submit = round(float(moments[-1] + hidden))
+    return {
+        "media_ready_ms": round(float(rng.gamma(4, 25))),
+        "first_input_ms": round(float(moments[0])),
+        "submit_ms": submit,
+        "active_ms": submit - round(hidden),
+        "hidden_ms": round(hidden),
+        "fields": {name: round(at) for name, at in zip(given, moments.tolist(), strict=False)},
+    }
+
+
+people = draw_people  # OLD NAME
+plan = plan_showings  # OLD NAME
+opinions = draw_opinions  # OLD NAME
+answers = simulate_answers  # OLD NAME
+statements = read_responses  # OLD NAME
+keyed = keyed_rng  # OLD NAME

@@ -11,7 +11,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Literal
 
-from softlabel.elicit import Mode
+from softlabel.elicit import Mode, expected_seconds
 from softlabel.errors import Problem
 from softlabel.metrics import Cost
 
@@ -24,11 +24,6 @@ RecruitKind = Literal["open", "prolific", "url", "invitation"]
 SKIP_LIMIT = 0.2  # of the items of a person
 ALWAYS_SKIPPABLE = 2  # items that anybody may skip, however few they get
 SECONDS_AROUND = 120.0  # for consent, instructions, quiz and debrief
-PREDICTED_SECONDS = {  # per answer, by a keystroke-level model; not measured yet
-    "quick": 5.7,
-    "chips": 7.0,
-    "search": 9.0,
-}
 
 
 @dataclass(frozen=True)
@@ -224,16 +219,16 @@ class Estimate:
 def estimate(study: Study) -> Estimate:
     """Estimate how long a session takes and what the study costs.
 
-    Seconds of ``classic`` and ``hard`` are medians of CIFAR-10S and CIFAR-10H.  The other modes
-    have a prediction, and a mode of your own takes one ``classic`` input per field.
+    The seconds of an answer come from the mode.  If it has none, every field takes as long as one
+    input of ``classic``.
     """
-    cost, mode = Cost(), study.mode.name
-    measured = {"classic": cost.answer("t2-clamp"), "hard": cost.answer("hard")}
-    per_field = cost.seconds_per_input * len(study.mode.fields)
-    seconds = (measured | PREDICTED_SECONDS).get(mode, per_field)
+    expected = expected_seconds(study.mode)
+    per_field = Cost().seconds_per_input * len(study.mode.fields)
+    seconds = per_field if expected is None else expected.answer
+    measured = expected is not None and expected.measured
     minutes = (SECONDS_AROUND + study.showings_per_person * seconds) / 60
     if study.pay is None:
-        return Estimate(seconds, mode in measured, minutes, None, None, None)
+        return Estimate(seconds, measured, minutes, None, None, None)
     session = study.pay.session
     total, hourly = session * study.people_needed, session / minutes * 60
-    return Estimate(seconds, mode in measured, minutes, session, total, hourly)
+    return Estimate(seconds, measured, minutes, session, total, hourly)

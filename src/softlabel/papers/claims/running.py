@@ -94,9 +94,7 @@ def find_cells(paper: str, recipe: Scale, quick: bool = False) -> dict[str, Cell
     return cells
 
 
-def cell_job(
-    paper: str, recipe: Scale, cell: str, seed: int, out: str, quick: bool = False
-) -> Job:
+def cell_job(paper: str, recipe: Scale, cell: str, seed: int, out: str, quick: bool = False) -> Job:
     """Return the job of one cell and seed."""
     source = CellSource(paper, recipe, cell, quick)
     one = source.find_cell()

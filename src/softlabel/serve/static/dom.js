@@ -71,3 +71,8 @@ export function painted() {
     requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now())));
   });
 }
+
+/** True while a dialog is open and the keys belong to it. */
+export function isOpen() {
+  return document.querySelector("dialog[open]") !== null;
+}

@@ -1,7 +1,6 @@
 // The person has left the study: what this browser still keeps of their session goes as well.
 
-import { Notes } from "./notes.js";
-import { openOutbox } from "./outbox.js";
+import { Notes, openOutbox } from "./storage.js";
 
 const session = Notes.latest();
 if (session !== null) {

@@ -1,17 +1,13 @@
 // The task: show an item, take an answer, keep it, go on; whatever happens to page or network.
 
-import { askSkip, isOpen, showKeys } from "./dialogs.js";
-import { fill, painted } from "./dom.js";
-import { makeRecord } from "./envelope.js";
-import { showFeedback } from "./feedback.js";
+import { askSkip, showFeedback, showKeys } from "./dialogs.js";
+import { fill, isOpen, painted } from "./dom.js";
 import { Frame } from "./frame.js";
-import { Hands } from "./hands.js";
+import { PageKeys } from "./keys.js";
 import { Media } from "./media.js";
-import { Notes } from "./notes.js";
-import { AnsweredElsewhere, openOutbox } from "./outbox.js";
-import { askToFinish, getPlan, later } from "./plan.js";
-import { Sender } from "./sender.js";
-import { Clock } from "./timing.js";
+import { Clock, makeRecord } from "./record.js";
+import { askToFinish, getPlan, later, Sender } from "./server.js";
+import { AnsweredElsewhere, Notes, openOutbox } from "./storage.js";
 import { Work } from "./work.js";
 
 const FEEDBACK_PATIENCE = 8_000;
@@ -56,7 +52,7 @@ class Task {
     await this.work.recall();
     this.tabs.addEventListener("message", ({ data }) => this.hear(data));
     this.broadcast({ kind: "here" });
-    this.hands = new Hands(this);
+    this.keys = new PageKeys(this);
     window.addEventListener("pageshow", (event) => event.persisted && location.reload());
     window.addEventListener("pagehide", () => this.note());
     document.addEventListener("visibilitychange", () => this.note());
@@ -170,7 +166,7 @@ class Task {
     this.busy = false;
     const screen = {};
     this.screen = screen;
-    await later(Hands.patience);
+    await later(PageKeys.patience);
     if (this.screen === screen) this.frame.mark({ ...where, ready: "yes" });
   }
 
@@ -178,6 +174,7 @@ class Task {
   context(showing) {
     const { texts, notes } = this;
     const { plan } = this.work;
+    const own = texts.modes[plan.mode.name] ?? {}; // the sentences of this mode, by frame
     return {
       labels: plan.labels,
       labelsFrom: plan.labels_from,
@@ -187,6 +184,7 @@ class Task {
       frame: plan.frame,
       repeatRest: plan.repeat_rest,
       texts,
+      words: { ...own, ...own[plan.frame] },
       index: this.work.placeOf(showing),
       memory: {
         get: (name) => notes.get(`memory:${name}`),

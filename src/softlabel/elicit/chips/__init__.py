@@ -1,0 +1,134 @@
+"""Chips: a handful of chips, laid on the classes in proportion to belief."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from softlabel.elicit.fields import (
+    apportion,
+    check_repeated,
+    click_rest,
+    number_classes,
+    order_by_belief,
+    read_class,
+    read_classes,
+    read_rest,
+    read_whole,
+    refuse_unknown_keys,
+)
+from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds
+from softlabel.errors import ResponseError
+from softlabel.registry import check_parameters
+from softlabel.tables import Floats
+
+ChipCount = Literal[10, 20, 50, 100]  # so that each chip is a whole number of percent
+
+
+@dataclass(frozen=True)
+class Chips:
+    """``n`` chips on the classes: a class with c of them has the chance c / n.
+
+    With ``allow_unallocated`` some chips may stay in the hand.  Their share is left unstated, so
+    that a construction spreads it over the classes still possible.  Classes without chips are
+    possible unless they are ``excluded`` or the ``rest`` is ``ruled_out``.  A contradictory answer
+    is refused.
+    """
+
+    n: ChipCount = 20
+    allow_unallocated: bool = False
+
+    name: ClassVar[str] = "chips"
+    version: ClassVar[int] = 2
+    earlier: ClassVar[tuple[int, ...]] = (1,)
+    paper: ClassVar[str] = "Goldstein & Rothschild 2014; the roulette of Oakley & O'Hagan's SHELF"
+    fields: ClassVar[tuple[Field, ...]] = (
+        Field("chips", "chips", True, "Of all the chips, how many does each class get?"),
+        Field("excluded", "subset", False, "Which classes is it definitely not?"),
+        Field("rest", "rest", False, "And the classes without chips?"),
+    )
+    recorded: ClassVar[tuple[str, ...]] = ("n", "unallocated", "repeated")
+    seconds: ClassVar[Seconds] = Seconds(7.0)  # predicted by a keystroke-level model
+
+    def rules(self) -> dict[str, Any]:
+        check_parameters(self)
+        return {"n": self.n, "allow_unallocated": self.allow_unallocated}
+
+    def read(self, payload: Payload, labels: Labels) -> Answer:
+        check_parameters(self)
+        refuse_unknown_keys(payload, self.fields, self.recorded)
+        read_whole("n", payload.get("n"), self.n, self.n)
+        check_repeated(payload)
+        codes = number_classes(labels)
+        laid = self._read_chips(payload["chips"], codes)
+        excluded = read_classes("excluded", payload.get("excluded"), codes)
+        if not laid.keys().isdisjoint(excluded):
+            raise ResponseError(
+                "excluded", payload["excluded"], "a class that holds chips cannot be ruled out too"
+            )
+        possible = np.full(len(labels), read_rest(payload) != "ruled_out")
+        possible[excluded] = False
+        self._check_sum(payload, sum(laid.values()), bool(possible.sum() > len(laid)))
+        named = tuple(sorted(laid, key=lambda code: -laid[code]))  # ties as they were recorded
+        possible[list(named)] = True
+        return Answer(named, tuple(100 * laid[code] / self.n for code in named), possible)
+
+    def _read_chips(self, chips: Any, codes: Mapping[str, int]) -> dict[int, int]:
+        """Return the number of chips of each class that has some."""
+        if not isinstance(chips, Mapping):
+            raise ResponseError("chips", chips, "must map classes to numbers of chips")
+        laid: dict[int, int] = {}
+        for name, count in chips.items():
+            code = read_class("chips", name, codes)
+            if code in laid:
+                raise ResponseError("chips", chips, f"the class {name!r} occurs twice")
+            laid[code] = read_whole("chips", count, 0, self.n)
+        return {code: count for code, count in laid.items() if count}
+
+    def _check_sum(self, payload: Payload, laid: int, open_classes: bool) -> None:
+        spare = self.n - laid
+        if not laid or spare < 0 or (spare and not self.allow_unallocated):
+            exactly = "at least 1 and at most" if self.allow_unallocated else "exactly"
+            reason = f"{exactly} {self.n} chips must lie on the classes, not {laid}"
+            raise ResponseError("chips", payload["chips"], reason)
+        if payload.get("unallocated") is not None or spare:
+            read_whole("unallocated", payload.get("unallocated"), spare, spare)
+        if spare and not open_classes:
+            reason = f"{spare} chips are left in the hand, so some class without chips is possible"
+            raise ResponseError("rest", payload.get("rest"), reason)
+
+    def simulate(self, belief: Floats, labels: Labels, rng: Rng) -> dict[str, Any]:
+        """Round the belief to whole chips; call the rest possible if it holds 5 % or more.
+
+        Of two classes the page does not ask about the rest, because the chips leave nothing open.
+        """
+        check_parameters(self)
+        weights = np.append(belief, 0.0)  # the last one is for what stays in the hand
+        if self.allow_unallocated:
+            small = belief < 0.5 / self.n
+            weights = np.append(np.where(small, 0.0, belief), belief[small].sum())
+        *laid, spare = apportion(weights, self.n, rng).tolist()
+        if not any(laid):  # at least one chip must be laid
+            laid[order_by_belief(belief, rng)[0]], spare = 1, spare - 1
+        without = sum(p for p, count in zip(belief.tolist(), laid, strict=True) if not count)
+        return {
+            "n": self.n,
+            "chips": {label: count for label, count in zip(labels, laid, strict=True) if count},
+            "unallocated": spare,
+            "excluded": [],
+            "rest": "possible" if spare or (without >= 0.05 and len(labels) > 2) else "ruled_out",
+        }
+
+    def operate(self, page: Any, answer: Payload, labels: Labels) -> None:
+        """Write a number for each class, click what is ruled out, and then the rest."""
+        rows = page.locator(".chip-row")
+        for label, count in answer["chips"].items():
+            rows.nth(labels.index(label)).locator("button.count").click()
+            page.locator("input.count").fill(str(count))
+            page.locator("input.count").press("Enter")
+        for label in answer["excluded"]:
+            rows.nth(labels.index(label)).locator("button.out").click()
+        click_rest(page, answer["rest"])

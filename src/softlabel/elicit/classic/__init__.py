@@ -1,0 +1,158 @@
+"""The form of Collins et al. 2022: most probable class with a chance, an alternative with a
+chance, and every class it is definitely not."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from softlabel.elicit.fields import (
+    check_texts,
+    number_classes,
+    read_class,
+    read_list,
+    refuse_unknown_keys,
+)
+from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds
+from softlabel.errors import ResponseError, UnknownName
+from softlabel.tables import LARGEST_PERCENT, Floats
+
+P_IS_0 = "p-is-0"  # "8p" -> 80: p is beside 0 on the keyboard
+ZERO_IS_100 = "zero-is-100"  # a most probable class with chance 0 -> 100: taken for a slip
+REPAIRS = (P_IS_0, ZERO_IS_100)
+
+
+@dataclass(frozen=True)
+class Classic:
+    """Reads ``{"top", "p1", "second", "p2", "impossible"}``; chances are percentages.
+
+    ``repairs`` names the slips to repair, joined by ``+``; each repaired answer lists its repairs.
+    The default repairs are the two that the authors made in CIFAR-10S; ``repairs=none`` makes none.
+    Chances above 100, sums other than 100, a class named twice, and a class both named and ruled
+    out are implausible but not malformed: they are kept as they are.
+
+    ``strict`` is for asking, while the person can still correct the answer.  It repairs nothing,
+    and refuses a chance outside 0 to 100, a first class with chance 0, an alternative that is the
+    first class, a chance without an alternative, and a class both named and ruled out.  Sums other
+    than 100, an alternative likelier than the first class, and an alternative without a number are
+    no contradictions and are accepted.
+    """
+
+    repairs: str = "+".join(REPAIRS)
+    strict: bool = False
+
+    name: ClassVar[str] = "classic"
+    version: ClassVar[int] = 1
+    paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, arXiv 2207.00810, figure 7"
+    fields: ClassVar[tuple[Field, ...]] = (
+        Field("top", "choice", True, "Which class is it most probably?"),
+        Field("p1", "percent", True, "With what chance, 0 to 100?"),
+        Field("second", "choice", False, "Which is the runner-up, if any?"),
+        Field("p2", "percent", False, "With what chance, 0 to 100?"),
+        Field("impossible", "subset", False, "Which classes is it definitely not?"),
+    )
+    recorded: ClassVar[tuple[str, ...]] = ("violations",)
+    # the median of CIFAR-10S; a form is filled in, not answered by single keys
+    seconds: ClassVar[Seconds] = Seconds(32.0, measured=True, slower=5.0)
+
+    def rules(self) -> dict[str, Any]:
+        return {"strict": self.strict}
+
+    def read(self, payload: Payload, labels: Labels) -> Answer:
+        refuse_unknown_keys(payload, self.fields, self.recorded)
+        check_texts("violations", payload.get("violations"))
+        repaired: list[str] = []
+        codes = number_classes(labels)
+        named = [read_class("top", payload["top"], codes)]
+        p1 = self._read_percent("p1", payload["p1"], repaired)
+        if p1 == 0 and self._repairs(ZERO_IS_100):
+            repaired.append(ZERO_IS_100)
+            p1 = 100.0
+        percent = [p1]
+        if payload.get("second") not in (None, ""):
+            named.append(read_class("second", payload["second"], codes))
+            given = payload.get("p2") not in (None, "")
+            percent.append(self._read_percent("p2", payload["p2"], repaired) if given else math.nan)
+        # without an alternative, p2 has no meaning and is not read
+        ruled_out = read_list("impossible", payload.get("impossible") or None)
+        possible = np.ones(len(labels), dtype=np.bool_)
+        possible[[read_class("impossible", value, codes) for value in ruled_out]] = False
+        if self.strict:
+            _refuse_contradictions(payload, named, percent, bool(possible[named].all()))
+        return Answer(tuple(named), tuple(percent), possible, tuple(dict.fromkeys(repaired)))
+
+    def simulate(self, belief: Floats, labels: Labels, rng: Rng) -> dict[str, Any]:
+        """Name the two likeliest classes in steps of 5 %, and rule out classes below 2 %."""
+        order = np.argsort(-belief + rng.random(len(belief)) * 1e-9)  # ties in random order
+        answer: dict[str, Any] = {
+            "top": labels[order[0]],
+            "p1": max(5, 5 * round(20 * belief[order[0]])),
+            "second": None,
+            "p2": None,
+        }
+        if len(labels) > 1 and belief[order[1]] >= 0.025:
+            answer |= {"second": labels[order[1]], "p2": 5 * round(20 * belief[order[1]])}
+        named = (answer["top"], answer["second"])
+        unlikely = (label for label, p in zip(labels, belief, strict=True) if p < 0.02)
+        return answer | {"impossible": [label for label in unlikely if label not in named]}
+
+    def operate(self, page: Any, answer: Payload, labels: Labels) -> None:
+        """Fill in the form from top to bottom."""
+        top, second, impossible = (page.locator("fieldset.block").nth(n) for n in range(3))
+        top.locator("label.option").nth(labels.index(answer["top"])).click()
+        page.fill('[data-field="p1"]', f"{answer['p1']:g}")
+        place = len(labels) if answer["second"] is None else labels.index(answer["second"])
+        second.locator("label.option").nth(place).click()
+        if answer["p2"] is not None:
+            page.fill('[data-field="p2"]', f"{answer['p2']:g}")
+        for label in answer["impossible"]:
+            impossible.locator("label.option").nth(labels.index(label)).click()
+        page.locator("#answer .button.primary").click()
+
+    def _read_percent(self, field: str, value: Any, repaired: list[str]) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ResponseError(field, value, "must be a number from 0 to 100")
+        text = str(value).strip()
+        if re.fullmatch(r"\d{1,3},\d{1,2}", text):  # a decimal comma; 1,000 might be a thousand
+            text = text.replace(",", ".")
+        if self._repairs(P_IS_0) and re.fullmatch(r"[1-9]p", text):
+            repaired.append(P_IS_0)
+            text = text[0] + "0"
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not number <= LARGEST_PERCENT or "_" in text:  # written so that NaN is refused too
+            raise ResponseError(field, value, "must be a number from 0 to 100")
+        if number < 0:
+            raise ResponseError(field, value, "a chance cannot be negative; say 0 to 100")
+        return number
+
+    def _repairs(self, repair: str) -> bool:
+        wanted = self.repairs.split("+")
+        unknown = set(wanted) - {*REPAIRS, "none", ""}
+        if unknown:
+            raise UnknownName("repair", min(unknown), (*REPAIRS, "none"))
+        return repair in wanted and not self.strict
+
+
+def _refuse_contradictions(
+    payload: Payload, named: list[int], percent: list[float], possible: bool
+) -> None:
+    for field, number in zip(("p1", "p2"), percent, strict=False):
+        if number > 100:
+            raise ResponseError(field, payload[field], "must be a number from 0 to 100")
+    if percent[0] == 0:
+        raise ResponseError("p1", payload["p1"], "the most probable class has some chance")
+    if len(named) == 1 and payload.get("p2") not in (None, ""):
+        raise ResponseError("p2", payload["p2"], "there is no alternative that could have a chance")
+    if len(named) == 2 and named[0] == named[1]:
+        reason = "is the most probable class already; name another one or none"
+        raise ResponseError("second", payload["second"], reason)
+    if not possible:
+        reason = "a class that was named cannot be ruled out too"
+        raise ResponseError("impossible", payload["impossible"], reason)

@@ -1,0 +1,65 @@
+// One label, one press.
+
+import { button, el, key } from "/static/dom.js";
+import { digitOf, LabelPicker, plain, typing } from "/static/keys.js";
+
+export function mount(root, context) {
+  const { labels, words } = context;
+  let chosen = null;
+  const picker = new LabelPicker(labels.length, (pending) => dim(pending));
+  const buttons = labels.map((label, place) =>
+    button(
+      { class: "label", "aria-pressed": "false", "aria-keyshortcuts": picker.keys[place] },
+      () => choose(place, "click", ""),
+      key(picker.keys[place]),
+      el("span", { class: "name" }, el("bdi", { text: label })),
+    ),
+  );
+  root.append(
+    el("h1", { id: "question", text: words.question }),
+    el("div", { class: "labels", role: "group", "aria-labelledby": "question" }, ...buttons),
+    el("p", { class: "hint", text: words.hint }),
+  );
+
+  function dim(pending) {
+    buttons.forEach((made, place) =>
+      made.classList.toggle("dim", !picker.keys[place].startsWith(pending)),
+    );
+  }
+
+  function draw() {
+    buttons.forEach((made, place) =>
+      made.setAttribute("aria-pressed", String(labels[place] === chosen)),
+    );
+  }
+
+  function choose(place, kind, code) {
+    chosen = labels[place];
+    context.touched("label");
+    context.log(kind, code, chosen);
+    draw();
+    context.changed();
+    context.submit();
+  }
+
+  return {
+    answer: () => ({ label: chosen }),
+    problem: () => (chosen === null ? words.hint : null),
+    key(event) {
+      const digit = digitOf(event);
+      if (digit === null || !plain(event) || event.shiftKey || typing(event)) {
+        return event.code === "Escape" && picker.cancel();
+      }
+      const place = event.repeat ? null : picker.press(digit);
+      if (place !== null) choose(place, "key", event.code);
+      return true;
+    },
+    restore(draft) {
+      chosen = draft.chosen;
+      draw();
+    },
+    draft: () => ({ chosen }),
+    focus: () => root.focus({ preventScroll: true }),
+    help: () => [words.help.labels],
+  };
+}

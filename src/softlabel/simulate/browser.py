@@ -1,0 +1,173 @@
+"""Simulated people in a real browser: slow, and exactly what participants see."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from softlabel.errors import SoftlabelError
+from softlabel.simulate.client import ANSWERS, Progress, Refused
+from softlabel.simulate.crowd import Report, check_rehearsal
+from softlabel.simulate.people import Habits, Participant, draw_participants
+from softlabel.simulate.truth import read_truth
+from softlabel.simulate.visit import MOST_PAGES, Looks, Outcome, Site, debrief_answers, make_links
+from softlabel.study import Study
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Response
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+NEW = '#task[data-ready="yes"]:not([data-position="{last}"]), #go-on, body:not(.task-page)'
+
+
+def fill_in_browser(
+    url: str,
+    study: Study,
+    *,
+    annotators: int,
+    seed: int,
+    progress: Progress | None = None,
+    db: str | None = None,
+) -> Report:
+    """Send people through a study one after the other, each with a browser of their own."""
+    if not hasattr(study.mode, "operate"):
+        raise SoftlabelError(
+            f"the mode {study.mode.name!r} has no operate(page, answer, labels), so that simulated "
+            "people cannot answer in a browser; let them answer without --browser"
+        )
+    check_rehearsal(url)
+    people = draw_participants(annotators, seed)
+    site = Site(url, study, read_truth(study, seed), Habits())
+    begin, errors = time.perf_counter(), Counter[str]()
+    outcomes: list[Outcome] = []
+    with _launch_chromium() as browser:
+        for participant, link in zip(people, make_links(study, people, db), strict=True):
+            outcomes.append(BrowserVisit(site, participant, browser, errors).run(link))
+            if progress is not None:
+                done = sum(len(one.acknowledged) for one in outcomes)
+                progress(done, round(done * annotators / len(outcomes)))
+    return Report(tuple(outcomes), time.perf_counter() - begin, errors, 0, {})
+
+
+@contextmanager
+def _launch_chromium() -> Iterator[Browser]:
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ModuleNotFoundError as missing:
+        raise SoftlabelError("a real browser needs Playwright: pip install playwright") from missing
+    program = next((path for path in map(shutil.which, CHROMIUM) if path), None)
+    args = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=program, args=args)
+        except Error as error:
+            reason = str(error).splitlines()[0]
+            raise SoftlabelError(
+                f"Chromium does not start ({reason}); install it: playwright install chromium"
+            ) from error
+        yield browser
+        browser.close()
+
+
+class BrowserVisit:
+    """One person's visit in a browser context of their own."""
+
+    def __init__(
+        self, site: Site, participant: Participant, browser: Browser, errors: Counter[str]
+    ) -> None:
+        self.site, self.errors = site, errors
+        self.context = browser.new_context()
+        self.page = self.context.new_page()
+        self.page.on("response", self._note_response)
+        self.page.on("pageerror", lambda error: self.errors.update([f"script: {error}"]))
+        self.acknowledged: list[str] = []
+        self._looks = Looks(site, participant)
+        self._plan: dict[str, Any] = {"showings": []}
+
+    def run(self, link: str) -> Outcome:
+        from playwright.sync_api import Error
+
+        try:
+            self.page.goto(self.site.url + link)
+            end = self._go_through_pages()
+        except (Error, SoftlabelError) as error:
+            self.errors[f"gave up: {str(error).splitlines()[0]}"] += 1
+            return Outcome("failed", tuple(self.acknowledged))
+        finally:
+            self.context.close()
+        return Outcome("finished" if end else "turned away", tuple(self.acknowledged))
+
+    def _note_response(self, response: Response) -> None:
+        path = response.url.removeprefix(self.site.url)
+        if response.status >= 400:
+            self.errors[f"{response.request.method} {path}: {response.status}"] += 1
+        elif path == ANSWERS:
+            sent: Any = response.request.post_data_json
+            self.acknowledged.append(sent["response_uuid"])
+
+    def _go_through_pages(self) -> bool:
+        """Go from form to form; return True if there was something to answer."""
+        worked = False
+        for _ in range(MOST_PAGES):
+            if self.page.locator("#task").count():
+                self._work()
+                worked = True
+            elif not self._fill_form():
+                return worked
+        raise Refused("the pages of the study go in circles")
+
+    def _fill_form(self) -> bool:
+        """Fill in the form on the page, if there is one."""
+        study, page = self.site.study, self.page
+        if page.locator('form[action="/consent"]').count():
+            for box in ("adult", "read", "agree"):
+                page.check(f'[name="{box}"]')
+        elif page.locator('form[action="/quiz"]').count() and study.quiz is not None:
+            for n, question in enumerate(study.quiz.questions):
+                page.check(f'[name="q{n}"][value="{question.right}"]')
+        elif page.locator('form[action="/debrief"]').count():
+            for question, (name, text) in zip(
+                study.debrief, debrief_answers(study.debrief).items(), strict=True
+            ):
+                if question.options:
+                    page.check(f'[name="{name}"][value="{text}"]')
+                else:
+                    page.fill(f'[name="{name}"]', text)
+        elif not page.locator('form[action="/instructions"]').count():
+            return False
+        with page.expect_navigation():
+            page.locator("form .button.primary").click()
+        return True
+
+    def _work(self) -> None:
+        """Answer whatever comes up, until the page leads elsewhere."""
+        last = ""
+        while True:
+            self.page.locator(NEW.format(last=last)).first.wait_for(state="attached")
+            if self.page.locator("#go-on").count():
+                self.page.locator("#go-on").click()
+            elif self.page.locator("body.task-page").count():
+                last = self.page.locator("#task").get_attribute("data-position") or ""
+                item, occasion = self._looks.look(self._find_showing(int(last)))
+                mode: Any = self.site.study.mode
+                mode.operate(self.page, self._looks.answer(item, occasion), self._plan["labels"])
+            else:
+                return
+
+    def _find_showing(self, position: int) -> dict[str, Any]:
+        """Return what the server's plan has at this position; the page does not say."""
+        for fresh in (False, True):
+            if fresh:
+                self._plan = self.context.request.get(f"{self.site.url}/api/plan").json()
+            for showing in self._plan["showings"]:
+                if showing["position"] == position:
+                    return dict(showing)
+        raise Refused(f"the page shows position {position}, which is not in the plan")
+
+
+fill = fill_in_browser  # OLD NAME

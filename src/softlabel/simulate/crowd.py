@@ -1,0 +1,134 @@
+"""Many simulated people at once: they arrive one after another and answer side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from softlabel.errors import SoftlabelError
+from softlabel.simulate.client import Client, Log, Progress, Request
+from softlabel.simulate.people import Habits, Participant, draw_participants
+from softlabel.simulate.truth import read_truth
+from softlabel.simulate.visit import Outcome, Site, Visit, make_links
+from softlabel.study import Study
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of sending people to a study.
+
+    ``people`` are in the order of their numbers; ``errors`` counts requests that failed, also
+    those that a second try rescued; ``waits`` how often the server asked somebody to slow down;
+    ``latencies`` are seconds by kind of request.
+    """
+
+    people: tuple[Outcome, ...]
+    seconds: float
+    errors: Mapping[str, int]
+    waits: int
+    latencies: Mapping[Request, list[float]]
+
+    @property
+    def acknowledged(self) -> int:
+        return sum(len(one.acknowledged) for one in self.people)
+
+    @property
+    def finished(self) -> int:
+        return sum(one.end == "finished" for one in self.people)
+
+
+def fill_study(  # noqa: PLR0913  each is one thing to say about the people
+    url: str,
+    study: Study,
+    *,
+    annotators: int,
+    seed: int,
+    habits: Habits | None = None,
+    concurrency: int = 16,
+    progress: Progress | None = None,
+    db: str | None = None,
+) -> Report:
+    """Send simulated people through a study that is served at ``url``, and wait for the last.
+
+    Up to ``concurrency`` of them answer at the same time, but they enter, and ask for more items,
+    in the order of their numbers: so who is asked about what depends on the seed alone.  People
+    who take time to ``think`` all answer at once, and ask for more whenever they need it.
+
+    The server must be a rehearsal, which marks them as simulated.  ``db`` is its database, where
+    a study by invitation needs their invitations; by default the study's own for rehearsals.
+    """
+    people = draw_participants(annotators, seed)
+    site = Site(url, study, read_truth(study, seed), habits or Habits())
+    log = Log(progress)
+    visits = [Visit(site, participant, log) for participant in people]
+    check_rehearsal(url)
+    begin = time.perf_counter()
+    links = make_links(study, people, db)
+    _complete(_run_visits(visits, links, None if site.habits.think else concurrency))
+    seconds = time.perf_counter() - begin
+    outcomes = tuple(visit.outcome for visit in visits)
+    return Report(outcomes, seconds, log.errors, log.waits, log.latencies)
+
+
+def _complete(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end; in a notebook, which has a running loop of its own, in another thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+    else:
+        with ThreadPoolExecutor(1) as beside:
+            beside.submit(asyncio.run, work).result()
+
+
+def check_rehearsal(url: str) -> None:
+    """Refuse to send people where no rehearsal is served."""
+
+    async def check() -> None:
+        client = Client(url)
+        try:
+            reply = await client.get("/health")
+        except OSError as error:
+            raise SoftlabelError(f"{url}: nobody answers there ({error})") from error
+        finally:
+            await client.close()
+        if reply.status != 200:
+            raise SoftlabelError(f"{url}: what answers there is no softlabel server")
+        if b'"rehearsal"' not in reply.body:
+            raise SoftlabelError(
+                f"{url}: this server takes whoever comes for people; simulated people need one "
+                "that marks them as simulated: softlabel serve DIR --rehearsal"
+            )
+
+    _complete(check())
+
+
+async def _run_visits(visits: list[Visit], links: list[str], concurrency: int | None) -> None:
+    async with asyncio.TaskGroup() as group:
+        for visit, link in zip(visits, links, strict=True):
+            await visit.enter(link)
+            if concurrency is None:
+                group.create_task(visit.stay())
+    free = asyncio.Semaphore(concurrency or 1)
+
+    async def work(visit: Visit) -> None:
+        async with free:
+            await visit.work()
+
+    while here := [visit for visit in visits if visit.end is None]:
+        async with asyncio.TaskGroup() as group:
+            for visit in here:
+                group.create_task(work(visit))
+        for visit in here:
+            if visit.end is None:
+                await visit.ask_more()
+
+
+fill = fill_study  # OLD NAME
+crowd = draw_participants  # OLD NAME
+known = read_truth  # OLD NAME
+Somebody = Participant  # OLD NAME
