@@ -12,7 +12,7 @@ from mortal import Mortal
 from softlabel import SoftlabelError
 from softlabel.aggregate import AGGREGATORS, DawidSkene
 from softlabel.aggregate.em import Local
-from softlabel.engine import Reading, fitted, read_part, split_table
+from softlabel.engine import ReadOptions, fit_parts, read_part, split_table
 from softlabel.engine.cluster import DaskEngine, connect
 from softlabel.engine.fitting import is_model
 
@@ -39,7 +39,7 @@ def probs(method, engine, parameters):
 def test_the_cluster_gives_what_one_process_gives(name, engine, votes):
     options = {"n_restarts": 2} if name == "mace" else {}
     method = AGGREGATORS[name](n_iter=6, **options)
-    found, whole = fitted(method, engine, len(votes)), method(votes)
+    found, whole = fit_parts(method, engine, len(votes)), method(votes)
     np.testing.assert_allclose(probs(method, engine, found.parameters), whole.probs, atol=1e-9)
     np.testing.assert_allclose(found.trace, whole.trace, rtol=1e-12)
 
@@ -48,19 +48,21 @@ def test_counts_in_blocks_of_annotators_are_the_counts(client, partitions, here)
     """A table of 30 x 4 x 4 numbers in messages of at most 1,000 bytes, to the last bit."""
     small = DaskEngine(client, partitions, largest=1000)
     assert small.blocks == 4
-    found, whole = fitted(STEPS, small, 2400), fitted(STEPS, here, 2400)
+    found, whole = fit_parts(STEPS, small, 2400), fit_parts(STEPS, here, 2400)
     np.testing.assert_array_equal(found.trace, whole.trace)
     np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
     one = DaskEngine(client, partitions)
     assert one.blocks == 1
-    np.testing.assert_array_equal(fitted(STEPS, one, 2400).parameters.table, whole.parameters.table)
+    np.testing.assert_array_equal(
+        fit_parts(STEPS, one, 2400).parameters.table, whole.parameters.table
+    )
 
 
 def test_blocks_travel_and_whole_tables_do_not(client, votes, tmp_path):
     engine = DaskEngine(client, split_table(votes, tmp_path, 2), largest=500)
     assert engine.blocks == 8
     before = np.sum(list(client.run(_sent).values()), axis=0)
-    fitted(STEPS, engine, 2400)
+    fit_parts(STEPS, engine, 2400)
     blocks, tables = np.sum(list(client.run(_sent).values()), axis=0) - before
     assert blocks > 0
     assert tables == 0
@@ -75,8 +77,8 @@ def _sent(dask_worker):
 def test_gold_reaches_the_workers(client, partitions, votes):
     gold = {"item 0": "c1", "item 7": "c2", "item 350": "c0"}
     codes = {name: int(label[1]) for name, label in gold.items()}
-    engine = DaskEngine(client, partitions, Reading(gold=codes))
-    found, whole = fitted(STEPS, engine, len(votes)), STEPS(votes, gold=gold)
+    engine = DaskEngine(client, partitions, ReadOptions(gold=codes))
+    found, whole = fit_parts(STEPS, engine, len(votes)), STEPS(votes, gold=gold)
     there = probs(STEPS, engine, found.parameters)
     np.testing.assert_allclose(there, whole.probs, atol=1e-9)
     assert there[7].tolist() == [0, 0, 1, 0]
@@ -95,9 +97,9 @@ def test_a_worker_that_dies_in_the_middle_of_a_step_is_survived(
         if done == 2:
             alive.touch()
 
-    found = fitted(method, engine, 2400, tell=tell)
+    found = fit_parts(method, engine, 2400, tell=tell)
     assert not alive.exists(), "a worker was killed"
-    whole = fitted(STEPS, here, 2400)
+    whole = fit_parts(STEPS, here, 2400)
     np.testing.assert_array_equal(found.trace, whole.trace)
     np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
 
@@ -107,15 +109,15 @@ def test_a_worker_killed_from_outside_is_survived(client, engine, here):
         if done == 2:
             os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
 
-    found = fitted(STEPS, engine, 2400, tell=tell)
-    np.testing.assert_array_equal(found.trace, fitted(STEPS, here, 2400).trace)
+    found = fit_parts(STEPS, engine, 2400, tell=tell)
+    np.testing.assert_array_equal(found.trace, fit_parts(STEPS, here, 2400).trace)
     rows = probs(STEPS, engine, found.parameters)
     np.testing.assert_array_equal(rows, probs(STEPS, here, found.parameters))
 
 
 def test_parts_stay_where_they_are(client, engine):
     """Dask moves what looks small to wherever there is time."""
-    fitted(STEPS, engine, 2400)
+    fit_parts(STEPS, engine, 2400)
     sizes = client.run_on_scheduler(_sizes, [part.key for part in engine.parts])
     votes = 2400 // 5
     assert min(sizes) > votes * (4 + 2), "a code of four bytes and one of two per vote, and more"
@@ -167,7 +169,7 @@ def test_the_local_cluster_opens_no_port():
 def test_the_local_cluster_gives_what_one_process_gives(partitions, here):
     with connect(workers=2) as client:
         engine = DaskEngine(client, partitions)
-        found, whole = fitted(STEPS, engine, 2400), fitted(STEPS, here, 2400)
+        found, whole = fit_parts(STEPS, engine, 2400), fit_parts(STEPS, here, 2400)
         np.testing.assert_array_equal(found.trace, whole.trace)
         np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
         rows = probs(STEPS, engine, found.parameters)

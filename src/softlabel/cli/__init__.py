@@ -77,9 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _fail("there is not enough memory for this; fewer classes or items would do", error)
     except Exception as error:  # noqa: BLE001  the one place where everything ends
-        from softlabel.io import their_mistake
+        from softlabel.plugins import describe_user_error
 
-        if theirs := their_mistake(error):
+        if theirs := describe_user_error(error):
             return _fail(theirs, error)
         name = f"{type(error).__name__}: {error}"
         _fail(f"softlabel made a mistake ({name}); please report it, with SOFTLABEL_DEBUG=1", error)

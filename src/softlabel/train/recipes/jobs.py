@@ -14,7 +14,7 @@ from typing import Any
 from softlabel import registry
 from softlabel.deliver import Deliver
 from softlabel.errors import FileError, SoftlabelError, UnknownName, nearest
-from softlabel.io import Tell, loading, silent
+from softlabel.io import Tell, silent
 from softlabel.train import Config
 from softlabel.train.recipes import RECIPES, Recipe, features
 from softlabel.train.recipes.base import begun, completed
@@ -152,9 +152,9 @@ def _which(text: str | None) -> object:
 
 @cache
 def _loaded(path: str) -> None:
-    from softlabel import testing
+    from softlabel import plugins, testing
 
-    loading.load_strategies(Path(path), testing.check_family)
+    plugins.load_strategies(Path(path), testing.check_family)
 
 
 # ── many ─────────────────────────────────────────────────────────────────────────────────────

@@ -11,10 +11,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from softlabel import io as files
 from softlabel.aggregate import Mean
 from softlabel.deliver import Teaching
 from softlabel.errors import DataError, FileError, UnknownName
+from softlabel.io import read_answers
+from softlabel.label import Plan, construct_labels
 from softlabel.tables import Annotations, Index, Ints, Names, SoftLabels, names
 from softlabel.train import runs
 from softlabel.train.recipes import published
@@ -174,9 +175,9 @@ def _answers(path: str) -> tuple[Annotations | None, SoftLabels]:
     """Labels as they are, or answers and their mean."""
     if path.endswith(".npz"):
         return None, SoftLabels.load(path)
-    source = files.read(path)
+    source = read_answers(path)
     source.refuse_mixtures()
-    each, _ = files.labelled(source, files.Plan())
+    each, _ = construct_labels(source, Plan())
     return each, Mean()(each)
 
 
