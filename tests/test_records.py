@@ -1,8 +1,11 @@
-"""What a study collected: which answers count, which do not, and by which mode each is read."""
+"""The record of one answer: which records count, which mode reads each, and the way back."""
 
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +15,15 @@ from softlabel import io as files
 from softlabel.construct import Clamp
 from softlabel.elicit import MODES, Chips, Classic
 from softlabel.label import label_file
-from softlabel.records import describe_left_out
+from softlabel.records import (
+    KEYS,
+    SENT,
+    SKIPS,
+    describe_left_out,
+    dump_json,
+    record_of_stored,
+    records_of_statements,
+)
 
 LABELS = ["cat", "dog", "bird/owl", "bird/tit"]
 CLASSIC = {"top": "cat", "p1": 80, "second": "dog", "p2": 20, "impossible": ["bird/owl"]}
@@ -168,9 +179,8 @@ def test_answers_are_read_as_they_were_asked_for(tmp_path):
     some = TEN | {"chips": {"cat": 7}, "unallocated": 3}
     options = {"n": 10, "allow_unallocated": True}
     rows = [response(some, mode="chips", shown={"mode_options": options})]
-    assert files.read_answers(written(tmp_path / "r.jsonl", *rows)).answers.percent.tolist() == [
-        [70]
-    ]
+    source = files.read_answers(written(tmp_path / "r.jsonl", *rows))
+    assert source.answers.percent.tolist() == [[70]]
     with pytest.raises(FileError, match=r"'answer\.n', value 10: must be a whole number, 20"):
         files.read_answers(written(tmp_path / "r.jsonl", response(TEN, mode="chips")))
     falling = {"mode_options": {"certainty": "60+40+100"}}
@@ -296,8 +306,104 @@ def test_the_time_an_answer_took_is_kept_where_the_page_measured_it(tmp_path):
     rows += [response(item=f"i{n}", timing=timing) for n, timing in enumerate(odd)]
     rows += [response(item="last", timing={"active_ms": 2310.5})]
     found = files.read_answers(written(tmp_path / "r.jsonl", *rows))
-    times = dict(
-        zip(found.answers.index.items[found.answers.item].tolist(), found.seconds, strict=True)
-    )
+    items = found.answers.index.items[found.answers.item].tolist()
+    times = dict(zip(items, found.seconds, strict=True))
     assert (times["again"], times["last"]) == (1.5, 2.3105)
     assert all(np.isnan(times[f"i{n}"]) for n in range(len(odd)))
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────
+
+STATIC = Path(__file__).parent.parent / "src" / "softlabel" / "serve" / "static"
+
+
+def stored(answer, mode, **more):
+    """A study and one stored answer to it, as ``softlabel.store`` returns it."""
+    sent = {"answer": answer, "touched": True, "skip": None, "timing": {"active_ms": 1500}}
+    row = {
+        "id": "r1",
+        "session": "s9",
+        "annotator": "w",
+        "item": "i",
+        "kind": "target",
+        "repeat_of": None,
+        "position": 7,
+        "batch": "b1",
+        "label_order": tuple(LABELS),
+        "mode": mode.name,
+        "mode_version": mode.version,
+        "mode_options": "{}",
+        "frame": "self",
+        "payload": json.dumps(sent | more.pop("sent", {})),
+        "supersedes": None,
+        "late": False,
+        "received_at": 1.5,
+        "simulated": False,
+    }
+    study = SimpleNamespace(name="p1", labels=tuple(LABELS), mode=mode, frame="self")
+    return study, SimpleNamespace(**row | more)
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_a_stored_answer_is_written_and_read_again(name):
+    mode = MODES[name]()
+    answer = mode.simulate(np.array([0.7, 0.2, 0.1, 0.0]), LABELS, np.random.default_rng(3))
+    record = record_of_stored(*stored(answer, mode))
+    assert set(KEYS) | set(SENT) <= set(record)
+    source = files.collect_records([json.loads(dump_json(record))])
+    expected = mode.read(answer, LABELS)
+    assert source.seconds.tolist() == [1.5]
+    assert source.answers.index.annotators.tolist() == ["w"]
+    if isinstance(source.answers, Annotations):
+        assert source.answers.label.tolist() == [expected.named[0]]
+    else:
+        assert source.answers.named[0].tolist() == list(expected.named)
+        assert source.answers.percent[0] == pytest.approx(np.array(expected.percent), nan_ok=True)
+        assert source.answers.possible[0].tolist() == expected.possible.tolist()
+
+
+def test_options_that_were_not_stored_are_those_of_the_study():
+    mode = Chips(n=10)
+    record = record_of_stored(*stored(TEN, mode, frame=None))
+    assert record["presentation"]["mode_options"] == {"n": 10}
+    assert record["presentation"]["frame"] == "self"
+    assert files.collect_records([record]).answers.percent.tolist() == [[70, 30]]
+    other = record_of_stored(*stored(TEN, mode, frame=None, mode_version=99))
+    assert "mode_options" not in other["presentation"], "the mode is no longer the same"
+
+
+def test_a_skip_is_written_and_counted():
+    skip = {"answer": None, "skip": "not_in_list"}
+    source = files.collect_records([record_of_stored(*stored(None, Classic(), sent=skip))])
+    assert source.left_out == {"skipped": 1}
+    assert source.skips == {"w": {"not_in_list": 1}}
+
+
+def test_statements_are_written_and_read_again():
+    rows = [response(), response(item="j"), response(item="i", kind="repeat")]
+    rows[1]["answer"] = CLASSIC | {"p1": "8p"}  # is repaired on reading
+    read = files.collect_records(rows)
+    again = files.collect_records(list(records_of_statements(read.answers)))
+    np.testing.assert_array_equal(read.answers.named, again.answers.named)
+    np.testing.assert_array_equal(read.answers.percent, again.answers.percent)
+    np.testing.assert_array_equal(read.answers.possible, again.answers.possible)
+    assert read.answers.repairs.keys() == again.answers.repairs.keys() != set()
+    assert again.repeats == "first", "the repeat is still one that the study asked for"
+
+
+def test_half_a_character_stays_escaped():
+    assert dump_json({"a": "é"}) == '{"a": "é"}'
+    assert dump_json({"a": "\ud800"}) == '{"a": "\\ud800"}'
+
+
+def test_the_browser_offers_the_skips_that_are_read():
+    (listed,) = re.findall(r"SKIPS = (\[.*?\]);", (STATIC / "dialogs.js").read_text())
+    assert tuple(json.loads(listed)) == SKIPS
+
+
+def test_the_browser_sends_what_is_kept():
+    text = (STATIC / "envelope.js").read_text()
+    (body,) = re.findall(r"const envelope = \{\n(.*?)\n  \};", text, re.DOTALL)
+    keys = set(re.findall(r"^    (\w+)[:,]", body, re.MULTILINE))
+    assert "envelope, delivery }" in (STATIC / "sender.js").read_text(), "added whenever it is sent"
+    assert keys | {"delivery"} == {"response_uuid", "position", "supersedes", *SENT}

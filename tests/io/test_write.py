@@ -259,11 +259,8 @@ def test_names_that_look_like_formulas_go_round(tmp_path, kind):
     assert again.label.tolist() == votes.label.tolist()
     soft = Annotations(index, votes.item, votes.annotator, probs=votes.soft())
     files.write_answers(soft, tmp_path / f"s.{kind}")
-    assert files.read_answers(tmp_path / f"s.{kind}").answers.index.labels.tolist() == [
-        "=cat",
-        "-dog",
-        "-1",
-    ]
+    again = files.read_answers(tmp_path / f"s.{kind}").answers
+    assert again.index.labels.tolist() == ["=cat", "-dog", "-1"]
 
 
 def test_no_cell_of_a_csv_file_is_a_formula(tmp_path):

@@ -234,8 +234,8 @@ INSERT INTO response ({columns}) SELECT {values} FROM response, n WHERE study = 
 MEASURE = """
 import resource, sys
 from pathlib import Path
-from softlabel import monitor, store
-from softlabel.serve.monitor import export
+from softlabel import store
+from softlabel.serve import monitor
 sys.path.insert(0, sys.argv[1])
 import conftest
 folder = Path(sys.argv[2])
