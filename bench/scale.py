@@ -30,7 +30,7 @@ from results import circumstances, table, write_section
 from softlabel import io as files
 from softlabel.aggregate import DawidSkene
 from softlabel.aggregate.truth.base import FitResult, Local
-from softlabel.engine import Partitions, fitted, read_part, split_file
+from softlabel.engine import Partitions, fit_parts, read_part, split_file
 from softlabel.engine.cluster import DaskEngine, connect
 from softlabel.io.large import scan_votes
 
@@ -81,13 +81,13 @@ def label(path: str, out: str) -> None:
     """In a process of its own: what ``softlabel label`` does, timed step by step."""
     clock = Clock()
     clock.lap("start")
-    source = files.read(path)
+    source = files.read_answers(path)
     clock.lap("read and factorise")
     source.refuse_repeats()
     clock.lap("look for repeats")
-    soft = METHOD(source.said)
+    soft = METHOD(source.answers)
     clock.lap(f"order, {STEPS} steps, posterior")
-    files.write_soft(soft, out)
+    files.write_soft_labels(soft, out)
     clock.lap("write")
     print(json.dumps(clock.laps))
 
@@ -191,7 +191,7 @@ def _compared(votes: int, people: int, folder: Path) -> list[list[str]]:
     with connect(workers=2) as client:
         for name, kill in (("two workers", 0), ("two workers, one killed after step 2", 2)):
             engine, watch = DaskEngine(client, partitions), Watch(client, kill)
-            found = fitted(METHOD, engine, votes, tell=watch)
+            found = fit_parts(METHOD, engine, votes, progress=watch)
             seconds, traffic = watch.middle()
             off = float(abs(found.parameters.table - whole.parameters.table).max())
             memory = max(client.run(peak).values())
@@ -207,7 +207,7 @@ def _alone(partitions: Partitions) -> tuple[FitResult, float]:
     with ThreadPoolExecutor(2) as threads:
         parts = [read_part(partitions, number) for number in range(len(partitions))]
         watch = Watch(None)
-        found = fitted(METHOD, Local(parts, threads.map), partitions.votes, tell=watch)
+        found = fit_parts(METHOD, Local(parts, threads.map), partitions.votes, progress=watch)
     return found, watch.middle()[0]
 
 

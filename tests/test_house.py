@@ -20,6 +20,7 @@ FLOORS: dict[str, float] = {
     # families of pure strategies, which do not know each other
     "elicit": 1,
     "construct": 1,
+    "plugins": 1,
     "aggregate": 1,
     "metrics": 1,
     "deliver": 1,

@@ -1,17 +1,227 @@
-"""From recorded answers to ``Statements``: the mode reads each, this room stacks them."""
+"""The record of one collected answer: its kinds, skips and keys, how it is read and written.
+
+A record is one JSON object in the schema ``softlabel.response/1``.  The browser sends the answer,
+the server adds what was shown to whom, an export writes one object per line, and ``softlabel
+label`` reads them.  What each record holds is decided here and nowhere else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from softlabel.elicit import Answer
-from softlabel.tables import Annotations, Index, Ints, Statements
+from softlabel import registry
+from softlabel._util.files import shorten
+from softlabel.elicit import Answer, Classic, Hard, Mode, versions_read
+from softlabel.errors import FileError, ResponseError, SoftlabelError
+from softlabel.sampling import first_presentation
+from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Statements, broken, names
+
+SCHEMA = "softlabel.response/1"
+KEYS = ("schema", "item", "annotator", "labels", "presentation", "answer")  # every record has them
+SENT = ("answer", "touched", "skip", "timing", "events", "client", "delivery")  # by the browser
+REPAIRS = "repairs"  # the key of a record that was repaired before it was written
+
+Kind = Literal["target", "repeat", "training", "gold", "attention"]
+Skip = Literal["media_broken", "not_in_list", "cannot_judge"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SKIPS: tuple[Skip, ...] = get_args(Skip)  # the reasons for giving no answer
+ASKED = ("target", "repeat")  # kinds that count for labels: a person's first answer, a later one
+PRACTICE = "training"
+CHECKS = ("gold", "attention")  # items whose answer is known
+SET_APART = {PRACTICE: "practice"} | dict.fromkeys(CHECKS, "checks")
+OTHER_MODE = "asked through another mode"
+LEFT_OUT = ("practice", "checks", "skipped", "superseded", OTHER_MODE)  # reasons, as reported
+
+LONGEST = 1e12  # milliseconds; no clock shows more
+
+Line = tuple[int, dict[str, Any]]  # the number of a line, from 1, and the record on it
 
 
-def stack(index: Index, item: Ints, annotator: Ints, answers: Sequence[Answer]) -> Statements:
-    """One row per answer; which rows were repaired, and how, is kept beside them."""
+# ── which records count ──────────────────────────────────────────────────────────────────────
+
+
+def check_record(path: str | Path, row: Line) -> None:
+    """Refuse a record without the keys that every record has; other keys are allowed."""
+    line, record = row
+    if not isinstance(record, dict):
+        raise FileError(path, "a response must be an object", line=line, value=shorten(record))
+    for key in KEYS:
+        if key not in record:
+            raise FileError(path, "a response must have this key", line=line, column=key)
+    if record["schema"] != SCHEMA:
+        raise _wrong(path, row, "schema", record["schema"], f"must be {SCHEMA!r}")
+    shown = record["presentation"]
+    if not isinstance(shown, dict):
+        raise _wrong(path, row, "presentation", shown, "must be an object")
+    if not isinstance(shown.get("kind"), str) or shown["kind"] not in KINDS:
+        reason = f"must be one of {', '.join(KINDS)}"
+        raise _wrong(path, row, "presentation.kind", shown.get("kind"), reason)
+    for key in ("response_uuid", "supersedes"):
+        if not isinstance(record.get(key), str | None):
+            raise _wrong(path, row, key, record[key], "must be text or null")
+    _check_skip(path, row)
+
+
+def _check_skip(path: str | Path, row: Line) -> None:
+    answer, skip = row[1]["answer"], row[1].get("skip")
+    if skip is not None and (not isinstance(skip, str) or skip not in SKIPS):
+        raise _wrong(path, row, "skip", skip, f"must be null or one of {', '.join(SKIPS)}")
+    if skip is not None and answer is not None:
+        raise _wrong(path, row, "answer", answer, f"must be null, as it was skipped ({skip})")
+    if skip is None and answer is None:
+        raise _wrong(path, row, "answer", answer, "is null, and skip does not say why")
+
+
+def select_answers(
+    path: str | Path, rows: Iterable[Line]
+) -> tuple[list[Line], list[Line], Counter[str]]:
+    """Return all records, those that count for labels in the order in which they count, and how
+    many do not, by reason: practice, checks, skipped, superseded by a later answer."""
+    every = list(rows)
+    for row in every:
+        check_record(path, row)
+    replaced = {record.get("supersedes") for _, record in every} - {None}
+    kept, left_out = [], Counter[str]()
+    for row in every:
+        kind = row[1]["presentation"]["kind"]
+        if kind in SET_APART:
+            left_out[SET_APART[kind]] += 1
+        elif row[1].get("response_uuid") in replaced:
+            left_out["superseded"] += 1
+        elif row[1]["answer"] is None:
+            left_out["skipped"] += 1
+        else:
+            kept.append(row)
+    # records may come in any order, but a target counts before its repeat
+    kept.sort(key=lambda row: ASKED.index(row[1]["presentation"]["kind"]))
+    return every, kept, left_out
+
+
+def count_skips(every: Iterable[Line]) -> dict[str, dict[str, int]]:
+    """Count how often each named person skipped an item, by reason, practice excepted."""
+    records = [record for _, record in every]
+    replaced = {record.get("supersedes") for record in records} - {None}
+    skips: dict[str, dict[str, int]] = {}
+    for record in records:
+        current = record["answer"] is None and record.get("response_uuid") not in replaced
+        practice = record["presentation"]["kind"] == PRACTICE
+        if current and not practice and record["annotator"] is not None:
+            own = skips.setdefault(str(record["annotator"]), {})
+            own[record["skip"]] = own.get(record["skip"], 0) + 1
+    return skips
+
+
+def describe_left_out(left_out: Mapping[str, int]) -> str:
+    """Write ``12 practice, 1 skipped``, or nothing if nothing was left out."""
+    return ", ".join(f"{left_out[why]:,} {why}" for why in LEFT_OUT if left_out.get(why))
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────
+
+
+class Collected(NamedTuple):
+    """The answers that count, and what is known about them.
+
+    ``lines``, ``asked_again`` (the study itself asked for this answer a second time) and
+    ``seconds`` (the time it took, NaN where not known) have an entry per answer.  ``late`` and
+    ``simulated`` count answers, ``left_out`` the records that do not count, by reason, ``skips``
+    each person's skips, by reason, and ``asked`` the answers by how they were asked for (empty
+    where one mode was wanted).
+    """
+
+    answers: Statements | Annotations
+    lines: list[int]
+    asked_again: list[bool]
+    seconds: list[float]
+    late: int
+    simulated: int
+    left_out: Mapping[str, int]
+    skips: Mapping[str, Mapping[str, int]]
+    asked: Mapping[str, int]
+
+
+def read_records(
+    path: str | Path, rows: Iterable[Line], labels: list[str] | None, mode: Mode | None = None
+) -> Collected:
+    """Read records into statements, or into votes if votes are all that was asked for.
+
+    Each answer is read by the mode that its ``presentation`` names, with the ``mode_options``
+    given there.  ``mode`` takes the place of the mode of its name; answers to other modes are
+    left out.
+    """
+    every, kept, left_out = select_answers(path, rows)
+    if mode is not None:
+        own = [row for row in kept if row[1]["presentation"].get("mode") == mode.name]
+        left_out[OTHER_MODE] = len(kept) - len(own)
+        kept = own
+    labels = _read_labels(path, every, labels)
+    reader = _AnswerReader(path, mode)
+    answers = [reader.read(row, labels) for row in kept]
+    items, item = _encode([_read_name(path, row, "item") for row in kept])
+    people, annotator = _read_people(path, kept)
+    index = Index(names(items), names(people), names(labels))
+    records = [record for _, record in kept]
+    table: Statements | Annotations
+    if {record["presentation"]["mode"] for record in records} == {Hard.name}:
+        votes = np.array([answer.named[0] for answer in answers])
+        table = Annotations(index, item, annotator, label=votes)
+    else:
+        table = stack_answers(index, item, annotator, answers)
+    return Collected(
+        answers=table,
+        lines=[line for line, _ in kept],
+        # a repeat, or an answer that came after its place had been given out anew
+        asked_again=[
+            record["presentation"]["kind"] == "repeat" or bool(record.get("late"))
+            for record in records
+        ],
+        seconds=[_read_seconds(record) for record in records],
+        late=sum(bool(record.get("late")) for record in records),
+        simulated=sum(bool(record.get("simulated")) for record in records),
+        left_out=left_out,
+        skips=count_skips(every),
+        asked=Counter(_describe_asking(record) for record in records if mode is None),
+    )
+
+
+def parse_name(value: object) -> str:
+    """Return text, or a whole number as text; ``ValueError`` says why another value is no name."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise ValueError(f"must be text or a whole number, not {json_type(value)}")
+    if not value or value.isspace():
+        raise ValueError("is empty")
+    if "\0" in value:
+        raise ValueError("holds a NUL character")
+    if not is_utf8(value):
+        raise ValueError("holds half a character (a lone surrogate)")
+    return value
+
+
+def json_type(value: object) -> str:
+    """Return what a JSON value is, in words."""
+    kinds = {type(None): "null", bool: "true or false", list: "a list", dict: "an object"}
+    return kinds.get(type(value), "text" if isinstance(value, str) else "a number")
+
+
+def add_repairs(answer: Answer, repairs: Iterable[str]) -> Answer:
+    """Return the answer with the repairs that were made before it was written."""
+    return answer._replace(repairs=tuple(dict.fromkeys((*answer.repairs, *map(str, repairs)))))
+
+
+def stack_answers(
+    index: Index, item: Ints, annotator: Ints, answers: Sequence[Answer]
+) -> Statements:
+    """Stack answers into a table, one row per answer, with the repairs made in each row."""
     width = max((len(answer.named) for answer in answers), default=0)
     named = np.full((len(answers), width), -1)
     percent = np.full((len(answers), width), np.nan)
@@ -23,13 +233,13 @@ def stack(index: Index, item: Ints, annotator: Ints, answers: Sequence[Answer]) 
             repairs.setdefault(repair, np.zeros(len(answers), dtype=np.bool_))[row] = True
     possible = np.array([answer.possible for answer in answers], dtype=np.bool_)
     possible = possible.reshape(len(answers), len(index.labels))
-    mended = dict(sorted(repairs.items()))
-    return Statements(index, item, annotator, named, percent, possible, mended)
+    ordered = dict(sorted(repairs.items()))
+    return Statements(index, item, annotator, named, percent, possible, ordered)
 
 
-def statements_of_votes(votes: Annotations) -> Statements:
-    """Hard votes as statements: the class was named with 100 %, nothing was ruled out."""
-    assert votes.label is not None, "only hard votes say one class"
+def votes_to_statements(votes: Annotations) -> Statements:
+    """Return hard votes as statements: one class named with 100 %, no class ruled out."""
+    assert votes.label is not None, "only hard votes name one class"
     n, k = len(votes), len(votes.index.labels)
     return Statements(
         votes.index,
@@ -39,3 +249,242 @@ def statements_of_votes(votes: Annotations) -> Statements:
         np.full((n, 1), 100.0),
         np.ones((n, k), dtype=np.bool_),
     )
+
+
+class _AnswerReader:
+    """Reads the answers of a file; each mode is made once."""
+
+    def __init__(self, path: str | Path, given: Mode | None) -> None:
+        self.path, self.given = path, given
+        self.made: dict[str, Mode] = {}
+
+    def read(self, row: Line, labels: Sequence[str]) -> Answer:
+        record = row[1]
+        mode = self.mode(row)
+        version, known = record["presentation"].get("mode_version"), versions_read(mode)
+        if type(version) is not int or version not in known:
+            which = f"version{'s' if len(known) > 1 else ''} {' and '.join(map(str, known))}"
+            reason = f"answers of the mode {mode.name!r} are read in {which} only"
+            raise _wrong(self.path, row, "presentation.mode_version", version, reason)
+        try:
+            answer: Answer = mode.read(record["answer"], labels)
+        except ResponseError as error:
+            column = "answer" if error.field == "answer" else f"answer.{error.field}"
+            raise _wrong(self.path, row, column, error.value, error.reason) from None
+        return add_repairs(answer, record.get(REPAIRS, ()))
+
+    def mode(self, row: Line) -> Mode:
+        """Return the mode that asked for this answer, with the options it had."""
+        shown = row[1]["presentation"]
+        name = str(shown.get("mode"))
+        if self.given is not None and self.given.name == name:
+            return self.given
+        options = shown.get("mode_options") or {}
+        if not isinstance(options, dict):
+            raise _wrong(self.path, row, "presentation.mode_options", options, "must be an object")
+        text = f"{name}:{','.join(f'{key}={value}' for key, value in options.items())}"
+        try:
+            if text not in self.made:
+                for key, value in options.items():
+                    if "," in f"{key}{value}" or "=" in key:
+                        raise SoftlabelError(f"{key} = {value!r} is no option of a mode")
+                # parsed as on the command line, so that each option has the type it must have
+                mode: Mode = registry.parse("mode", text)
+                mode.rules()  # refuses impossible values
+                self.made[text] = mode
+        except SoftlabelError as error:
+            column = f"presentation.{'mode_options' if options else 'mode'}"
+            raise FileError(self.path, str(error), line=row[0], column=column) from None
+        return self.made[text]
+
+
+def _wrong(path: str | Path, row: Line, column: str, value: object, reason: str) -> FileError:
+    return FileError(path, reason, line=row[0], column=column, value=shorten(value))
+
+
+def _read_labels(path: str | Path, rows: list[Line], wanted: list[str] | None) -> list[str]:
+    """Return the classes, in the order wanted; every record must hold the same list."""
+    if not rows:
+        if wanted is None:
+            raise FileError(path, "there are no responses, so the classes are not known")
+        return wanted
+    first = rows[0][1]["labels"]
+    try:
+        if not isinstance(first, list) or not first:
+            raise ValueError("must be a list of all classes")
+        labels = [parse_name(label) for label in first]
+        if len(set(labels)) != len(labels):
+            raise ValueError("holds a class twice")
+    except ValueError as error:
+        raise _wrong(path, rows[0], "labels", first, str(error)) from None
+    for row in rows:
+        if row[1]["labels"] != first:
+            reason = f"must be the list of line {rows[0][0]}: {', '.join(labels)}"
+            raise _wrong(path, row, "labels", row[1]["labels"], reason)
+    if wanted is not None and sorted(wanted) != sorted(labels):
+        reason = f"these are not the classes asked for: {', '.join(wanted)}"
+        raise _wrong(path, rows[0], "labels", first, reason)
+    return wanted or labels
+
+
+def _read_name(path: str | Path, row: Line, key: str) -> str:
+    try:
+        return parse_name(row[1][key])
+    except ValueError as error:
+        raise _wrong(path, row, key, row[1][key], str(error)) from None
+
+
+def _read_people(path: str | Path, rows: list[Line]) -> tuple[list[str], Ints]:
+    """Null on every line means that annotators were not released; null on some is a mistake."""
+    anonymous = [row for row in rows if row[1]["annotator"] is None]
+    if len(anonymous) == len(rows):
+        return [], np.full(len(rows), ANONYMOUS)
+    if anonymous:
+        reason = "is null here but named elsewhere; name all of them or none"
+        raise _wrong(path, anonymous[0], "annotator", None, reason)
+    return _encode([_read_name(path, row, "annotator") for row in rows])
+
+
+def _encode(values: list[str]) -> tuple[list[str], Ints]:
+    """Return the distinct values in order of first appearance, and the code of each value."""
+    codes = {name: code for code, name in enumerate(dict.fromkeys(values))}
+    return list(codes), np.array([codes[value] for value in values], dtype=np.int64)
+
+
+def _read_seconds(record: Mapping[str, Any]) -> float:
+    """Return how long the person looked at the item, NaN where the page did not measure it."""
+    timing = record.get("timing")
+    taken = timing.get("active_ms") if isinstance(timing, dict) else None
+    if not isinstance(taken, int | float) or isinstance(taken, bool) or not 0 <= taken <= LONGEST:
+        return math.nan
+    return taken / 1000
+
+
+def _describe_asking(record: Mapping[str, Any]) -> str:
+    """Return how this answer was asked for: mode, options, version and frame."""
+    shown = record["presentation"]
+    options = shown.get("mode_options") or {}
+    text = ",".join(f"{key}={value}" for key, value in options.items())
+    frame = f", frame {shown['frame']}" if shown.get("frame") else ""
+    return f"{shown.get('mode')}{text and f':{text}'} version {shown.get('mode_version')}{frame}"
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────
+
+
+def record_of_stored(study: Any, row: Any) -> dict[str, Any]:
+    """Return the record of a stored answer, with exactly what the browser sent.
+
+    ``study`` is a ``softlabel.study.Study``, ``row`` a ``softlabel.store.ResponseRow``.
+    """
+    sent = json.loads(row.payload)
+    options = options_when_asked(study, row)
+    return {
+        "schema": SCHEMA,
+        "response_uuid": row.id,
+        "project": study.name,
+        "session": row.session,
+        "annotator": row.annotator,
+        "item": row.item,
+        "labels": list(study.labels),
+        "supersedes": row.supersedes,
+        "presentation": {
+            "kind": row.kind,
+            "repeat_of": row.repeat_of,
+            "position": row.position,
+            "batch": row.batch,
+            "mode": row.mode,
+            "mode_version": row.mode_version,
+            **({"mode_options": options} if options else {}),
+            "frame": row.frame or study.frame,
+            "label_order": list(row.label_order),
+            "suggestion_arm": None,
+        },
+        **{key: sent.get(key) for key in SENT},
+        "received_at": format_time(row.received_at),
+        "late": row.late,
+        **({"simulated": True} if row.simulated else {}),
+    }
+
+
+def options_when_asked(study: Any, row: Any) -> dict[str, Any]:
+    """Return the settings of the mode that differed from its defaults when it asked.
+
+    Where they were not stored, they are the study's if the mode is still its own.
+    """
+    if row.frame is not None:
+        stored: dict[str, Any] = json.loads(row.mode_options)
+        return stored
+    mode = study.mode
+    same = row.mode == mode.name and row.mode_version in versions_read(mode)
+    return dict(registry.settings(mode)) if same else {}
+
+
+def records_of_statements(statements: Statements) -> Iterator[dict[str, Any]]:
+    """Yield a record per row, as if the classic form had asked for it."""
+    items, people = statements.index.items.tolist(), statements.index.annotators.tolist()
+    labels, first = statements.index.labels.tolist(), first_presentation(statements)
+    repairs = repairs_by_row(statements)
+    for row, answer in enumerate(classic_answers(statements)):
+        person = statements.annotator[row]
+        yield {
+            "schema": SCHEMA,
+            "item": items[statements.item[row]],
+            "annotator": None if person == ANONYMOUS else people[person],
+            "labels": labels,
+            "presentation": {
+                "kind": "target" if first[row] else "repeat",
+                "mode": Classic.name,
+                "mode_version": Classic.version,
+            },
+            "answer": answer,
+        } | ({REPAIRS: repairs[row]} if repairs[row] else {})
+
+
+def classic_answers(statements: Statements) -> Iterator[dict[str, Any]]:
+    """Yield each row as the classic form would have recorded it."""
+    named, percent = statements.named, statements.percent
+    third = "a third class is named, and the classic form asks for two; export soft votes instead"
+    broken("Statements", (named[:, 2:] >= 0).any(axis=1), f"{third} (--construct clamp)")
+    first = percent[:, 0] if named.shape[1] else np.full(len(statements), math.nan)
+    broken("Statements", np.isnan(first), "no first class with a chance; the form asks for one")
+    labels = statements.index.labels
+    for row in range(len(statements)):
+        two = named.shape[1] > 1 and named[row, 1] >= 0
+        yield {
+            "top": labels[named[row, 0]],
+            "p1": float(percent[row, 0]),
+            "second": labels[named[row, 1]] if two else None,
+            "p2": float(percent[row, 1]) if two and not math.isnan(percent[row, 1]) else None,
+            "impossible": labels[~statements.possible[row]].tolist(),
+        }
+
+
+def repairs_by_row(statements: Statements) -> list[list[str]]:
+    """Return the names of the repairs made in each row."""
+    repairs = statements.repairs.items()
+    return [[name for name, rows in repairs if rows[row]] for row in range(len(statements))]
+
+
+def dump_json(value: Any) -> str:
+    """Write JSON on one line; half a surrogate pair, which UTF-8 cannot hold, stays escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() or is_utf8(text) else json.dumps(value)
+
+
+def is_utf8(text: str) -> bool:
+    """Return whether the text can be written as UTF-8: it holds no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def format_time(at: float) -> str:
+    """Write a time in UTC, to the microsecond."""
+    return datetime.fromtimestamp(at, UTC).isoformat()
+
+
+stack = stack_answers  # OLD NAME
+statements_of_votes = votes_to_statements  # OLD NAME

@@ -20,7 +20,7 @@ from softlabel.aggregate import (
 )
 from softlabel.aggregate.split import mixtures
 from softlabel.aggregate.split.mixtures import distinct
-from softlabel.io.pooling import beliefs
+from softlabel.label import credible_intervals
 from softlabel.sampling import votes_from_counts
 
 OFFER = (Dirichlet(), DirichletMixture(), Atoms(), Auto())
@@ -175,7 +175,7 @@ def test_a_label_lies_in_its_interval_or_there_is_none(name, counts):
         return
     made = registry.make("aggregate", name)(counted(counts))
     try:
-        found = beliefs(made)
+        found = credible_intervals(made)
     except SoftlabelError:
         assert name not in ("auto", "dirichlet", "dirichlet-mixture", "atoms")
         return
@@ -211,7 +211,7 @@ def test_a_limit_beyond_which_the_mean_lies_is_that_of_an_exponential_share():
 def test_shares_have_no_interval():
     """Two of three votes: no interval of another model stands beside the share."""
     with pytest.raises(SoftlabelError, match=r"Share\(\) has no model .* --aggregate dirichlet"):
-        beliefs(Share()(counted([[2, 1], [3, 0]])))
+        credible_intervals(Share()(counted([[2, 1], [3, 0]])))
 
 
 def test_auto_names_the_pool_that_has_no_interval():
@@ -219,13 +219,13 @@ def test_auto_names_the_pool_that_has_no_interval():
     probs = np.random.default_rng(0).dirichlet([1, 1, 1], 80)
     rich = Annotations(index, np.tile(np.arange(40), 2), np.full(80, -1), probs=probs)
     with pytest.raises(SoftlabelError, match=r"Auto\(\) \(here: extremised\) has no model"):
-        beliefs(Auto()(rich))
+        credible_intervals(Auto()(rich))
 
 
 def test_a_stack_of_votes_alone_is_bayesian_and_has_intervals():
     rng = np.random.default_rng(1)
     made = Stack()(counted(rng.multinomial(3, one_kind(rng, 60, 3))))
-    assert beliefs(made)["low"].shape == (60, 3)
+    assert credible_intervals(made)["low"].shape == (60, 3)
 
 
 # ── people ───────────────────────────────────────────────────────────────────────────────────

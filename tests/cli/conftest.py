@@ -34,7 +34,7 @@ def run(capsys) -> Callable[..., Outcome]:
 @pytest.fixture
 def clean_registry():
     """What a test loads is forgotten after it."""
-    before = {family: dict(known) for family, known in registry.FAMILIES.items()}
+    before = {family: dict(known) for family, known in registry.families().items()}
     yield
     for family, known in registry.FAMILIES.items():
         known.clear()

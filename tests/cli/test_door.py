@@ -12,7 +12,6 @@ import pytest
 import typer.main
 
 import softlabel
-from softlabel import io as files
 from softlabel import registry
 from softlabel.cli import app, progress
 from softlabel.cli.contents import ORDER
@@ -103,7 +102,7 @@ def test_a_mistake_of_ours_is_owned(run, tmp_path, monkeypatch):
     def broken(*arguments):
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr(files, "label", broken)
+    monkeypatch.setattr("softlabel.label.label_source", broken)
     (tmp_path / "v.csv").write_text(VOTES)
     words = ("label", tmp_path / "v.csv", tmp_path / "s.csv")
     done = run(*words)
@@ -120,7 +119,7 @@ def test_interruption_is_quiet(run, tmp_path, monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files, "label", interrupted)
+    monkeypatch.setattr("softlabel.label.label_source", interrupted)
     (tmp_path / "v.csv").write_text(VOTES)
     assert run("label", tmp_path / "v.csv", tmp_path / "s.csv") == (130, "", "")
 
@@ -155,14 +154,14 @@ def test_a_closed_pipe_is_no_crash():
 INTERRUPTIBLE = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from softlabel import cli, files
+from softlabel import cli, label
 
 def endless(*arguments):
     print("working", flush=True)
     while True:
         time.sleep(0.01)
 
-files.label = endless
+label.label_source = endless
 sys.exit(cli.main(["label", "v.csv", "s.csv"]))
 """
 

@@ -18,7 +18,7 @@ from softlabel.testing import example_votes
 @pytest.fixture
 def votes(tmp_path):
     path = tmp_path / "v.csv"
-    files.write_said(example_votes()[0], path)
+    files.write_answers(example_votes()[0], path)
     return path
 
 
@@ -77,7 +77,7 @@ def test_the_list_says_what_every_pool_estimates(run):
 )
 def test_gold_items_have_their_class(run, tmp_path, name):
     said = example_votes(labels=getattr(AGGREGATORS[name], "classes", 3))[0]
-    files.write_said(said, tmp_path / "v.csv")
+    files.write_answers(said, tmp_path / "v.csv")
     (tmp_path / "gold.csv").write_text(
         "item,label\nitem-0,class-1\nitem-1,class-0\nother,class-0\n"
     )
@@ -124,7 +124,7 @@ def test_pools_that_take_gold_are_named_to_those_who_ask_another(run, votes, tmp
 
 
 def test_intervals_and_gain_are_those_of_the_belief(run, votes, tmp_path):
-    said = files.read(votes).said
+    said = files.read_answers(votes).answers
     made = Dirichlet()(said)
     low, high = made.belief.interval(0.9)
     for kind in ("csv", "parquet", "npz"):

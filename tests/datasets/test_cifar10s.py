@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from softlabel.datasets import MissingData, _c22raw, cifar10, cifar10s, verify
+from softlabel.datasets import MissingData, cifar10, cifar10s, verify
 from softlabel.elicit import Classic
 from softlabel.errors import FileError, UnknownName
 from softlabel.tables import Floats
@@ -228,23 +228,23 @@ def line(**changes):
         "label": "Deer",
         "img_id": "12.0",
     } | changes
-    return ",".join(values.get(name, "") for name in _c22raw.COLUMNS)
+    return ",".join(values.get(name, "") for name in cifar10s.COLUMNS)
 
 
 def raw(folder, *lines):
     path = folder / "cifar10s" / cifar10s.RAW
     path.parent.mkdir(exist_ok=True)
-    path.write_text("\n".join([",".join(_c22raw.COLUMNS), *lines]) + "\n")
+    path.write_text("\n".join([",".join(cifar10s.COLUMNS), *lines]) + "\n")
     return path
 
 
 def test_rows_of_a_raw_file(own_folder):
     debriefing = line(trial_type="survey-text", task="", response='"my id is 123"', label="")
     path = raw(own_folder, line(), debriefing, line(task="rerun_spec_conf", trial_index="31"))
-    first, again = _c22raw.rows(path, Classic())
+    first, again = cifar10s.raw_rows(path, Classic())
     assert (first.image, first.gold, first.is_repeat) == (12, 4, False)
     assert (first.answer.named, first.answer.percent) == ((4,), (60.0,))
-    assert (again.is_repeat, again.trial) == (True, 31)
+    assert (again.is_repeat, again.trial_index) == (True, 31)
 
 
 def test_a_form_that_cannot_be_read_is_named(own_folder):

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 
 from softlabel import datasets
 from softlabel.datasets import cifar10, cifar100, shifted, svhn
-from softlabel.datasets._matlab import matrices
+from softlabel.datasets.svhn import read_matlab
 from softlabel.errors import DataError, FileError, MissingExtra
 
 RNG = np.random.default_rng(0)
@@ -121,13 +121,13 @@ def test_arrays_that_scipy_writes(tmp_path, kind, compressed):
         "complex": np.array([1j]),
     }
     savemat(tmp_path / "a.mat", made, do_compression=compressed)
-    found = matrices((tmp_path / "a.mat").read_bytes(), "large", "y", "empty")
+    found = read_matlab((tmp_path / "a.mat").read_bytes(), "large", "y", "empty")
     for name, array in found.items():
         assert array.dtype == made[name].dtype
         np.testing.assert_array_equal(array, made[name])
     for name in ("text", "cell", "complex", "nothing"):
         with pytest.raises(ValueError, match=name):
-            matrices((tmp_path / "a.mat").read_bytes(), name)
+            read_matlab((tmp_path / "a.mat").read_bytes(), name)
 
 
 # ── CIFAR-100 ────────────────────────────────────────────────────────────────────────────────

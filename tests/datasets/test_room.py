@@ -12,7 +12,7 @@ import pytest
 
 from softlabel import datasets
 from softlabel.datasets import DATASETS, MissingData
-from softlabel.datasets._read import records
+from softlabel.datasets.reading import read_json_lines
 from softlabel.errors import DataError, SoftlabelError, UnknownName
 
 DOCS = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text()
@@ -168,4 +168,4 @@ def test_a_line_of_json_ends_at_its_line_feed(tmp_path):
     """Not at the other characters that Python's splitlines takes for line ends."""
     text = {"text": "one\u2028two\u0085three"}
     (tmp_path / "a.jsonl").write_text(json.dumps(text, ensure_ascii=False) + "\n", "utf-8")
-    assert records(tmp_path / "a.jsonl") == [text]
+    assert read_json_lines(tmp_path / "a.jsonl") == [text]

@@ -7,13 +7,24 @@ import signal
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mortal import Mortal
 
 from softlabel import SoftlabelError
 from softlabel.aggregate import AGGREGATORS, DawidSkene
 from softlabel.aggregate.truth.base import Local
-from softlabel.engine import Reading, fitted, read_part, split_table
-from softlabel.engine.cluster import DaskEngine, connect
+from softlabel.aggregate.truth.dawid_skene import Confusions
+from softlabel.engine import ReadOptions, fit_parts, read_part, split_table
+from softlabel.engine.cluster import (
+    DaskEngine,
+    add_sums,
+    connect,
+    cut_blocks,
+    join_blocks,
+    pack,
+    unpack,
+)
 from softlabel.engine.fitting import is_model
 
 MODELS = [name for name, kind in AGGREGATORS.items() if is_model(kind)]
@@ -39,7 +50,7 @@ def probs(method, engine, parameters):
 def test_the_cluster_gives_what_one_process_gives(name, engine, votes):
     options = {"n_restarts": 2} if name == "mace" else {}
     method = AGGREGATORS[name](n_iter=6, **options)
-    found, whole = fitted(method, engine, len(votes)), method(votes)
+    found, whole = fit_parts(method, engine, len(votes)), method(votes)
     np.testing.assert_allclose(probs(method, engine, found.parameters), whole.probs, atol=1e-9)
     np.testing.assert_allclose(found.trace, whole.trace, rtol=1e-12)
 
@@ -48,19 +59,21 @@ def test_counts_in_blocks_of_annotators_are_the_counts(client, partitions, here)
     """A table of 30 x 4 x 4 numbers in messages of at most 1,000 bytes, to the last bit."""
     small = DaskEngine(client, partitions, largest=1000)
     assert small.blocks == 4
-    found, whole = fitted(STEPS, small, 2400), fitted(STEPS, here, 2400)
+    found, whole = fit_parts(STEPS, small, 2400), fit_parts(STEPS, here, 2400)
     np.testing.assert_array_equal(found.trace, whole.trace)
     np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
     one = DaskEngine(client, partitions)
     assert one.blocks == 1
-    np.testing.assert_array_equal(fitted(STEPS, one, 2400).parameters.table, whole.parameters.table)
+    np.testing.assert_array_equal(
+        fit_parts(STEPS, one, 2400).parameters.table, whole.parameters.table
+    )
 
 
 def test_blocks_travel_and_whole_tables_do_not(client, votes, tmp_path):
     engine = DaskEngine(client, split_table(votes, tmp_path, 2), largest=500)
     assert engine.blocks == 8
     before = np.sum(list(client.run(_sent).values()), axis=0)
-    fitted(STEPS, engine, 2400)
+    fit_parts(STEPS, engine, 2400)
     blocks, tables = np.sum(list(client.run(_sent).values()), axis=0) - before
     assert blocks > 0
     assert tables == 0
@@ -75,8 +88,8 @@ def _sent(dask_worker):
 def test_gold_reaches_the_workers(client, partitions, votes):
     gold = {"item 0": "c1", "item 7": "c2", "item 350": "c0"}
     codes = {name: int(label[1]) for name, label in gold.items()}
-    engine = DaskEngine(client, partitions, Reading(gold=codes))
-    found, whole = fitted(STEPS, engine, len(votes)), STEPS(votes, gold=gold)
+    engine = DaskEngine(client, partitions, ReadOptions(gold=codes))
+    found, whole = fit_parts(STEPS, engine, len(votes)), STEPS(votes, gold=gold)
     there = probs(STEPS, engine, found.parameters)
     np.testing.assert_allclose(there, whole.probs, atol=1e-9)
     assert there[7].tolist() == [0, 0, 1, 0]
@@ -95,9 +108,9 @@ def test_a_worker_that_dies_in_the_middle_of_a_step_is_survived(
         if done == 2:
             alive.touch()
 
-    found = fitted(method, engine, 2400, tell=tell)
+    found = fit_parts(method, engine, 2400, progress=tell)
     assert not alive.exists(), "a worker was killed"
-    whole = fitted(STEPS, here, 2400)
+    whole = fit_parts(STEPS, here, 2400)
     np.testing.assert_array_equal(found.trace, whole.trace)
     np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
 
@@ -107,15 +120,15 @@ def test_a_worker_killed_from_outside_is_survived(client, engine, here):
         if done == 2:
             os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
 
-    found = fitted(STEPS, engine, 2400, tell=tell)
-    np.testing.assert_array_equal(found.trace, fitted(STEPS, here, 2400).trace)
+    found = fit_parts(STEPS, engine, 2400, progress=tell)
+    np.testing.assert_array_equal(found.trace, fit_parts(STEPS, here, 2400).trace)
     rows = probs(STEPS, engine, found.parameters)
     np.testing.assert_array_equal(rows, probs(STEPS, here, found.parameters))
 
 
 def test_parts_stay_where_they_are(client, engine):
     """Dask moves what looks small to wherever there is time."""
-    fitted(STEPS, engine, 2400)
+    fit_parts(STEPS, engine, 2400)
     sizes = client.run_on_scheduler(_sizes, [part.key for part in engine.parts])
     votes = 2400 // 5
     assert min(sizes) > votes * (4 + 2), "a code of four bytes and one of two per vote, and more"
@@ -167,8 +180,58 @@ def test_the_local_cluster_opens_no_port():
 def test_the_local_cluster_gives_what_one_process_gives(partitions, here):
     with connect(workers=2) as client:
         engine = DaskEngine(client, partitions)
-        found, whole = fitted(STEPS, engine, 2400), fitted(STEPS, here, 2400)
+        found, whole = fit_parts(STEPS, engine, 2400), fit_parts(STEPS, here, 2400)
         np.testing.assert_array_equal(found.trace, whole.trace)
         np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
         rows = probs(STEPS, engine, found.parameters)
     np.testing.assert_array_equal(rows, probs(STEPS, here, whole.parameters))
+
+
+# ── large things in pieces are the things themselves ─────────────────────────────────────────
+
+
+def some_sums(people, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.random(1), rng.random((people, 3, 3)), rng.random(3)
+
+
+@given(people=st.integers(0, 40), blocks=st.integers(1, 9))
+def test_sums_in_blocks_are_the_sums(people, blocks):
+    sums = some_sums(people)
+    cut = cut_blocks(sums, blocks)
+    assert len(cut) == blocks
+    assert max(len(block[1]) for block in cut) <= -(-people // blocks) + 1, "about even"
+    for whole, again in zip(sums, join_blocks(cut), strict=True):
+        np.testing.assert_array_equal(whole, again)
+        assert again.flags.writeable, "the M-step may use it up"
+
+
+def test_adding_blocks_is_adding_sums_and_leaves_them_alone():
+    one, two = some_sums(10, 1), some_sums(10, 2)
+    before = [array.copy() for array in one]
+    pairs = zip(cut_blocks(one, 4), cut_blocks(two, 4), strict=True)
+    total = join_blocks([add_sums(left, right) for left, right in pairs])
+    for left, right, found in zip(one, two, total, strict=True):
+        np.testing.assert_array_equal(left + right, found)
+    for array, kept in zip(one, before, strict=True):
+        np.testing.assert_array_equal(array, kept)
+
+
+@pytest.mark.parametrize("largest", [8, 100, 10**6])
+def test_parameters_arrive_as_they_were_sent(largest):
+    fixed = np.arange(5.0)
+    fixed.flags.writeable = False
+    sent = (Confusions(fixed, np.random.default_rng(0).random((7, 3, 3))), "words", 1.5)
+    head, sizes, runs = pack(sent, largest)
+    assert max(run.nbytes for run in runs) <= largest
+    found, words, number = unpack(head, sizes, [run.copy() for run in runs])
+    assert isinstance(found, Confusions)
+    np.testing.assert_array_equal(found.prior, fixed)
+    np.testing.assert_array_equal(found.table, sent[0].table)
+    assert (found.prior.flags.writeable, found.table.flags.writeable) == (False, True)
+    assert (words, number) == ("words", 1.5)
+
+
+def test_nothing_to_send_is_nothing():
+    head, sizes, runs = pack(())
+    assert (unpack(head, sizes, runs), runs) == ((), [])

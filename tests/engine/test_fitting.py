@@ -11,9 +11,8 @@ from softlabel import FileError, SoftlabelError
 from softlabel.aggregate import AGGREGATORS, DawidSkene, Extremised, Mace, Majority, Softmax
 from softlabel.aggregate.truth.base import Local
 from softlabel.aggregate.truth.dawid_skene import Confusions
-from softlabel.engine import check_works, fitted, read_part
-from softlabel.engine.checkpoint import Checkpoint, leaves, like
-from softlabel.engine.fitting import is_model
+from softlabel.engine import check_works_on_parts, fit_parts, read_part
+from softlabel.engine.fitting import Checkpoint, flatten, is_model, unflatten
 
 MODELS = [name for name, kind in AGGREGATORS.items() if is_model(kind)]
 
@@ -40,7 +39,7 @@ def test_the_methods_that_work_on_parts():
 def test_parts_give_what_the_whole_gives(name, votes, partitions):
     method = AGGREGATORS[name]()
     engine = in_parts(partitions)
-    found = fitted(method, engine, len(votes))
+    found = fit_parts(method, engine, len(votes))
     whole = method(votes)
     np.testing.assert_allclose(posterior(method, engine, found), whole.probs, atol=1e-9)
     np.testing.assert_allclose(found.trace, whole.trace, rtol=1e-12)
@@ -51,7 +50,7 @@ def test_parts_give_what_the_whole_gives(name, votes, partitions):
 def test_soft_annotations_too(name, soft_votes, soft_partitions):
     method = AGGREGATORS[name]()
     engine = in_parts(soft_partitions)
-    found = fitted(method, engine, len(soft_votes))
+    found = fit_parts(method, engine, len(soft_votes))
     np.testing.assert_allclose(
         posterior(method, engine, found), method(soft_votes).probs, atol=1e-9
     )
@@ -70,15 +69,15 @@ def stopping(at):
 def test_a_stopped_fit_goes_on_to_the_same_end(name, tol, partitions, tmp_path):
     method = AGGREGATORS[name](n_iter=12, tol=tol)
     engine, path = in_parts(partitions), tmp_path / "kept.npz"
-    whole = fitted(method, engine, 2400)
+    whole = fit_parts(method, engine, 2400)
     at = max(2, len(whole.trace) - 2)
     with pytest.raises(Stop):
-        fitted(method, engine, 2400, path, stopping(at))
+        fit_parts(method, engine, 2400, path, stopping(at))
     assert len(Checkpoint.load(path).trace) == at - 1
-    found = fitted(method, engine, 2400, path)
+    found = fit_parts(method, engine, 2400, path)
     np.testing.assert_array_equal(found.trace, whole.trace)
     assert found.converged == whole.converged
-    for one, other in zip(leaves(found.parameters), leaves(whole.parameters), strict=True):
+    for one, other in zip(flatten(found.parameters), flatten(whole.parameters), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -86,21 +85,21 @@ def test_one_start_of_mace_can_be_stopped_and_several_cannot(partitions, tmp_pat
     engine, path = in_parts(partitions), tmp_path / "kept.npz"
     once = Mace(n_restarts=1, n_iter=6, tol=0.0)
     with pytest.raises(Stop):
-        fitted(once, engine, 2400, path, stopping(4))
-    found, whole = fitted(once, engine, 2400, path), fitted(once, engine, 2400)
+        fit_parts(once, engine, 2400, path, stopping(4))
+    found, whole = fit_parts(once, engine, 2400, path), fit_parts(once, engine, 2400)
     np.testing.assert_array_equal(found.trace, whole.trace)
     with pytest.raises(SoftlabelError, match=r"mace starts 10 times.*mace:n_restarts=1"):
-        fitted(Mace(), engine, 2400, path)
+        fit_parts(Mace(), engine, 2400, path)
 
 
 def test_a_checkpoint_of_something_else_is_refused(partitions, tmp_path):
     path = tmp_path / "kept.npz"
     Checkpoint((1.0,), (np.zeros(3),)).save(path)
     with pytest.raises(FileError, match="of other data or another method"):
-        fitted(DawidSkene(), in_parts(partitions), 2400, path)
+        fit_parts(DawidSkene(), in_parts(partitions), 2400, path)
     path.write_bytes(b"PK\x05")
     with pytest.raises(FileError, match="no checkpoint, or a damaged one"):
-        fitted(DawidSkene(), in_parts(partitions), 2400, path)
+        fit_parts(DawidSkene(), in_parts(partitions), 2400, path)
 
 
 def test_a_checkpoint_is_the_old_one_or_the_new(tmp_path, monkeypatch):
@@ -126,8 +125,8 @@ class Some:
 
 def test_parameters_of_any_kind_are_arrays_and_back():
     nested = Some(0.25, (np.arange(3), Confusions(np.ones(2), np.zeros((1, 2, 2)))))
-    arrays = [array + 1 for array in leaves(nested)]
-    again = like(nested, arrays)
+    arrays = [array + 1 for array in flatten(nested)]
+    again = unflatten(nested, arrays)
     assert again.share == 1.25
     np.testing.assert_array_equal(again.tables[0], [1, 2, 3])
     assert isinstance(again.tables[1], Confusions)
@@ -137,27 +136,27 @@ def test_parameters_of_any_kind_are_arrays_and_back():
 @pytest.mark.parametrize("name", ["glad", "wawa", "kos", "catd", "dirichlet-mixture", "auto"])
 def test_what_needs_all_items_is_refused_by_name(name):
     with pytest.raises(SoftlabelError, match=f"{name} needs all items.*dawid-skene.*mean"):
-        check_works(AGGREGATORS[name]())
+        check_works_on_parts(AGGREGATORS[name]())
 
 
 def test_a_pool_that_fits_its_parameters_needs_all_items():
-    check_works(Softmax(2.0))
+    check_works_on_parts(Softmax(2.0))
     with pytest.raises(SoftlabelError, match="softmax with parameters learned from all needs"):
-        check_works(Softmax(None))
+        check_works_on_parts(Softmax(None))
 
 
 def test_a_pool_with_a_table_of_all_items_is_refused_whatever_its_numbers():
     """How the answers spread over the classes is counted on all items."""
     with pytest.raises(SoftlabelError, match="extremised needs all items"):
-        check_works(Extremised(floor=0.1, power=1.2))
+        check_works_on_parts(Extremised(floor=0.1, power=1.2))
 
 
 @pytest.mark.parametrize("ties", ["rare", "trusted"])
 def test_ties_that_all_items_decide_need_all_items(ties):
     with pytest.raises(SoftlabelError, match="majority with parameters learned from all needs"):
-        check_works(Majority(ties))
+        check_works_on_parts(Majority(ties))
 
 
 def test_parameters_are_looked_at_before_anything_is_done():
     with pytest.raises(SoftlabelError, match="n_iter = 0"):
-        check_works(DawidSkene(n_iter=0))
+        check_works_on_parts(DawidSkene(n_iter=0))

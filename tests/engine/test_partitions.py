@@ -10,7 +10,14 @@ import pytest
 
 from softlabel import Annotations, DataError, FileError, Index
 from softlabel import io as files
-from softlabel.engine import Partitions, Reading, open_folder, read_part, split_file, split_table
+from softlabel.engine import (
+    Partitions,
+    ReadOptions,
+    open_folder,
+    read_part,
+    split_file,
+    split_table,
+)
 from softlabel.engine.partitions import item_names
 from softlabel.io.large import scan_votes
 
@@ -108,12 +115,12 @@ def test_only_the_first_answer_counts_if_that_is_wanted(tmp_path):
     item, who, label = (np.array(column) for column in zip(*rows, strict=True))
     partitions = split_table(Annotations(index, item, who, label=label), tmp_path, 2)
     assert told(partitions)["i", "a", "y"] == 1
-    first = told(partitions, Reading(first=True))
+    first = told(partitions, ReadOptions(first=True))
     assert first == Counter({("i", "a", "x"): 1, ("i", "b", "y"): 1, ("j", "b", "x"): 1})
 
 
 def test_gold_is_known_by_name(partitions):
-    reading = Reading(gold={"item 3": 2, "item 399": 0, "nothing": 1})
+    reading = ReadOptions(gold={"item 3": 2, "item 399": 0, "nothing": 1})
     known = {}
     for number in range(len(partitions)):
         part = read_part(partitions, number, reading)
@@ -188,7 +195,7 @@ def test_a_folder_without_votes_is_refused(tmp_path):
         open_folder(tmp_path, tmp_path / "work")
     soft = pl.DataFrame({"item": ["i"], "annotator": ["a"], "x": [0.5], "y": [0.5]})
     soft.write_parquet(tmp_path / "soft.parquet")
-    assert not files.read(tmp_path / "soft.parquet").said.hard
+    assert not files.read_answers(tmp_path / "soft.parquet").answers.hard
     with pytest.raises(FileError, match="hold hard votes"):
         open_folder(tmp_path, tmp_path / "work")
 

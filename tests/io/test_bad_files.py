@@ -12,7 +12,7 @@ import pytest
 
 from softlabel import FileError
 from softlabel import io as files
-from softlabel.io import opening
+from softlabel.io import sheet
 
 HEAD = b"item,annotator,label\n"
 SOFT = b"item,annotator,cat,dog\n"
@@ -240,7 +240,7 @@ COLLINS = [
 
 def complaint(path) -> FileError:
     with pytest.raises(FileError) as caught:
-        files.read(path).refuse_repeats()
+        files.read_answers(path).refuse_repeats()
     assert str(path) in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1, "one sentence, on one line"
     return caught.value
@@ -351,7 +351,7 @@ def test_a_class_outside_the_list_is_refused_with_the_nearest(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(HEAD + b"i,w,cat\nj,w,kat\n")
     with pytest.raises(FileError, match=r"no such class \(did you mean 'cat'\?\)") as caught:
-        files.read(path, ["cat", "dog"])
+        files.read_answers(path, ["cat", "dog"])
     assert (caught.value.line, caught.value.column, caught.value.value) == (3, "label", "kat")
 
 
@@ -367,7 +367,7 @@ def test_a_file_with_other_classes_than_asked_for_is_refused(tmp_path, name, con
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(FileError, match=r"not (those|the classes) asked for"):
-        files.read(path, ["cat", "cow"])
+        files.read_answers(path, ["cat", "cow"])
 
 
 def test_long_values_are_cut(tmp_path):
@@ -381,29 +381,29 @@ def test_long_values_are_cut(tmp_path):
 
 def test_a_gzip_bomb_is_bounded(tmp_path, monkeypatch):
     """A file of 300 kB that unpacks to 300 MB stops early, says so, and can be allowed."""
-    monkeypatch.setattr(opening, "MODEST", 10_000_000)
+    monkeypatch.setattr(sheet, "MODEST", 10_000_000)
     path = tmp_path / "votes.csv.gz"
     with gzip.open(path, "wb") as file:
         file.write(b"item,annotator,label\n")
         for _ in range(300):
             file.write(b"a" * 1_000_000)
-    monkeypatch.setattr(opening, "STEP", 1_000_000)
+    monkeypatch.setattr(sheet, "CHUNK", 1_000_000)
     tracemalloc.start()
     with pytest.raises(FileError, match=r"gz: its [\d,]+ bytes unpack to more than") as e:
-        files.read(path)
+        files.read_answers(path)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 100_000_000
     assert "set SOFTLABEL_UNPACKED_MB" in str(e.value)
     monkeypatch.setenv("SOFTLABEL_UNPACKED_MB", "400")
-    assert len(opening.content(path)) > 300_000_000
+    assert len(sheet.read_bytes(path)) > 300_000_000
     monkeypatch.setenv("SOFTLABEL_UNPACKED_MB", "lots")
     with pytest.raises(FileError, match="SOFTLABEL_UNPACKED_MB = 'lots'"):
-        files.read(path)
+        files.read_answers(path)
 
 
 def test_gzip_of_what_repeats_itself_is_read(tmp_path):
     path = tmp_path / "votes.csv.gz"
     rows = "".join(f"item {i},ann,cat\n" for i in range(200_000))
     path.write_bytes(gzip.compress(f"item,annotator,label\n{rows}".encode(), 9))
-    assert len(files.read(path).said) == 200_000
+    assert len(files.read_answers(path).answers) == 200_000

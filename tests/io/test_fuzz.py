@@ -50,7 +50,7 @@ def table_or_sentence(path, content: bytes) -> None:
     path.write_bytes(content)
     sentence = str(path)
     try:
-        files.read(path).refuse_repeats()
+        files.read_answers(path).refuse_repeats()
     except SoftlabelError as error:
         sentence = str(error)
     assert sentence.startswith(str(path))

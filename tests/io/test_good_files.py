@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from softlabel import FileError
 from softlabel import io as files
 from softlabel.elicit import Classic
-from softlabel.io.codes import natural
-from softlabel.io.comma import read_csv
+from softlabel.io.csv_files import read_csv
+from softlabel.io.votes import sort_naturally
 
 VOTES = [
     ("b", "w1", "cat"),
@@ -87,7 +87,7 @@ def rows_of(said) -> list[tuple[str, str, str]]:
 def test_hard_votes(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
-    said = files.read(path).said
+    said = files.read_answers(path).answers
     assert rows_of(said) == VOTES
     assert said.index.items.tolist() == ["b", "a", "é"], "items come in order of first appearance"
     assert said.index.labels.tolist() == ["ant", "cat", "dog"], "classes come in natural order"
@@ -97,26 +97,26 @@ def test_names_keep_everything_but_the_quotes(tmp_path):
     odd = [('say "hi", twice', "=1+1", "a\nb"), ("two\r\nlines", "'", "x"), (" 1", "01", "y ")]
     path = tmp_path / "v.csv"
     path.write_bytes(csv_text(odd).encode())
-    assert rows_of(files.read(path).said) == odd
+    assert rows_of(files.read_answers(path).answers) == odd
 
 
 def test_a_cell_may_be_long(tmp_path):
     path = tmp_path / "v.csv"
     path.write_text('item,annotator,label,text\ni,w,x,"' + "a,b\n" * 100_000 + '"\n')
-    assert rows_of(files.read(path).said) == [("i", "w", "x")]
+    assert rows_of(files.read_answers(path).answers) == [("i", "w", "x")]
 
 
 def test_a_name_with_glob_characters_is_one_file(tmp_path):
     for name in ("v[1].csv", "v*.csv", "~v.csv"):
         (tmp_path / name).write_bytes(PLAIN)
-        assert len(files.read(tmp_path / name).said) == len(VOTES)
+        assert len(files.read_answers(tmp_path / name).answers) == len(VOTES)
 
 
 def test_whole_numbers_are_names_in_json_and_parquet(tmp_path):
     rows = [(10, 7, 2), (9, 7, 10)]
     for name, write in (("v.jsonl", json_lines), ("v.parquet", parquet)):
         (tmp_path / name).write_bytes(write(rows))
-        said = files.read(tmp_path / name).said
+        said = files.read_answers(tmp_path / name).answers
         assert rows_of(said) == [("10", "7", "2"), ("9", "7", "10")]
         assert said.index.labels.tolist() == ["2", "10"]
 
@@ -124,7 +124,7 @@ def test_whole_numbers_are_names_in_json_and_parquet(tmp_path):
 def test_the_class_list_is_kept_in_its_order_with_classes_nobody_chose(tmp_path):
     path = tmp_path / "v.csv"
     path.write_bytes(PLAIN)
-    assert files.read(path, ["dog", "cow", "cat", "ant"]).said.index.labels.tolist() == [
+    assert files.read_answers(path, ["dog", "cow", "cat", "ant"]).answers.index.labels.tolist() == [
         *("dog", "cow", "cat", "ant")
     ]
 
@@ -134,7 +134,7 @@ def test_parquet_enum_is_a_class_list(tmp_path):
     frame = pl.DataFrame(VOTES, schema=["item", "annotator", "label"], orient="row")
     classes = ["dog", "cow", "cat", "ant"]
     frame.cast({"label": pl.Enum(classes), "annotator": pl.Categorical}).write_parquet(path)
-    said = files.read(path).said
+    said = files.read_answers(path).answers
     assert said.index.labels.tolist() == classes
     assert rows_of(said) == VOTES
 
@@ -142,10 +142,10 @@ def test_parquet_enum_is_a_class_list(tmp_path):
 def test_json_lines_may_say_that_nobody_is_known(tmp_path):
     path = tmp_path / "v.jsonl"
     path.write_bytes(json_lines([(item, None, label) for item, _, label in VOTES * 2]))
-    source = files.read(path)
+    source = files.read_answers(path)
     source.refuse_repeats()  # answers without an author are nobody's repeats
-    assert source.said.anonymous
-    assert len(source.said) == 2 * len(VOTES)
+    assert source.answers.anonymous
+    assert len(source.answers) == 2 * len(VOTES)
 
 
 SOFT = [("b", "w1", 0.7, 0.2, 0.1), ("a", "w2", 1, 0, 0), ("b", "w2", 1e-3, 0.999, 0.0)]
@@ -166,10 +166,10 @@ SOFT_HEADER = ("item", "annotator", "z", "10", "9")
 def test_soft_votes(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
-    said = files.read(path).said
+    said = files.read_answers(path).answers
     assert said.index.labels.tolist() == ["z", "10", "9"], "column order is class order"
     np.testing.assert_array_equal(said.probs, [row[2:] for row in SOFT])
-    other = files.read(path, ["9", "z", "10"]).said
+    other = files.read_answers(path, ["9", "z", "10"]).answers
     np.testing.assert_array_equal(other.probs, said.probs[:, [2, 0, 1]])
 
 
@@ -229,12 +229,12 @@ def test_responses(tmp_path, name):
         pl.read_csv(classic_csv().encode()).write_parquet(path)
     else:
         path.write_bytes(lines)
-    said = files.read(path).said
+    said = files.read_answers(path).answers
     same_statements(said)
     assert [said.index.items[i] for i in said.item] == ["i1", "i2", "i1", "i2"]
     assert [said.index.annotators[w] for w in said.annotator] == ["w1", "w1", "w2", "w2"]
     assert said.contradictory.tolist() == [False, False, True, False]
-    same_statements(files.read(path, CLASSES[::-1]).said, CLASSES[::-1])
+    same_statements(files.read_answers(path, CLASSES[::-1]).answers, CLASSES[::-1])
 
 
 def test_parquet_may_be_packed_again(tmp_path):
@@ -242,14 +242,14 @@ def test_parquet_may_be_packed_again(tmp_path):
     plain = io.BytesIO()
     pl.DataFrame({"item": ["a"], "annotator": ["w"], "label": ["cat"]}).write_parquet(plain)
     path.write_bytes(gzip.compress(plain.getvalue(), mtime=0))
-    assert files.read(path).said.index.labels.tolist() == ["cat"]
+    assert files.read_answers(path).answers.index.labels.tolist() == ["cat"]
 
 
 def test_responses_of_the_hard_mode(tmp_path):
     path = tmp_path / "r.jsonl"
     hard = {"kind": "repeat", "mode": "hard", "mode_version": 1}
     path.write_text(response("i", "w", {"label": "cat"}, presentation=hard))
-    said = files.read(path).said
+    said = files.read_answers(path).answers
     assert said.hard, "plain votes stay votes: nobody's doubt is invented for them"
     assert said.label.tolist() == [2]
 
@@ -267,7 +267,7 @@ def test_cifar10s_json(tmp_path):
         records.setdefault(item, []).append(record)
     for name, pack in (("c.json", bytes), ("c.json.gz", gzip.compress)):
         (tmp_path / name).write_bytes(pack(json.dumps(records).encode()))
-        said = files.read(tmp_path / name).said
+        said = files.read_answers(tmp_path / name).answers
         assert said.anonymous
         assert Counter(said.index.items[i] for i in said.item) == {"i1": 2, "i2": 2}
         assert said.index.labels.tolist() == CLASSES
@@ -285,7 +285,7 @@ def test_cifar10s_json(tmp_path):
     ],
 )
 def test_natural_order(names, ordered):
-    assert natural(names) == ordered
+    assert sort_naturally(names) == ordered
 
 
 # cells, quotes and line ends in any order: what is accepted is what the csv module reads

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from softlabel import FileError
 from softlabel import io as files
 from softlabel.io import large, source
-from softlabel.io.codes import by_appearance, compact
-from softlabel.io.large import read_large
+from softlabel.io.large import compact_names, order_by_appearance, read_large
 
 NAMES = st.text("abcd0 é漢.-_=", min_size=1, max_size=6).filter(lambda name: name.strip() != "")
 VOTES = st.lists(st.tuples(NAMES, NAMES, NAMES), min_size=1, max_size=30)
@@ -42,7 +41,7 @@ def both(path, labels=None):
     found = read_large(path, path.suffix[1:], labels, lambda *step: told.append(step))
     assert found is not None
     assert told, "it is told how far it is"
-    return found, files.read(path, labels).said
+    return found, files.read_answers(path, labels).answers
 
 
 @given(votes=VOTES)
@@ -67,10 +66,10 @@ def test_many_rows_in_many_batches(all_large, tmp_path, monkeypatch):
     ]
     path = tmp_path / "v.csv"
     path.write_text("label,task,worker\r\n" + "".join(f"{c},{i},{w}\r\n" for i, w, c in rows))
-    found = files.read(path)
+    found = files.read_answers(path)
     monkeypatch.setattr(source, "LARGE", 10**9)
-    same(found.said, files.read(path).said)
-    assert found.said.index.labels.tolist() == [str(j) for j in range(12)], "by number"
+    same(found.answers, files.read_answers(path).answers)
+    assert found.answers.index.labels.tolist() == [str(j) for j in range(12)], "by number"
     assert found.line_of(0) == 2
 
 
@@ -114,7 +113,7 @@ def test_complaints_are_those_of_the_careful_reader(all_large, tmp_path, text, c
     path = tmp_path / "v.csv"
     path.write_text(text, newline="")
     with pytest.raises(FileError) as error:
-        files.read(path)
+        files.read_answers(path)
     assert complaint in str(error.value)
 
 
@@ -122,28 +121,28 @@ def test_a_class_nobody_announced_is_found_by_its_line(all_large, tmp_path):
     path = tmp_path / "v.csv"
     path.write_text(HEAD + "i,w,x\nj,w,z\n")
     with pytest.raises(FileError, match="line 3, column 'label', value 'z': no such class"):
-        files.read(path, ["x", "y"])
+        files.read_answers(path, ["x", "y"])
 
 
 def test_a_repeat_is_found_by_its_line(all_large, tmp_path):
     path = tmp_path / "v.csv"
     path.write_text(HEAD + "i,w,x\nj,w,x\ni,w,y\n")
     with pytest.raises(FileError, match="line 4: 'w' answered item 'i' on line 2 and again here"):
-        files.read(path).refuse_repeats()
+        files.read_answers(path).refuse_repeats()
 
 
 @pytest.mark.parametrize("bad", [b"PAR1 nothing PAR1", b"no Parquet at all"])
 def test_a_broken_parquet_file_is_refused_as_ever(all_large, tmp_path, bad):
     (tmp_path / "v.parquet").write_bytes(bad)
     with pytest.raises(FileError, match="Parquet"):
-        files.read(tmp_path / "v.parquet")
+        files.read_answers(tmp_path / "v.parquet")
 
 
 def test_an_empty_cell_of_parquet_is_found_by_its_row(all_large, tmp_path):
     frame = pl.DataFrame({"item": ["i", None], "annotator": ["a", "a"], "label": ["x", "x"]})
     frame.write_parquet(tmp_path / "v.parquet")
     with pytest.raises(FileError, match=r"column 'item': the cell is empty \(row 2 of the table\)"):
-        files.read(tmp_path / "v.parquet")
+        files.read_answers(tmp_path / "v.parquet")
 
 
 @pytest.mark.parametrize(
@@ -155,21 +154,21 @@ def test_an_empty_cell_of_parquet_is_found_by_its_row(all_large, tmp_path):
 )
 def test_other_shapes_are_read_as_ever(all_large, tmp_path, text):
     (tmp_path / "v.csv").write_text(text)
-    assert len(files.read(tmp_path / "v.csv").said) == 1
+    assert len(files.read_answers(tmp_path / "v.csv").answers) == 1
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 100])
 def test_codes_are_renumbered_by_first_appearance(monkeypatch, rows):
-    monkeypatch.setattr("softlabel.io.codes.ROWS", rows)
-    order, codes = by_appearance(np.array([2, 2, 0, 1, 0]))
+    monkeypatch.setattr("softlabel.io.large.ROWS", rows)
+    order, codes = order_by_appearance(np.array([2, 2, 0, 1, 0]))
     assert order.tolist() == [2, 0, 1]
     assert codes.tolist() == [0, 0, 1, 2, 1]
 
 
 def test_many_names_become_an_array(monkeypatch):
-    monkeypatch.setattr("softlabel.io.codes.PIECE", 3)
+    monkeypatch.setattr("softlabel.io.large.PIECE", 3)
     names = [f"a name of any length {i}" * (i % 3) for i in range(10)]
-    assert compact(pl.Series(names)).tolist() == names
+    assert compact_names(pl.Series(names)).tolist() == names
 
 
 @pytest.mark.parametrize("name", ["", " ", "\t \n", "\u00a0", "\u2003", "\u3000 \u0085"])

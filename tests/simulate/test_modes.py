@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from softlabel import SoftLabels, metrics, store
-from softlabel import io as files
+from softlabel.label import Plan, label_file
 from softlabel.serve import monitor
 from softlabel.simulate import fill_study, run_server
 from softlabel.simulate.truth import FILE, read_truth_file
@@ -42,5 +42,5 @@ def labels_of(study) -> SoftLabels:
     responses, out = study.folder / "responses.jsonl", study.folder / "labels.npz"
     with store.open(study.folder / ".softlabel/rehearsal.db", read_only=True) as answers:
         monitor.export(study, answers, responses)
-    files.label(files.read(responses), out, files.Plan(repeats="first"))
+    label_file(responses, out, Plan(repeats="first"))
     return SoftLabels.load(out)

@@ -1,1 +1,1 @@
-"""Small helpers that belong to no room: whole files, progress, the machine."""
+"""Small helpers that belong to no room: whole files, progress, the machine, lazy doors."""

@@ -1,4 +1,4 @@
-"""Doors that open when they are entered: names of a room, imported when they are first used."""
+"""Lazy doors: import the names of a room when they are first used."""
 
 from __future__ import annotations
 

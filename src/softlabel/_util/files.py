@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Write a file whole or not at all; check its name; shorten a value for a message about it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-import polars as pl
-
 from softlabel.errors import FileError
 
 DAY = 86_400  # seconds
+LONGEST = 60  # characters of a value that an error shows
 
 
-def kind_of(path: Path, kinds: tuple[str, ...]) -> str:
-    """Which of ``kinds`` (such as ``csv`` or ``csv.gz``) the name of the file ends in."""
+def file_kind(path: Path, kinds: tuple[str, ...]) -> str:
+    """Return which of ``kinds`` (such as ``csv`` or ``csv.gz``) the file's name ends in."""
     name = path.name.lower()
     for kind in kinds:
         if name.endswith(f".{kind}"):
@@ -30,9 +29,9 @@ def kind_of(path: Path, kinds: tuple[str, ...]) -> str:
     raise FileError(path, f"unknown kind of file; the name must end in .{', .'.join(kinds)}")
 
 
-def check_target(path: Path, kinds: tuple[str, ...], source: str) -> str:
-    """The kind of a file that is to be written, before any work is done for it."""
-    kind = kind_of(path, kinds)
+def check_output(path: Path, kinds: tuple[str, ...], source: str) -> str:
+    """Return the kind of a file to be written; refuse a bad path before any work is done."""
+    kind = file_kind(path, kinds)
     if path.is_dir():
         raise FileError(path, "is a folder; name a file in it")
     if not path.parent.is_dir():
@@ -43,53 +42,72 @@ def check_target(path: Path, kinds: tuple[str, ...], source: str) -> str:
 
 
 @contextmanager
-def aside(path: Path, *, private: bool = False) -> Iterator[Path]:
-    """A temporary name in the same folder, which takes the place of ``path`` if all goes well.
+def write_atomically(path: Path, *, private: bool = False) -> Iterator[Path]:
+    """Give a temporary name in the same folder; its file replaces ``path`` if all goes well.
 
-    If anything goes wrong, nothing stays behind and what was there before is untouched.  What a
-    process that was killed left behind is removed by the next one that writes the same file.  Only
-    the owner can read a ``private`` file: it holds what people said.
+    If anything goes wrong, nothing is left behind and the old file is untouched.  Temporary files
+    of a process that was killed are removed by the next one that writes the same file.  Only the
+    owner can read a ``private`` file: it holds what people answered.
     """
     target = path.resolve()  # a link stays a link
-    part = target.with_name(f".{target.name}.{_me()}-{uuid4().hex}.part")
-    _sweep(target)
+    part = target.with_name(f".{target.name}.{_process_tag()}-{uuid4().hex}.part")
+    _remove_abandoned(target)
     try:
         if private:
             os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield part
         part.replace(target)
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except Exception as error:
+        # polars has errors of its own, and is too large to be imported for their sake
+        if not isinstance(error, OSError) and type(error).__module__ != "polars.exceptions":
+            raise
         reason = getattr(error, "strerror", None) or error
         raise FileError(path, f"cannot be written: {reason}") from None
     finally:
         part.unlink(missing_ok=True)
 
 
-def _me() -> str:
-    """This process, as the name of a file may say it."""
+def shorten(value: object) -> object:
+    """Return a value that fits into an error message."""
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST else value[:LONGEST] + "…"
+    try:
+        shown = repr(value)
+    except RecursionError:
+        return "something nested too deeply to be shown"
+    return value if len(shown) <= LONGEST else shown[:LONGEST] + "…"
+
+
+def _process_tag() -> str:
+    """Return a name for this process: a digest of the host's name, and the process id."""
     return f"{sha256(socket.gethostname().encode()).hexdigest()[:8]}-{os.getpid()}"
 
 
-def _sweep(target: Path) -> None:
-    """Remove what writers of this file left who are gone: processes of this machine that do not
-    run any longer, and anybody who has not written for a day."""
+def _remove_abandoned(target: Path) -> None:
+    """Remove temporary files of this file whose writer is gone: a process of this machine that no
+    longer runs, or any writer that has written nothing for a day."""
     for left in target.parent.glob(f".{glob.escape(target.name)}.*.part*"):
         with suppress(OSError):
             host, _, rest = left.name.removeprefix(f".{target.name}.").partition("-")
             pid = rest.partition("-")[0]
-            here = host == _me().partition("-")[0] and pid.isdecimal()
-            gone = here and not _runs(int(pid))
+            here = host == _process_tag().partition("-")[0] and pid.isdecimal()
+            gone = here and not _is_running(int(pid))
             if gone or time.time() - left.stat().st_mtime > DAY:
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
-def _runs(pid: int) -> bool:
-    if sys.platform == "win32":  # there the question itself would end the process
+def _is_running(pid: int) -> bool:
+    if sys.platform == "win32":  # os.kill would end the process there
         return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # another user's process
         return True
     return True
+
+
+aside = write_atomically  # OLD NAME
+check_target = check_output  # OLD NAME
+kind_of = file_kind  # OLD NAME

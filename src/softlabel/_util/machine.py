@@ -1,4 +1,4 @@
-"""What this machine can give: cores and memory."""
+"""What this machine has: cores and memory."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ GIGABYTE = 10**9
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):  # not everywhere
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def memory() -> int:
-    """Bytes of main memory; 16 GB where the system does not say."""
+    """Return the bytes of main memory; 16 GB where the system does not report them."""
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return 16 * GIGABYTE

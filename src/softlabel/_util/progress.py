@@ -1,4 +1,4 @@
-"""How long work tells whoever waits for it how far it is."""
+"""Report the progress of long work to whoever waits for it."""
 
 from __future__ import annotations
 
@@ -7,37 +7,42 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 
-class Tell(Protocol):
-    """Called with what is being done and, where that is known, how much of how much is done."""
+class Progress(Protocol):
+    """A function called with the current step and, where known, how much of how much is done."""
 
     def __call__(self, step: str, done: int = 0, total: int | None = None) -> None: ...
 
 
 def silent(step: str, done: int = 0, total: int | None = None) -> None:
-    """For callers who do not want to know."""
+    """Report nothing: the default ``Progress``."""
 
 
-def count(votes: float) -> str:
-    """A number of votes as people say it.
+def abbreviate(number: float) -> str:
+    """Write a large number briefly.
 
-    >>> count(950), count(12_300), count(48_000_000)
+    >>> abbreviate(950), abbreviate(12_300), abbreviate(48_000_000)
     ('950', '12 k', '48.0 M')
     """
-    if votes < 1e4:
-        return f"{votes:.0f}"
-    return f"{votes / 1e3:.0f} k" if votes < 1e6 else f"{votes / 1e6:.1f} M"
+    if number < 1e4:
+        return f"{number:.0f}"
+    return f"{number / 1e3:.0f} k" if number < 1e6 else f"{number / 1e6:.1f} M"
 
 
-def steps(method: Any, votes: int, tell: Tell) -> Callable[[int, float], None]:
-    """For ``softlabel.aggregate.em.fit`` to call after every step: tells which of how many at most
-    it was, and how many votes a second it worked through."""
+def report_steps(method: Any, votes: int, progress: Progress) -> Callable[[int, float], None]:
+    """Make the function that ``softlabel.aggregate`` calls after every step of a fit.
+
+    It reports the step, the largest number of steps and the votes worked through per second.
+    """
     before = [time.perf_counter()]
 
-    def hear(iteration: int, objective: float) -> None:
+    def report(iteration: int, objective: float) -> None:
         now = time.perf_counter()
-        speed = count(votes / max(now - before[0], 1e-9))
+        speed = abbreviate(votes / max(now - before[0], 1e-9))
         before[0] = now
-        doing = f"{method.name}: step {iteration} of at most {method.n_iter}"
-        tell(f"{doing}, {speed} votes/s", iteration, method.n_iter)
+        step = f"{method.name}: step {iteration} of at most {method.n_iter}"
+        progress(f"{step}, {speed} votes/s", iteration, method.n_iter)
 
-    return hear
+    return report
+
+
+Tell = Progress  # OLD NAME

@@ -59,9 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _fail("not enough memory; use fewer classes or items", error)
     except Exception as error:  # noqa: BLE001  the one place where everything ends
-        from softlabel.io import their_mistake
+        from softlabel.plugins import describe_user_error
 
-        if theirs := their_mistake(error):
+        if theirs := describe_user_error(error):
             return _fail(theirs, error)
         name = f"{type(error).__name__}: {error}"
         _fail(

@@ -100,12 +100,13 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
 
 def _labelled(source: str, opened: Answers, construct: str | None) -> tuple[Annotations, str]:
     """One label per answer, repeats included."""
-    from softlabel import io as files
     from softlabel import registry
+    from softlabel.io import Source
+    from softlabel.label import Plan, construct_labels
 
     build = None if construct is None else registry.parse("construct", construct)
-    plan = files.Plan(construct=build, repeats="all")
-    return files.labelled(files.Source(source, opened.said), plan)
+    plan = Plan(construct=build, repeats="all")
+    return construct_labels(Source(source, opened.said), plan)
 
 
 def _statements(opened: Answers) -> Any:
@@ -119,10 +120,10 @@ def _pooled(aggregate: str | None, each: Annotations, gold: Ints | None) -> Soft
     if aggregate is None:
         return None
     from softlabel import registry
-    from softlabel.io import pooled
+    from softlabel.label import aggregate_labels
     from softlabel.sampling import one_per_annotator
 
-    return pooled(registry.parse("aggregate", aggregate), one_per_annotator(each), gold)
+    return aggregate_labels(registry.parse("aggregate", aggregate), one_per_annotator(each), gold)
 
 
 def _write(output: Path, found: Cards, source: str) -> None:

@@ -80,23 +80,23 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
 ) -> None:
     """Write one soft label per item: item, one column per class, count."""
     from softlabel import io as files
+    from softlabel.label import label_source
 
     rest = {"repeats": repeats, "sample": sample, "seed": seed}
     plan = make_plan(load, construct, aggregate, **rest, gold=gold, intervals=intervals)
-    files.check_target(output, files.SOFT_KINDS, source)
+    files.check_output(output, files.LABEL_KINDS, source)
     if engine is None and (parts or checkpoint):
         name = "parts" if parts else "checkpoint"
         raise SoftlabelError(f"--{name} {parts or checkpoint}: is for --engine; say --engine dask")
     with progress() as tell:
         read = partial(open_source, source, split(labels), tell, make_mode(mode))
         if engine is None:
-            facts = files.label(read(), output, plan, tell)
+            facts = label_source(read(), output, plan, tell)
         else:
-            from softlabel.engine import Job
-            from softlabel.engine import label as in_parts
+            from softlabel.engine import ClusterPlan, label_on_cluster
 
-            job = Job(source, output, plan, read, split(labels), parts, checkpoint)
-            facts = in_parts(job, engine, tell)
+            whole = ClusterPlan(source, output, plan, read, split(labels), parts, checkpoint)
+            facts = label_on_cluster(whole, engine, tell)
     show_facts(facts)
 
 
@@ -133,6 +133,7 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     spreadsheet does not run it; numbers stay numbers, and softlabel takes it away on reading.
     """
     from softlabel import io as files
+    from softlabel.label import export_source
 
     if Path(source).is_dir():
         _refuse({"construct": construct, "repeats": repeats, "labels": labels, "mode": mode})
@@ -142,10 +143,10 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     if db is not None:
         raise SoftlabelError(f"--db {db}: {source} is no study folder, so it has no database")
     plan = make_plan(load, construct, repeats=repeats)
-    files.check_target(output, files.SAID_KINDS, source)
+    files.check_output(output, files.ANSWER_KINDS, source)
     with progress() as tell:
         found = open_source(source, split(labels), tell, make_mode(mode))
-        facts = files.export(found, output, plan, tell)
+        facts = export_source(found, output, plan, tell)
     show_facts(facts)
 
 

@@ -101,15 +101,15 @@ def agree(
     load: Load = None,
 ) -> None:
     """Say how far people agree, beyond chance, and who agrees least with the others."""
-    from softlabel import io as files
     from softlabel.annotators import measure_agreement
+    from softlabel.label import construct_labels
 
     _check_table(output, source)
     plan = make_plan(load, construct, repeats=repeats)
     with progress() as tell:
         opened = open_source(source, split(labels), tell)
         tell("comparing people")
-        each, made_by = files.labelled(opened, plan)
+        each, made_by = construct_labels(opened, plan)
         found = measure_agreement(each, distance)
     show_facts(
         {

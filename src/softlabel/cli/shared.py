@@ -20,7 +20,8 @@ from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
     from softlabel.datasets import Dataset
-    from softlabel.io import Plan, Said, Source, Tell
+    from softlabel.io import AnswerTable, Progress, Source
+    from softlabel.label import Plan
     from softlabel.tables import Floats, Ints
 
 DATASET = "dataset:"
@@ -98,18 +99,18 @@ Gold = Annotated[
 # ── opening ──────────────────────────────────────────────────────────────────────────────────
 
 
-def open_source(text: str, labels: list[str] | None, tell: Tell, mode: Any = None) -> Source:
+def open_source(text: str, labels: list[str] | None, tell: Progress, mode: Any = None) -> Source:
     """The input that ``text`` names: a file, or a published data set."""
     from softlabel import io as files
 
     found = open_dataset(text, tell, mode)
     if found is None:
         tell(f"reading {text}")
-        source = files.read(text, labels, mode, tell)
+        source = files.read_answers(text, labels, mode, tell)
         if source.simulated:
             typer.echo(
-                f"warning: {text}: {source.simulated:,} of {len(source.said):,} answers were given "
-                "by simulated people",
+                f"warning: {text}: {source.simulated:,} of {len(source.answers):,} answers were "
+                "given by simulated people",
                 err=True,
             )
         return source
@@ -117,26 +118,26 @@ def open_source(text: str, labels: list[str] | None, tell: Tell, mode: Any = Non
     classes = said.index.labels.tolist()
     if labels is not None and labels != classes:
         raise SoftlabelError(f"{text} has its own classes, {', '.join(classes)}; drop --labels")
-    return files.source_of(text, said)
+    return files.Source(text, said, repeats="first")
 
 
 class Answers(NamedTuple):
     """Every answer, repeats too; the gold classes (m,) and the seconds of each answer (n,), where
     these are known; what must be told about the reading; and what each person skipped."""
 
-    said: Said
+    said: AnswerTable
     gold: Ints | None
     seconds: Floats | None
     told: dict[str, str]
     skips: Mapping[str, Mapping[str, int]]
 
 
-def open_answers(text: str, labels: list[str] | None, tell: Tell) -> Answers:
+def open_answers(text: str, labels: list[str] | None, tell: Progress) -> Answers:
     """All that is known about the people behind the input that ``text`` names."""
     found = open_dataset(text, tell)
     if found is None:
         opened = open_source(text, labels, tell)
-        return Answers(opened.said, None, opened.seconds, opened.facts, opened.skips)
+        return Answers(opened.answers, None, opened.seconds, opened.facts, opened.skips)
     said = _said(text, found)
     seconds = found.arrays["rt_ms"] / 1000 if "rt_ms" in found.arrays else None
     if "duplicate" in found.arrays:  # rows that the release holds twice
@@ -145,14 +146,14 @@ def open_answers(text: str, labels: list[str] | None, tell: Tell) -> Answers:
     return Answers(said, found.gold, seconds, {}, {})
 
 
-def _said(text: str, found: Dataset) -> Said:
+def _said(text: str, found: Dataset) -> AnswerTable:
     said = found.statements if found.statements is not None else found.annotations
     if said is None:
         raise SoftlabelError(f"{text} has no annotations, so there is nothing to label")
     return said
 
 
-def open_dataset(text: str, tell: Tell, mode: Any = None) -> Dataset | None:
+def open_dataset(text: str, tell: Progress, mode: Any = None) -> Dataset | None:
     """The published data set that ``text`` names, with all its answers; None if it names a file."""
     if not text.startswith(DATASET):
         return None
@@ -167,20 +168,19 @@ def open_dataset(text: str, tell: Tell, mode: Any = None) -> Dataset | None:
 
 def load_strategies(path: Path | None) -> None:
     if path is not None:
-        from softlabel import testing
-        from softlabel.io import loading
+        from softlabel import plugins, testing
 
-        loading.load_strategies(path, testing.check_family)
+        plugins.load_strategies(path, testing.check_family)
 
 
 def make_plan(
     load: Path | None, construct: str | None, aggregate: str = "mean", **rest: Any
 ) -> Plan:
-    from softlabel import io as files
     from softlabel import registry
+    from softlabel.label import Plan
 
     load_strategies(load)
-    return files.Plan(
+    return Plan(
         construct=None if construct is None else registry.parse("construct", construct),
         aggregate=registry.parse("aggregate", aggregate),
         **rest,

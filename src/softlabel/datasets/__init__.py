@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from softlabel.datasets import (
-    _fetch,
+    base,
     chaosnli,
     cifar10,
     cifar10h,
@@ -19,6 +19,7 @@ from softlabel.datasets import (
     cifar10s,
     cifar100,
     crowd,
+    files,
     labelme,
     popquorn,
     pos,
@@ -27,9 +28,9 @@ from softlabel.datasets import (
     shifted,
     svhn,
 )
-from softlabel.datasets._fetch import FetchError, MissingData, Report, locate
-from softlabel.datasets._read import array
-from softlabel.datasets.base import Dataset, File, Info
+from softlabel.datasets.base import Dataset, File, Info, MissingData, locate
+from softlabel.datasets.files import FetchError, Report
+from softlabel.datasets.reading import array, read_npy
 from softlabel.errors import UnknownName
 
 
@@ -58,33 +59,33 @@ _ALL: tuple[Source, ...] = (
     cifar100,
     svhn,
 )
-DATASETS: dict[str, Source] = {source.INFO.name: source for source in _ALL}
+DATASETS = {source.INFO.name: source for source in _ALL}
 
 
 def load(name: str) -> Dataset:
-    """The data set ``name``, or its part ``name/part``."""
+    """Load the data set ``name``, or its part ``name/part``."""
     source, part = _split(name)
     return source.load(part) if part else source.load()
 
 
-def infos() -> list[Info]:
-    """Every data set there is."""
+def list_infos() -> list[Info]:
+    """Return the description of every data set there is."""
     return [source.INFO for source in DATASETS.values()]
 
 
 def fetch(name: str, report: Report | None = None) -> list[Path]:
-    """Download the files of a data set that are not here yet; returns the new ones."""
-    return _fetch.fetch(_split(name)[0].INFO, report)
+    """Download the files of a data set that are not here yet; return the new ones."""
+    return files.fetch(_split(name)[0].INFO, report)
 
 
-def where(name: str) -> dict[str, Path | None]:
-    """The place of each file of a data set on this machine."""
-    return _fetch.where(_split(name)[0].INFO)
+def find_files(name: str) -> dict[str, Path | None]:
+    """Return the place of each file of a data set on this machine."""
+    return base.find_files(_split(name)[0].INFO)
 
 
 def verify(name: str) -> list[str]:
-    """What is wrong with the files of a data set that are here; nothing, if all is well."""
-    return _fetch.verify(_split(name)[0].INFO)
+    """Return what is wrong with the files of a data set that are here; nothing, if all is well."""
+    return files.verify(_split(name)[0].INFO)
 
 
 def _split(name: str) -> tuple[Source, str]:
@@ -95,6 +96,9 @@ def _split(name: str) -> tuple[Source, str]:
     return source, source.INFO.part(part) if slash else ""
 
 
+infos = list_infos  # OLD NAME
+where = find_files  # OLD NAME
+
 __all__ = [
     "DATASETS",
     "Dataset",
@@ -103,11 +107,17 @@ __all__ = [
     "Info",
     "MissingData",
     "array",
+    "cifar10s",
+    "cifar100",
     "fetch",
+    "find_files",
     "infos",
+    "list_infos",
     "load",
     "locate",
+    "read_npy",
     "shifted",
+    "svhn",
     "verify",
     "where",
 ]

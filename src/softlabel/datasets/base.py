@@ -1,7 +1,8 @@
-"""What a published data set is: where it comes from, and what loading it gives."""
+"""What a published data set is, what loading it gives, and where its files are looked for."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +15,17 @@ from softlabel.errors import DataError, SoftlabelError, UnknownName
 from softlabel.tables import Annotations, Index, Ints, Names, Statements, broken
 
 
+class MissingData(SoftlabelError):
+    """A file that is not on this machine: which, where it was looked for, how to get it."""
+
+
 @dataclass(frozen=True)
 class File:
     """One file of a data set, under the name it has on disk (there perhaps with ``.gz`` added).
 
     ``sha256`` is of the released bytes; of an ``.npz``, whose bytes depend on the zip library,
     it is of the arrays inside.  ``inner`` is the member of the archive at ``url`` that is meant.
-    ``check`` takes the place of a checksum that cannot be known: it says what is wrong, or nothing.
+    ``check`` takes the place of a checksum that cannot be known: it returns what is wrong, or "".
     """
 
     name: str
@@ -32,8 +37,8 @@ class File:
 
 @dataclass(frozen=True)
 class Info:
-    """Where a data set comes from and on what terms.  ``by_hand`` says how to get the files that
-    have no ``url``; ``parts`` are the names that ``load`` takes."""
+    """Where a data set comes from and on what terms.  ``by_hand`` explains how to get the files
+    that have no ``url``; ``parts`` are the names that ``load`` takes."""
 
     name: str
     title: str
@@ -45,7 +50,7 @@ class Info:
     cite: str = ""
 
     def part(self, name: str) -> str:
-        """The name of a part, or an error that lists the parts there are."""
+        """Return the name of a part, or raise an error that lists the parts there are."""
         if not name:
             choices = ", ".join(f"{self.name}/{part}" for part in self.parts)
             raise SoftlabelError(f"{self.name} comes in parts; say one of {choices}")
@@ -62,7 +67,7 @@ class Dataset:
 
     ``gold[m]`` is the label code of each item (-1: unknown).  ``arrays`` hold what is neither
     vote nor text: images, features, splits, and columns with one entry per row.  ``texts`` hold
-    one text per item.  ``notes`` are what one must know before using it.
+    one text per item.  ``notes`` are what a user must know.
     """
 
     name: str
@@ -83,3 +88,56 @@ class Dataset:
                 raise DataError(f"{self.name}: gold has shape {gold.shape}, expected ({m},)")
             broken(self.name, (gold < -1) | (gold >= k), f"gold code outside -1..{k - 1}", gold)
             object.__setattr__(self, "gold", gold)
+
+
+# ── finding ──────────────────────────────────────────────────────────────────────────────────
+
+
+def cache_folder(info: Info) -> Path:
+    """Return where fetched files go."""
+    own = os.environ.get("SOFTLABEL_CACHE")
+    user = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return (Path(own) if own else Path(user) / "softlabel").expanduser() / "data" / info.name
+
+
+def search_folders(info: Info) -> list[Path]:
+    """Return where files are looked for, the user's own folder first."""
+    own = os.environ.get("SOFTLABEL_DATA")
+    return [*([Path(own).expanduser() / info.name] if own else []), cache_folder(info)]
+
+
+def find(info: Info, filename: str) -> Path | None:
+    """Return the path of a file, perhaps with ``.gz`` added, or None."""
+    for folder in search_folders(info):
+        for name in (filename, filename + ".gz"):
+            if (folder / name).is_file():
+                return folder / name
+    return None
+
+
+def find_files(info: Info) -> dict[str, Path | None]:
+    """Return the path of each file of the data set on this machine."""
+    return {file.name: find(info, file.name) for file in info.files}
+
+
+def locate(info: Info, filename: str) -> Path:
+    """Return the path of a file, or raise ``MissingData``, which explains how to get it."""
+    path = find(info, filename)
+    if path is None:
+        raise MissingData(explain_missing(info, filename))
+    return path
+
+
+def explain_missing(info: Info, filename: str) -> str:
+    """Return where a file was looked for, and how to get it."""
+    places = " nor in ".join(map(str, search_folders(info)))
+    if not os.environ.get("SOFTLABEL_DATA"):
+        places += f" (nor in $SOFTLABEL_DATA/{info.name}, as that variable is not set)"
+    text = f"{info.name}: {filename} is not in {places}.\n"
+    if any(file.url for file in info.files if file.name == filename):
+        return text + f"Get it with: softlabel data fetch {info.name}"
+    absent = [file.name for file in info.files if not file.url and find(info, file.name) is None]
+    wanted = " and ".join(absent or [filename])
+    return (
+        f"{text}It must be got by hand. {info.by_hand.rstrip()}\nPut {wanted} into such a folder."
+    )

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from softlabel.datasets._fetch import locate
-from softlabel.datasets._read import reading, records
-from softlabel.datasets.base import Dataset, File, Info
+from softlabel.datasets.base import Dataset, File, Info, locate
+from softlabel.datasets.reading import read_json_lines, reading
 from softlabel.sampling import votes_from_counts
 from softlabel.tables import Index, names
 
@@ -47,7 +46,7 @@ INFO = Info(
 
 
 def load(part: str = "") -> Dataset:
-    """The votes of one part, anonymous; gold is the label of the original data set.
+    """Load the votes of one part, anonymous; gold is the label of the original data set.
 
     ``texts`` are premise and hypothesis (alphanli: two observations and two hypotheses);
     ``arrays["majority"]`` is the class that the authors took for the winner, also in a tie;
@@ -56,7 +55,7 @@ def load(part: str = "") -> Dataset:
     path = locate(INFO, FILES[INFO.part(part)][0])
     labels, short, fields = ALPHA if part == "alphanli" else THREE_WAY
     with reading(path):
-        rows = records(path)
+        rows = read_json_lines(path)
         counts = np.array([row["label_count"] for row in rows], dtype=np.int64)
         old = [row.get("old_labels", []) for row in rows]
         index = Index(names([row["uid"] for row in rows]), names([]), names(labels))

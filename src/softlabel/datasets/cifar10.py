@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softlabel.datasets._fetch import find, locate
-from softlabel.datasets._read import arrays, numbered, reading
-from softlabel.datasets.base import Dataset, File, Info
+from softlabel.datasets.base import Dataset, File, Info, find, locate
+from softlabel.datasets.reading import number_names, read_npz, reading
 from softlabel.errors import FileError
 from softlabel.tables import Index, Ints, names
 
@@ -59,34 +58,34 @@ INFO = Info(
 
 
 def load(split: str = "test") -> Dataset:
-    """``arrays["images"]`` uint8 (m, 32, 32, 3) and the class of each image as gold.
+    """Load ``arrays["images"]`` uint8 (m, 32, 32, 3) and the class of each image as gold.
 
     ``train10k`` are the first 10,000 train images, ``dev3k`` the first 3,000.
     """
     count, _, _ = SPLITS[INFO.part(split)]
-    pieces = [(part["images"], part["labels"]) for part in _parts(split, "images", "labels")]
+    pieces = [(part["images"], part["labels"]) for part in _read_pieces(split, "images", "labels")]
     images, labels = (np.concatenate(piece)[:count] for piece in zip(*pieces, strict=True))
     before = "" if split == "test" else "train/"
-    index = Index(numbered(range(count), before), names([]), CLASSES)
+    index = Index(number_names(range(count), before), names([]), CLASSES)
     return Dataset(
         f"cifar10/{split}", INFO, index, gold=labels, arrays={"images": images, "labels": labels}
     )
 
 
 def gold_of_test() -> Ints | None:
-    """The class of each test image, if CIFAR-10 is here: gold for the sets that relabel it."""
+    """Return the class of each test image if CIFAR-10 is here: gold for sets that relabel it."""
     if not any(find(INFO, name) for name in (ARCHIVE, "test.npz")):
         return None
-    (part,) = _parts("test", "labels")
+    (part,) = _read_pieces("test", "labels")
     return part["labels"].astype(np.int64)
 
 
-def _parts(split: str, *wanted: str) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """The arrays of a split, piece by piece, from the .npz files or else from the archive."""
+def _read_pieces(split: str, *wanted: str) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """Read the arrays of a split, piece by piece, from the .npz files or else from the archive."""
     _, batches, files = SPLITS[split]
     here = [find(INFO, name) for name in files]
     if files and all(here):
-        yield from (arrays(path, *wanted) for path in here if path)
+        yield from (read_npz(path, *wanted) for path in here if path)
         return
     path = locate(INFO, ARCHIVE)
     with reading(path), tarfile.open(path) as tape:

@@ -11,9 +11,8 @@ import tarfile
 import numpy as np
 import numpy.typing as npt
 
-from softlabel.datasets._fetch import find, locate
-from softlabel.datasets._read import content, numbered, reading
-from softlabel.datasets.base import Dataset, File, Info
+from softlabel.datasets.base import Dataset, File, Info, find, locate
+from softlabel.datasets.reading import number_names, read_bytes, reading
 from softlabel.errors import FileError
 from softlabel.tables import Index, names
 
@@ -65,12 +64,12 @@ INFO = Info(
 
 
 def load(split: str = "test") -> Dataset:
-    """``arrays["images"]`` uint8 (m, 32, 32, 3), the fine class of each image as gold, and
-    ``arrays["coarse"]`` its group among ``COARSE``."""
+    """Load ``arrays["images"]`` uint8 (m, 32, 32, 3), the fine class of each image as gold, and
+    ``arrays["coarse"]``, its group among ``COARSE``."""
     count = COUNTS[INFO.part(split)]
-    rows = _records(split, count)
+    rows = _read_images(split, count)
     images = np.ascontiguousarray(rows[:, 2:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
-    index = Index(numbered(range(count), f"{split}/"), names([]), CLASSES)
+    index = Index(number_names(range(count), f"{split}/"), names([]), CLASSES)
     return Dataset(
         f"cifar100/{split}",
         INFO,
@@ -84,12 +83,12 @@ def load(split: str = "test") -> Dataset:
     )
 
 
-def _records(split: str, count: int) -> npt.NDArray[np.uint8]:
-    """(m, 3074) the records of a split, from its own file or else from the archive."""
+def _read_images(split: str, count: int) -> npt.NDArray[np.uint8]:
+    """Read (m, 3074) the records of a split, from its own file or else from the archive."""
     name = f"{split}.bin"
     path = find(INFO, name)
     if path is not None:
-        data = content(path)
+        data = read_bytes(path)
     else:
         path = locate(INFO, ARCHIVE)
         with reading(path), tarfile.open(path) as tape:

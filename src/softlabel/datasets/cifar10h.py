@@ -15,9 +15,8 @@ import numpy as np
 import polars as pl
 
 from softlabel.datasets import cifar10
-from softlabel.datasets._fetch import find, locate
-from softlabel.datasets._read import array, coded, content, numbered, reading
-from softlabel.datasets.base import Dataset, File, Info
+from softlabel.datasets.base import Dataset, File, Info, find, locate
+from softlabel.datasets.reading import encode, number_names, read_bytes, read_npy, reading
 from softlabel.errors import FileError, UnknownName
 from softlabel.sampling import votes_from_counts
 from softlabel.tables import Annotations, Index, names
@@ -47,7 +46,7 @@ INFO = Info(
 
 
 def load(source: Literal["best", "counts", "raw"] = "best") -> Dataset:
-    """The votes: ``raw`` with their annotators, ``counts`` without; ``best`` is raw if it is here.
+    """Load the votes: ``raw`` has annotators, ``counts`` has none, ``best`` is raw if it is here.
 
     ``arrays["counts"]`` (m, k) are the votes per image and class; raw votes also have ``rt_ms``.
     """
@@ -59,10 +58,10 @@ def load(source: Literal["best", "counts", "raw"] = "best") -> Dataset:
 
 def _from_counts() -> Dataset:
     path = locate(INFO, COUNTS)
-    counts = array(path)
+    counts = read_npy(path)
     if counts.shape != (10_000, 10) or counts.dtype.kind != "i" or (counts < 0).any():
         raise FileError(path, f"{counts.dtype} {counts.shape} is not counts of 10,000 images")
-    index = Index(numbered(range(10_000)), names([]), cifar10.CLASSES)
+    index = Index(number_names(range(10_000)), names([]), cifar10.CLASSES)
     return Dataset(
         "cifar10h",
         INFO,
@@ -81,7 +80,7 @@ def _from_counts() -> Dataset:
 def _from_raw() -> Dataset:
     path = find(INFO, f"{RAW}.csv") or locate(INFO, f"{RAW}.zip")
     with reading(path):
-        data = content(path)
+        data = read_bytes(path)
         if path.suffix == ".zip":
             with zipfile.ZipFile(io.BytesIO(data)) as box:
                 data = box.read(f"{RAW}.csv")
@@ -90,19 +89,19 @@ def _from_raw() -> Dataset:
         header = data[: data.index(b"\n")].decode().strip().replace('"', "").split(",")
         frame = pl.read_csv(data, columns=[name for name in wanted if name in header])
         frame = frame.filter(pl.col("cifar10_test_test_idx") >= 0)  # attention checks are -99999
-        annotators, annotator = coded(frame["annotator_id"].to_numpy())
+        annotators, annotator = encode(frame["annotator_id"].to_numpy())
         item = frame["cifar10_test_test_idx"].to_numpy()
         label = frame["chosen_label"].to_numpy()
-    index = Index(numbered(range(10_000)), annotators, cifar10.CLASSES)
-    said = Annotations(index, item, annotator, label=label)
+    index = Index(number_names(range(10_000)), annotators, cifar10.CLASSES)
+    votes = Annotations(index, item, annotator, label=label)
     extra = {"rt_ms": frame["reaction_time"].to_numpy()} if "reaction_time" in frame else {}
     return Dataset(
         "cifar10h",
         INFO,
         index,
-        annotations=said,
+        annotations=votes,
         gold=cifar10.gold_of_test(),
-        arrays={"counts": said.counts().astype(np.int64), **extra},
+        arrays={"counts": votes.counts().astype(np.int64), **extra},
         notes=(
             "The raw votes with their annotators, attention checks left out: a little more than "
             "the released counts.",

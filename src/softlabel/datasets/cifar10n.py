@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from softlabel.datasets import cifar10
-from softlabel.datasets._fetch import locate
-from softlabel.datasets._read import arrays, numbered
-from softlabel.datasets.base import Dataset, File, Info
+from softlabel.datasets.base import Dataset, File, Info, locate
+from softlabel.datasets.reading import number_names, read_npz
 from softlabel.tables import ANONYMOUS, Annotations, Index, names
 
 INFO = Info(
@@ -40,12 +39,12 @@ torch installed:
 
 
 def load() -> Dataset:
-    """Three anonymous votes per image; ``arrays`` hold ``clean``, ``aggre`` (the majority),
+    """Load three anonymous votes per image; ``arrays`` hold ``clean``, ``aggre`` (the majority),
     ``worse`` (a wrong one of the three if there is any) and ``random`` (m, 3)."""
-    labels = arrays(locate(INFO, "cifar10n.npz"), "clean", "aggre", "worse", "random")
+    labels = read_npz(locate(INFO, "cifar10n.npz"), "clean", "aggre", "worse", "random")
     m = len(labels["clean"])
-    index = Index(numbered(range(m), "train/"), names([]), cifar10.CLASSES)
-    said = Annotations(
+    index = Index(number_names(range(m), "train/"), names([]), cifar10.CLASSES)
+    votes = Annotations(
         index,
         np.repeat(np.arange(m), 3),
         np.full(3 * m, ANONYMOUS),
@@ -55,7 +54,7 @@ def load() -> Dataset:
         "cifar10n",
         INFO,
         index,
-        annotations=said,
+        annotations=votes,
         gold=labels["clean"],
         arrays=labels,
         notes=("Who gave which label is not known: the released worker ids cannot be linked.",),

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from softlabel.datasets._fetch import locate
-from softlabel.datasets._read import arrays, numbered
-from softlabel.datasets.base import Dataset, File, Info
+from softlabel.datasets.base import Dataset, File, Info, locate
+from softlabel.datasets.reading import number_names, read_npz
 from softlabel.tables import Annotations, Index, names
 
 CLASSES = names(
@@ -53,15 +52,15 @@ beside them:
 
 
 def load() -> Dataset:
-    """The votes; ``arrays`` hold ``x_train`` (m, 512) for the items, and ``x_`` and ``y_`` of
-    ``valid`` and ``test``, which nobody labelled but the experts."""
+    """Load the votes; ``arrays`` hold ``x_train`` (m, 512) for the items, and ``x_`` and ``y_`` of
+    ``valid`` and ``test``, which only the experts labelled."""
     parts = ("train", "valid", "test")
-    data = arrays(
+    data = read_npz(
         locate(INFO, "labelme.npz"), "answers", *(f"{x}_{part}" for x in "xy" for part in parts)
     )
     answers, gold = data.pop("answers"), data.pop("y_train")
     item, annotator = np.nonzero(answers >= 0)
     m, a = answers.shape
-    index = Index(numbered(range(m)), numbered(range(a)), CLASSES)
-    said = Annotations(index, item, annotator, label=answers[item, annotator])
-    return Dataset("labelme", INFO, index, annotations=said, gold=gold, arrays=data)
+    index = Index(number_names(range(m)), number_names(range(a)), CLASSES)
+    votes = Annotations(index, item, annotator, label=answers[item, annotator])
+    return Dataset("labelme", INFO, index, annotations=votes, gold=gold, arrays=data)

@@ -15,9 +15,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from softlabel.datasets._fetch import locate
-from softlabel.datasets._read import coded, numbered, reading, records, repeats, table
-from softlabel.datasets.base import Dataset, File, Info
+from softlabel.datasets.base import Dataset, File, Info, locate
+from softlabel.datasets.reading import (
+    encode_votes,
+    note_repeats,
+    number_names,
+    read_json_lines,
+    read_table,
+    reading,
+)
 from softlabel.errors import FileError
 from softlabel.tables import Annotations, Index, Names, names
 
@@ -26,9 +32,9 @@ POLITENESS_COUNTS = "4a820e94d403ac70786a4b040f8c7230c4f35567fa90d48b31463481f55
 
 
 def _check_politeness(path: Path) -> str:
-    """Whoever makes this file numbers the annotators anew, so only the votes can be compared."""
-    said = _ratings(path, "annotator", "politeness")[0]
-    got = hashlib.sha256(said.counts().astype("<i8").tobytes()).hexdigest()
+    """Return what is wrong with the votes; the annotators are numbered anew by every user."""
+    votes = _read_ratings(path, "annotator", "politeness")[0]
+    got = hashlib.sha256(votes.counts().astype("<i8").tobytes()).hexdigest()
     return "" if got == POLITENESS_COUNTS else f"{path}: the ratings are not the released ones"
 
 
@@ -66,48 +72,49 @@ https://github.com/Jiaxin-Pei/Potato-Prolific-Dataset and run beside it:
 
 
 def load(part: str = "") -> Dataset:
-    """The ratings of one task; its five classes are ordered."""
+    """Load the ratings of one task; its five classes are ordered."""
     notes: tuple[str, ...] = ("The classes are ordered.",)
     arrays: dict[str, npt.NDArray[Any]] = {}
     if INFO.part(part) == "offensiveness":
-        said, frame = _ratings(
+        votes, frame = _read_ratings(
             locate(INFO, "offensiveness_raw_data.csv"), "user_id", part, "text", *ABOUT
         )
-        texts = _first(frame, "instance_id", "text")
-        arrays = {f"annotator_{about}": _first(frame, "user_id", about) for about in ABOUT}
+        texts = _first_per_key(frame, "instance_id", "text")
+        arrays = {f"annotator_{about}": _first_per_key(frame, "user_id", about) for about in ABOUT}
         notes += ("arrays['annotator_gender'] and so on hold one entry per annotator.",)
     else:
-        said, _ = _ratings(locate(INFO, "politeness_annotations.csv"), "annotator", part)
+        votes, _ = _read_ratings(locate(INFO, "politeness_annotations.csv"), "annotator", part)
         path = locate(INFO, "politeness_text.jsonl")
         with reading(path):
-            text = {str(row["instance_id"]): row["text"] for row in records(path)}
-            texts = names([text[item] for item in said.index.items.tolist()])
-    notes += repeats(said)
+            text = {str(row["instance_id"]): row["text"] for row in read_json_lines(path)}
+            texts = names([text[item] for item in votes.index.items.tolist()])
+    notes += note_repeats(votes)
     return Dataset(
         f"popquorn/{part}",
         INFO,
-        said.index,
-        annotations=said,
+        votes.index,
+        annotations=votes,
         arrays=arrays,
         texts={"text": texts},
         notes=notes,
     )
 
 
-def _ratings(path: Path, who: str, rating: str, *columns: str) -> tuple[Annotations, pl.DataFrame]:
+def _read_ratings(
+    path: Path, who: str, rating: str, *columns: str
+) -> tuple[Annotations, pl.DataFrame]:
     types = {"instance_id": pl.Int64, who: pl.Int64, rating: pl.Float64}
-    frame = table(path, types | dict.fromkeys(columns, pl.String))
-    items, item = coded(frame["instance_id"].to_numpy())
-    annotators, annotator = coded(frame[who].to_numpy())
+    frame = read_table(path, types | dict.fromkeys(columns, pl.String))
+    items, item, annotators, annotator = encode_votes(frame, "instance_id", who)
     stars = frame[rating].to_numpy()
     wrong = ~np.isin(stars, np.arange(1, 6))
     if wrong.any():
         line = int(wrong.argmax())
         raise FileError(path, "not 1 to 5", line=line + 2, column=rating, value=stars[line])
-    index = Index(items, annotators, numbered(range(1, 6)))
+    index = Index(items, annotators, number_names(range(1, 6)))
     return Annotations(index, item, annotator, label=stars.astype(np.int64) - 1), frame
 
 
-def _first(frame: pl.DataFrame, key: str, column: str) -> Names:
-    """A column that repeats with its key, once per key, in the order of the index."""
+def _first_per_key(frame: pl.DataFrame, key: str, column: str) -> Names:
+    """Return a column that repeats with its key, once per key, in the order of the index."""
     return names(frame.unique(key, keep="first").sort(key)[column].to_list())

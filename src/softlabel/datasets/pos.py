@@ -13,9 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from softlabel.datasets._fetch import find, locate
-from softlabel.datasets._read import coded, lines, numbered, reading, repeats, table
-from softlabel.datasets.base import Dataset, File, Info
+from softlabel.datasets.base import Dataset, File, Info, find, locate
+from softlabel.datasets.reading import (
+    encode,
+    note_repeats,
+    number_names,
+    open_text,
+    read_table,
+    reading,
+)
 from softlabel.tables import Annotations, Index, Ints, Names, names
 
 TAGS = ["ADJ", "ADP", "ADV", "CONJ", "DET", "NOUN", "NUM", "PRON", "PRT", ".", "VERB", "X"]
@@ -63,58 +69,58 @@ https://github.com/copenlu/aggregating-crowd-annotations-ood and run beside it:
 
 
 def load() -> Dataset:
-    """The votes; ``texts["word"]`` and ``arrays["is_dev"]`` per word.
+    """Load the votes; ``texts["word"]`` and ``arrays["is_dev"]`` per word.
 
     With ``lowlands.test.tsv`` also a test set: ``texts["test_word"]``, ``arrays["test_gold"]``
     and ``arrays["test_tweet"]``.  With ``tokens.csv``, the table of Fornaciari et al. 2021, also
-    ``arrays["tweet"]``: the crowd's own file does not say where tweets begin.
+    ``arrays["tweet"]``: the crowd's own file does not mark where tweets begin.
     """
     path = locate(INFO, "gimpel_annotations.csv")
-    frame = table(path, {"token": pl.Int64, "annotator": pl.Int64, "tag": pl.String})
-    tags = _codes(path, frame["tag"])
+    frame = read_table(path, {"token": pl.Int64, "annotator": pl.Int64, "tag": pl.String})
+    tags = _encode_tags(path, frame["tag"])
     path = locate(INFO, "gimpel_tokens.csv")
-    words = table(path, {"id": pl.Int64, "word": pl.String, "gold": pl.String})
-    gold = _codes(path, words["gold"])
-    people, annotator = coded(frame["annotator"].to_numpy())
-    index = Index(numbered(range(len(words))), people, names(TAGS))
-    said = Annotations(index, frame["token"].to_numpy(), annotator, label=tags)
+    words = read_table(path, {"id": pl.Int64, "word": pl.String, "gold": pl.String})
+    gold = _encode_tags(path, words["gold"])
+    people, annotator = encode(frame["annotator"].to_numpy())
+    index = Index(number_names(range(len(words))), people, names(TAGS))
+    votes = Annotations(index, frame["token"].to_numpy(), annotator, label=tags)
     arrays: dict[str, npt.NDArray[Any]] = {"is_dev": np.arange(len(words)) >= TRAIN}
     tokens = find(INFO, "tokens.csv")
     if tokens is not None:
-        tweets = table(tokens, {"source": pl.String, "id_sent": pl.Int64})
+        tweets = read_table(tokens, {"source": pl.String, "id_sent": pl.Int64})
         arrays["tweet"] = tweets.filter(pl.col("source") == "gimpel")["id_sent"].to_numpy()
     texts = {"word": names(words["word"].to_list())}
     test = find(INFO, "lowlands.test.tsv")
     if test is not None:
-        texts["test_word"], arrays["test_gold"], arrays["test_tweet"] = _test(test)
-    everybody = int((said.votes_per_item() == len(people)).sum())
+        texts["test_word"], arrays["test_gold"], arrays["test_tweet"] = _read_test(test)
+    everybody = int((votes.votes_per_item() == len(people)).sum())
     return Dataset(
         "pos",
         INFO,
         index,
-        annotations=said,
+        annotations=votes,
         gold=gold,
         arrays=arrays,
         texts=texts,
         notes=(
             f"{everybody} words have a label of all {len(people)} annotators, mostly @USER and "
             "URL tagged by a program; most other words have five.",
-            *repeats(said),
+            *note_repeats(votes),
         ),
     )
 
 
-def _codes(path: Path, tags: pl.Series) -> Ints:
+def _encode_tags(path: Path, tags: pl.Series) -> Ints:
     with reading(path):
         codes: Ints = tags.cast(pl.Enum(TAGS)).to_physical().to_numpy()
         return codes
 
 
-def _test(path: Path) -> tuple[Names, Ints, Ints]:
-    """Words, gold tags and tweets of a file with a word and its tag per line."""
+def _read_test(path: Path) -> tuple[Names, Ints, Ints]:
+    """Read words, gold tags and tweets of a file with a word and its tag per line."""
     rows: list[tuple[str, int, int]] = []
     tweet = 0
-    with lines(path) as text:
+    with open_text(path) as text:
         for line in text:
             word, tab, tag = line.rstrip("\r\n").partition("\t")
             if tab:

@@ -9,9 +9,14 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from softlabel.datasets._fetch import locate
-from softlabel.datasets._read import coded, reading, records, repeats, table
-from softlabel.datasets.base import Dataset, File, Info
+from softlabel.datasets.base import Dataset, File, Info, locate
+from softlabel.datasets.reading import (
+    encode_votes,
+    note_repeats,
+    read_json_lines,
+    read_table,
+    reading,
+)
 from softlabel.tables import Annotations, Index, names
 
 INFO = Info(
@@ -45,22 +50,21 @@ https://github.com/copenlu/aggregating-crowd-annotations-ood and run beside them
 
 
 def load() -> Dataset:
-    """The votes; ``texts`` are ``premise``, ``hypothesis`` and ``task``, the kind of source."""
+    """Load the votes; ``texts`` are ``premise``, ``hypothesis`` and ``task`` (kind of source)."""
     path = locate(INFO, "annotations.csv")
-    frame = table(path, dict.fromkeys(("item", "worker", "label", "gold"), pl.Int64))
-    items, item = coded(frame["item"].to_numpy())
-    workers, worker = coded(frame["worker"].to_numpy())
+    frame = read_table(path, dict.fromkeys(("item", "worker", "label", "gold"), pl.Int64))
+    items, item, workers, worker = encode_votes(frame, "item", "worker")
     gold = np.full(len(items), -1)
     gold[item] = frame["gold"].to_numpy()
     path = locate(INFO, "text.jsonl")
     with reading(path):
-        pairs = {str(row["item"]): row for row in records(path)}
+        pairs = {str(row["item"]): row for row in read_json_lines(path)}
         texts = {
             key: names([pairs[name][key] for name in items.tolist()])
             for key in ("premise", "hypothesis", "task")
         }
     index = Index(items, workers, names(["not entailed", "entailed"]))
-    said = Annotations(index, item, worker, label=frame["label"].to_numpy())
+    votes = Annotations(index, item, worker, label=frame["label"].to_numpy())
     return Dataset(
-        "rte", INFO, index, annotations=said, gold=gold, texts=texts, notes=repeats(said)
+        "rte", INFO, index, annotations=votes, gold=gold, texts=texts, notes=note_repeats(votes)
     )

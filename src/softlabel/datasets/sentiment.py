@@ -10,9 +10,15 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from softlabel.datasets._fetch import locate
-from softlabel.datasets._read import coded, numbered, reading, records, repeats, table
-from softlabel.datasets.base import Dataset, File, Info
+from softlabel.datasets.base import Dataset, File, Info, locate
+from softlabel.datasets.reading import (
+    encode,
+    note_repeats,
+    number_names,
+    read_json_lines,
+    read_table,
+    reading,
+)
 from softlabel.tables import Annotations, Index, names
 
 INFO = Info(
@@ -49,31 +55,29 @@ data/Sentiment from https://github.com/fmenat/PyLearningCrowds and run beside th
 
 
 def load() -> Dataset:
-    """The votes and the sentences; the test sentences are ``texts["test_text"]`` with
+    """Load the votes and the sentences; the test sentences are ``texts["test_text"]`` with
     ``arrays["test_gold"]``."""
-    number = pl.Int64
-    frame = table(
-        locate(INFO, "annotations.csv"), {"item": number, "annotator": number, "label": number}
-    )
-    people, annotator = coded(frame["annotator"].to_numpy())
+    columns = dict.fromkeys(("item", "annotator", "label"), pl.Int64)
+    frame = read_table(locate(INFO, "annotations.csv"), columns)
+    people, annotator = encode(frame["annotator"].to_numpy())
     train_path, test_path = locate(INFO, "train.jsonl"), locate(INFO, "test.jsonl")
     with reading(train_path):
-        train = records(train_path)
+        train = read_json_lines(train_path)
         texts = {"text": names([row["text"] for row in train])}
         gold = np.array([row["gold"] for row in train])
     with reading(test_path):
-        test = records(test_path)
+        test = read_json_lines(test_path)
         texts["test_text"] = names([row["text"] for row in test])
         test_gold = np.array([row["gold"] for row in test])
-    index = Index(numbered(range(len(train))), people, names(["negative", "positive"]))
-    said = Annotations(index, frame["item"].to_numpy(), annotator, label=frame["label"].to_numpy())
+    index = Index(number_names(range(len(train))), people, names(["negative", "positive"]))
+    votes = Annotations(index, frame["item"].to_numpy(), annotator, label=frame["label"].to_numpy())
     return Dataset(
         "sentiment",
         INFO,
         index,
-        annotations=said,
+        annotations=votes,
         gold=gold,
         arrays={"test_gold": test_gold},
         texts=texts,
-        notes=repeats(said),
+        notes=note_repeats(votes),
     )

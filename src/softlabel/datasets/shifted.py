@@ -1,4 +1,4 @@
-"""Pictures that a model was not taught about, made of what is at hand: no download.
+"""Pictures that a model was not trained on, made of what is at hand: no download.
 
 Near to far: classes held out of training, pictures whose patches are permuted, scikit-learn's
 handwritten digits, noise.
@@ -16,7 +16,7 @@ Pictures = npt.NDArray[np.uint8]
 
 
 def held_out(classes: Ints, out: Ints) -> tuple[Ints, Ints]:
-    """The rows of items inside, and of those whose class is held ``out`` of training.
+    """Return the rows of items inside, and of those whose class is held ``out`` of training.
 
     >>> held_out([3, 0, 5, 3], [3])
     (array([1, 2]), array([0, 3]))
@@ -32,41 +32,45 @@ def held_out(classes: Ints, out: Ints) -> tuple[Ints, Ints]:
 
 
 def permuted_patches(images: Pictures, grid: int = 4, seed: int = 0) -> Pictures:
-    """Each picture cut into ``grid`` x ``grid`` patches, which change places: its colours and
-    textures stay, what it shows does not.
+    """Cut each picture into ``grid`` x ``grid`` patches and permute them: its colours and textures
+    stay, what it shows does not.
 
-    Every picture has a permutation of its own, and it is never the one that changes nothing.
+    Every picture has its own permutation, which is never the identity.
     """
-    images = _pictures(images)
+    images = np.asarray(images)
+    if images.dtype != np.uint8 or images.ndim != 4:
+        raise DataError(f"pictures are uint8 (m, h, w, c); got {images.dtype} {images.shape}")
     m, height, width, colours = images.shape
     if grid < 2 or height % grid or width % grid:
         raise DataError(f"grid = {grid}: {height} x {width} points do not divide so, or not at all")
     rows, columns = height // grid, width // grid
     patches = images.reshape(m, grid, rows, grid, columns, colours).swapaxes(2, 3)
     patches = patches.reshape(m, grid * grid, rows, columns, colours)
-    order = _moving(m, grid * grid, np.random.default_rng(seed))
+    rng, identity = np.random.default_rng(seed), np.arange(grid * grid)
+    order = rng.permuted(np.tile(identity, (m, 1)), axis=1)
+    while len(still := np.flatnonzero((order == identity).all(axis=1))):
+        order[still] = rng.permuted(order[still], axis=1)
     moved = np.take_along_axis(patches, order[:, :, None, None, None], axis=1)
     laid = moved.reshape(m, grid, grid, rows, columns, colours).swapaxes(2, 3)
     return np.ascontiguousarray(laid.reshape(images.shape))
 
 
 def uniform_noise(m: int, size: int = 32, seed: int = 0) -> Pictures:
-    """(m, size, size, 3) every point anything from 0 to 255."""
+    """Return (m, size, size, 3) points drawn uniformly from 0 to 255."""
     return np.random.default_rng(seed).integers(0, 256, (m, size, size, 3), dtype=np.uint8)
 
 
 def gaussian_noise(
     m: int, size: int = 32, seed: int = 0, mean: float = 127.5, std: float = 64.0
 ) -> Pictures:
-    """(m, size, size, 3) every point normal about ``mean``; what falls outside 0 to 255 is set to
-    the nearer end."""
+    """Return (m, size, size, 3) points drawn from a normal distribution, clipped to 0 to 255."""
     drawn = np.random.default_rng(seed).normal(mean, std, (m, size, size, 3))
     return np.clip(np.rint(drawn), 0, 255).astype(np.uint8)
 
 
 def digits(size: int = 32) -> tuple[Pictures, Ints]:
-    """(1797, size, size, 3) the handwritten digits that come with scikit-learn, every one of their
-    8 x 8 points repeated, in grey; and which digit each is.
+    """Return (1797, size, size, 3) the handwritten digits of scikit-learn, in grey, each of their
+    8 x 8 points repeated; and which digit each is.
 
     Alpaydin & Kaynak 1998, "Optical Recognition of Handwritten Digits" (UCI).
     """
@@ -81,18 +85,3 @@ def digits(size: int = 32) -> tuple[Pictures, Ints]:
     grey = np.rint(small.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)  # from 0..16
     large = grey.repeat(size // 8, axis=1).repeat(size // 8, axis=2)
     return np.repeat(large[..., None], 3, axis=3), np.asarray(classes, dtype=np.int64)
-
-
-def _moving(m: int, places: int, rng: np.random.Generator) -> Ints:
-    """(m, places) permutations, none of them the identity."""
-    order = rng.permuted(np.tile(np.arange(places), (m, 1)), axis=1)
-    while len(still := np.flatnonzero((order == np.arange(places)).all(axis=1))):
-        order[still] = rng.permuted(order[still], axis=1)
-    return order
-
-
-def _pictures(images: Pictures) -> Pictures:
-    array = np.asarray(images)
-    if array.dtype != np.uint8 or array.ndim != 4:
-        raise DataError(f"pictures are uint8 (m, h, w, c); got {array.dtype} {array.shape}")
-    return array

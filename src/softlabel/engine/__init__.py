@@ -1,23 +1,35 @@
-"""The same pools out of one machine: votes in parts, and a cluster that works through them.
+"""The same steps on a Dask cluster: votes in parts, and workers that go through them.
 
 ``softlabel.engine.cluster`` needs Dask (``pip install 'softlabel[cluster]'``); the rest does not.
 """
 
-from softlabel.engine.fitting import check_works, fitted
-from softlabel.engine.folder import open_folder
-from softlabel.engine.jobs import Job, connected, label
-from softlabel.engine.partitions import Part, Partitions, Reading, read_part
-from softlabel.engine.split import split_file, split_table
+from softlabel.engine.fitting import check_works, check_works_on_parts, fit_parts, fitted
+from softlabel.engine.labelling import (
+    ClusterPlan,
+    Job,
+    connect_cluster,
+    connected,
+    label,
+    label_on_cluster,
+)
+from softlabel.engine.partitions import Part, Partitions, Reading, ReadOptions, read_part
+from softlabel.engine.split import open_folder, split_file, split_table
 
 __all__ = [
+    "ClusterPlan",
     "Job",
     "Part",
     "Partitions",
+    "ReadOptions",
     "Reading",
     "check_works",
+    "check_works_on_parts",
+    "connect_cluster",
     "connected",
+    "fit_parts",
     "fitted",
     "label",
+    "label_on_cluster",
     "open_folder",
     "read_part",
     "split_file",

@@ -1,21 +1,26 @@
 """The parts of a data set on a Dask cluster.
 
 Every worker reads its parts from Parquet and keeps them.  A step sends the parameters out in
-blocks and adds up what comes back as a tree, block by block of annotators.  Nothing else is kept
-on the cluster: if a worker is lost, Dask reads its parts again elsewhere, and what was sent to it
-is sent again.
+blocks and adds up the results as a tree, block by block of annotators.  Nothing else is kept on the
+cluster: if a worker is lost, Dask reads its parts again elsewhere, and what was sent to it is sent
+again.
 """
 
 from __future__ import annotations
 
 import logging
 import math
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import pairwise
 from operator import getitem
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
+import numpy as np
+import numpy.typing as npt
 from dask.delayed import delayed
 from distributed import (
     CancelledError,
@@ -33,26 +38,30 @@ from tornado.httpserver import HTTPServer
 
 from softlabel._util.machine import cores
 from softlabel.aggregate import Sums, added
-from softlabel.engine.blocks import LARGEST, blocks_of, joined, packed, plus, unpacked
-from softlabel.engine.partitions import Part, Partitions, Reading, read_part
+from softlabel.engine.partitions import Part, Partitions, ReadOptions, read_part
 from softlabel.errors import SoftlabelError
 
 ATTEMPTS = 5  # at one step, after workers were lost
 PATIENCE = 60  # seconds to find the cluster, or a worker on it
+LARGEST = 64 * 10**6  # bytes of one message
 SMALL = 10**6  # bytes that are sent along with the work instead of before it
 INSIDE = "inproc://"  # Dask's protocol within one process
 LOST = (CancelledError, KilledWorker, CommClosedError)
-NOBODY = f"all workers of the cluster were lost, and in {PATIENCE} s none came back"
+NO_WORKERS = f"all workers of the cluster were lost, and in {PATIENCE} s none came back"
 
+Bytes = npt.NDArray[np.uint8]
 Result = TypeVar("Result")
+
+
+# ── the cluster ──────────────────────────────────────────────────────────────────────────────
 
 
 @contextmanager
 def connect(address: str | None = None, workers: int | None = None) -> Iterator[Client]:
-    """A client of the cluster at ``host:port``, or of one started here, a thread per core."""
+    """Connect to the cluster at ``host:port``, or start one here with a thread per core."""
     with ExitStack() as stack:
         if address is None:
-            cluster = stack.enter_context(_started(workers or cores()))
+            cluster = stack.enter_context(_start_cluster(workers or cores()))
             yield stack.enter_context(Client(cluster, direct_to_workers=True))
             return
         try:
@@ -64,9 +73,9 @@ def connect(address: str | None = None, workers: int | None = None) -> Iterator[
         yield client
 
 
-class _Unheard:
+class _WithoutPort:
     """A part of a cluster that opens no port.  Dask starts a web server with each of them, on all
-    interfaces, even if told that no dashboard is wanted; whoever reaches it sees what is done."""
+    interfaces, even without a dashboard; whoever reaches it sees the work."""
 
     def start_http_server(self, routes: Any, *args: Any, **options: Any) -> None:
         """Make what Dask closes in the end, and listen nowhere."""
@@ -74,19 +83,19 @@ class _Unheard:
         self.http_server = HTTPServer(self.http_application)
 
 
-class _Scheduler(_Unheard, Scheduler):
+class _Scheduler(_WithoutPort, Scheduler):
     pass
 
 
-class _Worker(_Unheard, Worker):
+class _Worker(_WithoutPort, Worker):
     pass
 
 
-def _started(workers: int) -> SpecCluster:
-    """Threads of this process that speak to each other in its memory: what travels over a socket
-    can be read, and run, by other users of the machine.  The kernels let go of Python's lock."""
+def _start_cluster(workers: int) -> SpecCluster:
+    """Start threads of this process that communicate in its memory: what travels over a socket can
+    be read, and run, by other users of the machine.  The kernels release Python's lock."""
     options = {"protocol": INSIDE}
-    share = {"nthreads": 1, "memory_limit": 0}  # the memory is one: nobody is restarted for it
+    share = {"nthreads": 1, "memory_limit": 0}  # they share one memory: nobody is restarted for it
     return SpecCluster(
         scheduler={"cls": _Scheduler, "options": options},
         workers={n: {"cls": _Worker, "options": options | share} for n in range(workers)},
@@ -95,51 +104,53 @@ def _started(workers: int) -> SpecCluster:
 
 
 class DaskEngine:
-    """Parts on the workers of a cluster; see ``softlabel.aggregate.em.Engine``."""
+    """Parts on the workers of a cluster; see ``softlabel.aggregate.Engine``."""
 
     def __init__(
         self,
         client: Client,
         partitions: Partitions,
-        reading: Reading | None = None,
+        options: ReadOptions | None = None,
         largest: int = LARGEST,
     ) -> None:
         self.client, self.largest = client, largest
         self.blocks = max(1, math.ceil(partitions.table_bytes / largest))
         self.parts: list[Future] = [
-            client.submit(read_part, partitions, number, reading, pure=False)
+            client.submit(read_part, partitions, number, options, pure=False)
             for number in range(len(partitions))
         ]
 
     def sum(self, function: Callable[..., Sums], /, *broadcast: Any) -> Sums:
-        """``function(part, *broadcast)`` added over all parts, pairwise and in a fixed order."""
-        return self._tried(lambda: self._sum(function, broadcast))
+        """Add ``function(part, *broadcast)`` over all parts, pairwise and in a fixed order.
+
+        The step is one graph: a call per part, and a tree of additions per block.
+        """
+
+        def step() -> Sums:
+            results = self._calls(function, broadcast, self.parts, self.blocks)
+            roots = [added(_pick_block(results, n), _add) for n in range(self.blocks)]
+            return join_blocks([self._result(root) for root in self.client.compute(roots)])
+
+        return self._retry(step)
 
     def each(self, function: Callable[..., Any], /, *broadcast: Any) -> Iterator[Any]:
-        """``function(part, *broadcast)`` of every part in turn; as many are under way as there are
-        threads on the cluster, and one is here."""
+        """Yield ``function(part, *broadcast)`` of every part in turn; at most one result is here,
+        and as many are under way as the cluster has threads."""
+
+        def start(parts: Sequence[Future]) -> list[Future]:
+            return self._retry(
+                lambda: self.client.compute(self._calls(function, broadcast, parts, None))
+            )
+
         ahead = max(1, sum(self.client.nthreads().values()))
         for low in range(0, len(self.parts), ahead):
             parts = self.parts[low : low + ahead]
-            under_way = self._started(function, broadcast, parts)
-            for part, future in zip(parts, under_way, strict=True):
-                yield self._fetched(future, function, broadcast, part)
-
-    # ── underneath ───────────────────────────────────────────────────────────────────────────
-
-    def _sum(self, function: Callable[..., Sums], broadcast: tuple[Any, ...]) -> Sums:
-        """The whole step as one graph: a call per part, and a tree of additions per block."""
-        results = self._calls(function, broadcast, self.parts, self.blocks)
-        roots = [added(_block(results, number), _plus) for number in range(self.blocks)]
-        under_way = self.client.compute(roots)
-        return joined([self._result(root) for root in under_way])  # one message each
-
-    def _started(
-        self, function: Callable[..., Any], broadcast: tuple[Any, ...], parts: Sequence[Future]
-    ) -> list[Future]:
-        return self._tried(
-            lambda: self.client.compute(self._calls(function, broadcast, parts, None))
-        )
+            for part, future in zip(parts, start(parts), strict=True):
+                try:
+                    result = self._result(future)
+                except LOST:  # ask for it again
+                    result = self._retry(partial(lambda lost: self._result(start(lost)[0]), [part]))
+                yield result
 
     def _calls(
         self,
@@ -148,45 +159,33 @@ class DaskEngine:
         parts: Sequence[Future],
         blocks: int | None,
     ) -> list[Any]:
-        """``function`` on each of the parts, its sums cut to ``blocks``.
+        """Make a call of ``function`` on each of the parts, its sums cut into ``blocks``.
 
-        What is broadcast lies on one worker each, in runs, and they fetch it from one another.
+        Each run of what is broadcast is sent to one worker, and the workers fetch it from one
+        another.
         """
-        sent = packed(broadcast, self.largest)
+        sent = pack(broadcast, self.largest)
         runs: list[Any] = sent.runs
         if sum(run.nbytes for run in runs) > SMALL:
             runs = [self.client.scatter(run, hash=False) for run in runs]
         call = delayed(_Call(function, sent.head, sent.sizes, blocks), pure=False, traverse=False)
         return [call(part, *runs) for part in parts]
 
-    def _fetched(
-        self,
-        future: Future,
-        function: Callable[..., Any],
-        broadcast: tuple[Any, ...],
-        part: Future,
-    ) -> Any:
-        """A result that is under way; if it was lost, it is asked for again."""
-        try:
-            return self._result(future)
-        except LOST:
-            return self._tried(lambda: self._result(self._started(function, broadcast, [part])[0]))
-
     def _result(self, future: Future) -> Any:
-        """What comes of it, however long that takes; but without workers it will never come."""
+        """Wait for a result as long as it takes; but without workers it will never come."""
         while True:
             try:
                 wait([future], timeout=PATIENCE)
                 return self.client.gather(future)
             except TimeoutError:
                 if not self.client.nthreads():
-                    raise SoftlabelError(NOBODY) from None
+                    raise SoftlabelError(NO_WORKERS) from None
 
-    def _tried(self, job: Callable[[], Result]) -> Result:
-        """What was sent to a worker is lost with it, so the whole step is done again."""
+    def _retry(self, step: Callable[[], Result]) -> Result:
+        """Do a whole step again if a worker is lost: what was sent to it is lost with it."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return job()
+                return step()
             except LOST as error:
                 if attempt == ATTEMPTS:
                     raise SoftlabelError(
@@ -196,24 +195,24 @@ class DaskEngine:
         raise AssertionError("the last attempt returns or raises")
 
 
-class _Call:
-    """A function of a part and of things that arrive in runs of bytes."""
+class _Call(NamedTuple):
+    """A function of a part and of arguments that arrive in runs of bytes."""
 
-    def __init__(
-        self, function: Callable[..., Any], head: bytes, sizes: tuple[int, ...], blocks: int | None
-    ) -> None:
-        self.function, self.head, self.sizes, self.blocks = function, head, sizes, blocks
+    function: Callable[..., Any]
+    head: bytes
+    sizes: tuple[int, ...]
+    blocks: int | None
 
     def __call__(self, part: Part, *runs: Any) -> Any:
-        result = self.function(part, *unpacked(self.head, self.sizes, runs))
-        return result if self.blocks is None else blocks_of(result, self.blocks)
+        result = self.function(part, *unpack(self.head, self.sizes, runs))
+        return result if self.blocks is None else cut_blocks(result, self.blocks)
 
 
-def _block(results: Sequence[Any], number: int) -> list[Any]:
-    """That block of each of the results, taken where the result is.
+def _pick_block(results: Sequence[Any], number: int) -> list[Any]:
+    """Take that block of each of the results, where the result is.
 
-    Each has a name of its own: Dask takes many tasks of one name that need few others for the roots
-    of a graph, and spreads them over the workers, whatever has to be sent there for it.
+    Each task has a name of its own: Dask takes many tasks of one name that need few others for the
+    roots of a graph, and spreads them over the workers, whatever has to be sent there for it.
     """
     pick = delayed(getitem, pure=False, traverse=False)
     names = (f"pick_{part}_{number}-{uuid4().hex}" for part in range(len(results)))
@@ -223,5 +222,70 @@ def _block(results: Sequence[Any], number: int) -> list[Any]:
     ]
 
 
-def _plus(left: Any, right: Any) -> Any:
-    return delayed(plus, pure=False, traverse=False)(left, right)
+def _add(left: Any, right: Any) -> Any:
+    return delayed(add_sums, pure=False, traverse=False)(left, right)
+
+
+# ── large things in pieces ───────────────────────────────────────────────────────────────────
+# With a million annotators a table of confusions is 800 MB.  In pieces it moves over many
+# connections at once, and no message is larger than ``LARGEST``.
+
+
+def cut_blocks(sums: Sums, blocks: int) -> list[Sums]:
+    """Cut each array into ``blocks`` runs of rows (of annotators, where it has a row for each).
+
+    They are views: a table is not copied to be cut.
+    """
+    cut = []
+    for array in sums:
+        edges = np.linspace(0, len(array), blocks + 1).astype(int).tolist()
+        cut.append([array[low:high] for low, high in pairwise(edges)])
+    return [tuple(runs[number] for runs in cut) for number in range(blocks)]
+
+
+def join_blocks(blocks: Sequence[Sums]) -> Sums:
+    """Join arrays that were cut, as new arrays that may be written to."""
+    return tuple(np.concatenate(runs) for runs in zip(*blocks, strict=True))
+
+
+def add_sums(left: Sums, right: Sums) -> Sums:
+    """Add into a new tuple: a worker may be asked again for what it holds, so that must stay."""
+    return tuple(one + other for one, other in zip(left, right, strict=True))
+
+
+class Packed(NamedTuple):
+    """Any object as bytes: ``head`` is its pickle without the arrays, ``sizes`` are the bytes of
+    each array (negative where it is read-only) and ``runs`` all of them cut to size."""
+
+    head: bytes
+    sizes: tuple[int, ...]
+    runs: list[Bytes]
+
+
+def pack(thing: Any, largest: int = LARGEST) -> Packed:
+    """Make an object ready to be sent; contiguous arrays are not copied."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
+    views = [buffer.raw() for buffer in buffers]
+    sizes = tuple(-view.nbytes if view.readonly else view.nbytes for view in views)
+    runs = [
+        np.frombuffer(view[low : low + largest], dtype=np.uint8)
+        for view in views
+        for low in range(0, view.nbytes, largest)
+    ]
+    return Packed(head, sizes, runs)
+
+
+def unpack(head: bytes, sizes: Sequence[int], runs: Sequence[Bytes]) -> Any:
+    """Return what was packed, in memory of its own."""
+    left = iter(runs)
+    buffers = []
+    for size in sizes:
+        whole = np.empty(abs(size), dtype=np.uint8)
+        done = 0
+        while done < len(whole):
+            run = next(left)
+            whole[done : done + len(run)] = run
+            done += len(run)
+        buffers.append(whole.data.toreadonly() if size < 0 else whole.data)
+    return pickle.loads(head, buffers=buffers)

@@ -1,14 +1,17 @@
-"""Which pools work on parts, and how they are fitted there, with a checkpoint if wanted."""
+"""Which pools work on parts, how they are fitted there, and checkpoints that continue a fit."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+import zipfile
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from softlabel._util.progress import Tell, silent, steps
+from softlabel._util.files import write_atomically
+from softlabel._util.progress import Progress, report_steps, silent
 from softlabel.aggregate import (
     AGGREGATORS,
     Aggregate,
@@ -19,34 +22,29 @@ from softlabel.aggregate import (
     fit,
     watched,
 )
-from softlabel.engine.checkpoint import Checkpoint, leaves, like
 from softlabel.errors import FileError, SoftlabelError
 from softlabel.tables import Annotations, Index, names
 
 MODEL = ("begin", "learn", "penalty", "step", "posterior")  # what softlabel.aggregate.em.Model has
 ITEMWISE = ("mean", "share", "majority", "softmax", "log-pool")
-WHOLE = {None, "rare", "trusted"}  # what is to be fitted, and ties that all items decide
-
+WHOLE = {None, "rare", "trusted"}  # settings that need all items: to be fitted, ties they decide
+ARRAY = "array"  # array0, array1, ...: the parameters in a checkpoint
 
 ZERO = np.zeros(1, np.int32)
 ONE_VOTE = Annotations(Index(names(["i"]), names(["a"]), names(["x", "y"])), ZERO, ZERO, label=ZERO)
 
 
 def is_model(pooler: Aggregate | type[Aggregate]) -> bool:
-    """True for methods whose steps are sums over parts."""
+    """Return whether the steps of a method are sums over parts."""
     return all(hasattr(pooler, name) for name in MODEL)
 
 
-def is_itemwise(pooler: Aggregate) -> bool:
-    """True for pools that look at one item at a time and learn nothing from the others."""
-    given = [getattr(pooler, field.name) for field in fields(pooler)]  # type: ignore[arg-type]
-    return pooler.name in ITEMWISE and not WHOLE.intersection(given)
-
-
-def check_works(pooler: Aggregate) -> None:
-    """Refuse a pool that cannot be worked out part by part, and name those that can."""
-    if is_model(pooler) or is_itemwise(pooler):
-        pooler(ONE_VOTE)  # its parameters are looked at when it is called
+def check_works_on_parts(pooler: Aggregate) -> None:
+    """Refuse a pool that cannot be computed part by part, and name those that can."""
+    settings = [getattr(pooler, field.name) for field in fields(pooler)]  # type: ignore[arg-type]
+    one_item_at_a_time = pooler.name in ITEMWISE and not WHOLE.intersection(settings)
+    if is_model(pooler) or one_item_at_a_time:
+        pooler(ONE_VOTE)  # its parameters are checked when it is called
         return
     models = [name for name, kind in AGGREGATORS.items() if is_model(kind)]
     alone = [name for name in ITEMWISE if name in AGGREGATORS]
@@ -57,48 +55,99 @@ def check_works(pooler: Aggregate) -> None:
     )
 
 
-def fitted(
-    method: Any, engine: Engine, votes: int, keep: Path | None = None, tell: Tell = silent
+def fit_parts(
+    method: Any,
+    engine: Engine,
+    votes: int,
+    keep: Path | None = None,
+    progress: Progress = silent,
 ) -> Fitted:
-    """The parameters of a method.  With ``keep`` they are stored in that file after every step,
-    and if it is there already the fit goes on from it."""
-    hear = steps(method, votes, tell)
+    """Fit the parameters of a method.  With ``keep`` they are stored in that file after every step,
+    and if it exists the fit goes on from it."""
+    report = report_steps(method, votes, progress)
     if getattr(method, "n_restarts", 1) > 1:
-        return _best(method, engine, keep, hear)
-    start = None if keep is None or not keep.exists() else _stopped(method, engine, keep)
+        if keep is not None:
+            raise SoftlabelError(
+                f"--checkpoint: {method.name} starts {method.n_restarts} times and keeps the best; "
+                f"a checkpoint is of one start: {method.name}:n_restarts=1"
+            )
+        with watched(report):
+            best: Fitted = method.best(engine)
+        return best
+    start = None if keep is None or not keep.exists() else _resume(method, engine, keep)
     trace = [] if start is None else list(start.trace)
 
-    def hears(iteration: int, objective: float) -> None:
+    def tell(iteration: int, objective: float) -> None:
         trace.append(objective)
-        hear(iteration, objective)
+        report(iteration, objective)
 
-    def keeps(parameters: Parameters, iteration: int) -> None:
+    def save(parameters: Parameters, iteration: int) -> None:
         if keep is not None:
-            Checkpoint(tuple(trace), leaves(parameters)).save(keep)
+            Checkpoint(tuple(trace), flatten(parameters)).save(keep)
 
     options = {"n_iter": method.n_iter, "tol": method.tol, "start": start}
-    return fit(method, engine, **options, tell=hears, keep=keeps)
+    return fit(method, engine, **options, tell=tell, keep=save)
 
 
-def _best(method: Any, engine: Engine, keep: Path | None, hear: Any) -> Fitted:
-    """Of a method that starts several times."""
-    if keep is not None:
-        raise SoftlabelError(
-            f"--checkpoint: {method.name} starts {method.n_restarts} times and keeps the best; "
-            f"a checkpoint is of one start: {method.name}:n_restarts=1"
-        )
-    with watched(hear):
-        best: Fitted = method.best(engine)
-    return best
+# ── checkpoints ──────────────────────────────────────────────────────────────────────────────
 
 
-def _stopped(method: Any, engine: Engine, path: Path) -> Stopped:
-    """Where an earlier fit was stopped; its first step is made again to learn the shapes."""
+@dataclass(frozen=True)
+class Checkpoint:
+    """The objective after every step so far, and the parameters, as arrays, for the next."""
+
+    trace: tuple[float, ...]
+    arrays: tuple[npt.NDArray[Any], ...]
+
+    def save(self, path: Path) -> None:
+        """Write plain arrays to one ``.npz``; it is either whole or the one before."""
+        members: dict[str, Any] = {f"{ARRAY}{n}": array for n, array in enumerate(self.arrays)}
+        with write_atomically(path) as part, part.open("wb") as file:
+            np.savez(file, trace=np.array(self.trace), **members)
+
+    @classmethod
+    def load(cls, path: Path) -> Checkpoint:
+        """Read what ``save`` wrote; nothing in the file is ever executed."""
+        if not zipfile.is_zipfile(path):
+            raise FileError(path, "is no checkpoint, or a damaged one; remove it to begin anew")
+        with np.load(path, allow_pickle=False) as file:
+            kept = [file[f"{ARRAY}{number}"] for number in range(len(file.files) - 1)]
+            return cls(tuple(file["trace"].tolist()), tuple(kept))
+
+
+def _resume(method: Any, engine: Engine, path: Path) -> Stopped:
+    """Return where an earlier fit stopped; its first step is made again to learn the shapes."""
     kept = Checkpoint.load(path)
     template = method.learn(engine.sum(method.begin))
-    shapes = [array.shape for array in leaves(template)]
+    shapes = [array.shape for array in flatten(template)]
     if [array.shape for array in kept.arrays] != shapes:
         raise FileError(
             path, "is a checkpoint of other data or another method; name another folder"
         )
-    return Stopped(like(template, list(kept.arrays)), kept.trace)
+    return Stopped(unflatten(template, list(kept.arrays)), kept.trace)
+
+
+def flatten(parameters: Any) -> tuple[npt.NDArray[Any], ...]:
+    """Return the arrays of parameters, which are an array, or a tuple or dataclass of such."""
+    if is_dataclass(parameters):
+        return flatten(tuple(getattr(parameters, field.name) for field in fields(parameters)))
+    if isinstance(parameters, tuple):
+        return tuple(array for entry in parameters for array in flatten(entry))
+    return (np.asarray(parameters),)
+
+
+def unflatten(template: Any, arrays: list[npt.NDArray[Any]]) -> Any:
+    """Return parameters like ``template``, made of ``arrays``, which are taken from the front."""
+    if is_dataclass(template) and not isinstance(template, type):
+        members = [field.name for field in fields(template)]
+        made = {name: unflatten(getattr(template, name), arrays) for name in members}
+        return replace(template, **made)
+    if isinstance(template, tuple):
+        entries = [unflatten(entry, arrays) for entry in template]
+        return type(template)(*entries) if hasattr(template, "_fields") else tuple(entries)
+    array = arrays.pop(0)
+    return array if isinstance(template, np.ndarray) else array.item()
+
+
+check_works = check_works_on_parts  # OLD NAME
+fitted = fit_parts  # OLD NAME

@@ -1,7 +1,7 @@
 """Votes in parts: Parquet files among which every item is in one only.
 
-That is all a step of EM needs to know of them: a part is worked through on its own, and what comes
-out is added up.  A part that is lost is read again.
+A step of EM needs no more: each part is processed on its own, and the results are added up.  A part
+that is lost is read again.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from softlabel.aggregate import Votes
-from softlabel.errors import FileError
-from softlabel.io import codes_among
+from softlabel.aggregate import Engine, Votes
+from softlabel.errors import DataError, FileError
+from softlabel.io import find_codes, scan_votes
 from softlabel.tables import Ints, given_away
 
 MANIFEST, PEOPLE = "manifest.json", "annotators.parquet"
 ITEM, ANNOTATOR, LABEL, WEIGHT, ANSWER = "item", "annotator", "label", "weight", "answer"
 NAME, PLACE = "name", "place"  # of the table of annotators
+REMEDY = "say what to do with --repeats first or all"
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,9 @@ class Partitions:
     """Where the parts are and what their codes mean.  Small: it travels to every worker.
 
     ``folder`` holds the table of annotators, in alphabetical order whatever their codes in the
-    files.  ``places[c]`` is the class that code c stands for; it is None for files of names, as
-    users keep them: those are read where they lie.  ``soft`` files have a row for every class that
-    an answer gives a chance to.
+    files.  ``places[c]`` is the class that code c stands for; it is None for a user's own files of
+    names, which are read where they lie.  ``soft`` files have a row for every class that an answer
+    gives a chance to.
     """
 
     folder: str
@@ -56,17 +57,17 @@ class Partitions:
         return Path(self.folder) / self.files[number]  # a file with a path of its own keeps it
 
     def people(self) -> pl.DataFrame:
-        """``name`` of each annotator and, where files are coded, the ``place`` of code 0, 1, ..."""
+        """Read each annotator's ``name`` and, where files are coded, ``place`` of code 0, 1, ..."""
         return pl.read_parquet(Path(self.folder) / PEOPLE)
 
     def save(self) -> None:
-        """Beside the parts, so that they can be opened again."""
+        """Write the manifest beside the parts, so that they can be opened again."""
         text = json.dumps(asdict(self) | {"folder": "."}, indent=1)
         (Path(self.folder) / MANIFEST).write_text(text, "utf-8")
 
     @classmethod
     def open(cls, folder: Path) -> Partitions:
-        """What ``save`` wrote."""
+        """Read what ``save`` wrote."""
         path = folder / MANIFEST
         try:
             kept = json.loads(path.read_text("utf-8"))
@@ -77,7 +78,7 @@ class Partitions:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How parts are read: with ``first`` only a person's first answer to an item counts; ``gold``
     is the class, by its code, of the items whose class is known."""
 
@@ -87,7 +88,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Part(Votes):
-    """The votes of one part, and where the names of its items are, for when they are needed.
+    """The votes of one part, and where to find the names of its items.
 
     ``count`` is how many answers each item has; ``answer``, of soft votes, which of them a vote
     belongs to.
@@ -99,40 +100,48 @@ class Part(Votes):
     answer: Ints | None = None
 
     def __sizeof__(self) -> int:
-        """What it really holds: Dask sends work to what is large, and sends about what is not."""
+        """Return the bytes of its arrays: Dask sends work to large data, and small data to work."""
         held = [getattr(self, column.name) for column in fields(self)]
         return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
 
 
-def read_part(partitions: Partitions, number: int, reading: Reading | None = None) -> Part:
-    """One part, item by item; within an item votes stay in their order."""
-    reading = reading or Reading()
+def read_part(partitions: Partitions, number: int, options: ReadOptions | None = None) -> Part:
+    """Read one part, sorted by item; within an item votes stay in their order."""
+    options = options or ReadOptions()
     frame = pl.read_parquet(partitions.path(number), glob=False)
-    items, frame = _coded(partitions, frame)
-    if reading.first:
+    items, frame = _encode(partitions, frame)
+    if options.first:
         frame = frame.unique([ITEM, ANNOTATOR], keep="first", maintain_order=True)
     count = frame.unique([ITEM, ANSWER])[ITEM] if partitions.soft else frame[ITEM]
     frame = frame.sort(ITEM, maintain_order=True)
     start = np.zeros(len(items) + 1, dtype=np.int64)
     np.cumsum(np.bincount(frame[ITEM].to_numpy(), minlength=len(items)), out=start[1:])
+    gold: Ints | None = None
+    if options.gold:
+        codes = np.array([*options.gold.values(), -1], dtype=np.int32)  # place -1: not known
+        gold = codes[find_codes(items, list(options.gold))]
+
+    def array(column: str) -> Any:  # as kernels want it: in one piece, and read-only
+        return given_away(frame[column].rechunk().to_numpy().view())
+
     return Part(
         start=given_away(start),
-        annotator=_array(frame, ANNOTATOR),
-        label=_array(frame, LABEL),
-        weight=_array(frame, WEIGHT) if partitions.soft else None,
+        annotator=array(ANNOTATOR),
+        label=array(LABEL),
+        weight=array(WEIGHT) if partitions.soft else None,
         items=len(items),
         annotators=partitions.annotators,
         labels=len(partitions.labels),
-        gold=_gold(items, reading.gold),
+        gold=given_away(gold) if gold is not None and (gold >= 0).any() else None,
         partitions=partitions,
         number=number,
         count=given_away(np.bincount(count.to_numpy(), minlength=len(items))),
-        answer=_array(frame, ANSWER) if partitions.soft else None,
+        answer=array(ANSWER) if partitions.soft else None,
     )
 
 
 def item_names(partitions: Partitions, number: int) -> pl.Series:
-    """The items of a part, in the order of its codes."""
+    """Read the items of a part, in the order of its codes."""
     column = partitions.columns[0]
     frame = pl.read_parquet(partitions.path(number), columns=[column], glob=False)
     return _distinct(frame[column])
@@ -142,20 +151,20 @@ def _distinct(column: pl.Series) -> pl.Series:
     return column.cast(pl.String).unique(maintain_order=True).alias(ITEM)
 
 
-def _coded(partitions: Partitions, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
-    """The names of the items, and the rows with codes for all names."""
+def _encode(partitions: Partitions, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+    """Return the names of the items, and the rows with codes for all names."""
     item, who = (frame[column] for column in partitions.columns)
     people = partitions.people()
     items = _distinct(item)
     if partitions.places is None:
-        annotator = codes_among(who.cast(pl.String), people[NAME])
-        label = codes_among(frame[LABEL].cast(pl.String), list(partitions.labels))
+        annotator = find_codes(who.cast(pl.String), people[NAME])
+        label = find_codes(frame[LABEL].cast(pl.String), list(partitions.labels))
     else:
         annotator = people[PLACE].to_numpy()[who.to_numpy()]
         label = np.array(partitions.places, dtype=np.int32)[frame[LABEL].to_numpy()]
     small = np.int16 if len(partitions.labels) <= 2**15 else np.int32
     codes = {
-        ITEM: codes_among(item.cast(pl.String), items),
+        ITEM: find_codes(item.cast(pl.String), items),
         ANNOTATOR: annotator.astype(np.int32),
         LABEL: label.astype(small),
     }
@@ -163,15 +172,57 @@ def _coded(partitions: Partitions, frame: pl.DataFrame) -> tuple[pl.Series, pl.D
     return items, pl.DataFrame(codes).hstack(rest)
 
 
-def _array(frame: pl.DataFrame, column: str) -> Any:
-    """A column as kernels want it: in one piece, and not to be written to."""
-    return given_away(frame[column].rechunk().to_numpy().view())
+# ── repeated answers: all votes on an item are in one part, so each part knows its own ─────────
 
 
-def _gold(items: pl.Series, gold: Mapping[str, int]) -> Ints | None:
-    """(m,) the class of each item, -1 where it is not known; None where none is."""
-    if not gold:
+class Repeat(NamedTuple):
+    """A person who answered an item again, and how many answers of the part are repeats."""
+
+    item: str
+    annotator: str
+    answers: int
+
+
+def first_repeat(part: Part) -> Repeat | None:
+    """Return the first repeat of a part of hard votes, item by item, if there is one."""
+    item = np.repeat(np.arange(part.items), np.diff(part.start))
+    pair = item * max(part.annotators, 1) + part.annotator
+    _, first = np.unique(pair, return_index=True)
+    again = np.ones(len(pair), dtype=np.bool_)
+    again[first] = False
+    if not again.any():
         return None
-    codes = np.array([*gold.values(), -1], dtype=np.int32)  # whoever is not found has place -1
-    found = codes[codes_among(items, list(gold))]
-    return given_away(found) if (found >= 0).any() else None
+    row = int(again.argmax())
+    what = item_names(part.partitions, part.number)[int(item[row])]
+    who = part.partitions.people()[NAME][int(part.annotator[row])]
+    return Repeat(what, who, int(again.sum()))
+
+
+def refuse_repeats(engine: Engine, source: Path) -> None:
+    """Refuse a second answer of one person to one item."""
+    repeats = [repeat for repeat in engine.each(first_repeat) if repeat is not None]
+    if not repeats:
+        return
+    item, who, _ = repeats[0]
+    answers = sum(repeat.answers for repeat in repeats)
+    rest = f" ({answers} answers are repeats)" if answers > 1 else ""
+    event = f"{who!r} answered item {item!r}"
+    kind = source.suffix.lower().removeprefix(".")
+    scan = None if source.is_dir() else scan_votes(source, kind)
+    rows = []
+    if scan is not None:  # the first two rows in which this person answers this item
+        same = (pl.col(ITEM) == item) & (pl.col(ANNOTATOR) == who)
+        query = scan.votes.with_row_index("row").filter(same).select("row").head(2)
+        rows = query.collect(engine="streaming")["row"].to_list()
+    if len(rows) < 2:
+        raise DataError(f"{source}: {event} more than once{rest}; {REMEDY}")
+    one, two = rows
+    if kind == "csv":  # row 0 is on line 2
+        reason = f"{event} on line {one + 2} and again here{rest}; {REMEDY}"
+        raise FileError(source, reason, line=two + 2)
+    raise DataError(
+        f"{source}: {event} in row {one + 1} and again in row {two + 1}{rest}; {REMEDY}"
+    )
+
+
+Reading = ReadOptions  # OLD NAME

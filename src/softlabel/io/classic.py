@@ -1,134 +1,158 @@
-"""Answers to the form of Collins et al. 2022 in their two plain shapes: a table, and their JSON."""
+"""Answers to the form of Collins et al. 2022 in their two plain shapes: a table and their JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from softlabel.elicit import Answer, Classic, Mode, c22
-from softlabel.errors import FileError, ResponseError
-from softlabel.io import jsontext
-from softlabel.io.codes import coded, natural
-from softlabel.io.shapes import CLASSIC, Shape
-from softlabel.io.sheet import Sheet, short
-from softlabel.records import stack
+from softlabel._util.files import shorten
+from softlabel.elicit import Classic, Mode, c22
+from softlabel.errors import DataError, FileError, ResponseError
+from softlabel.io.json_files import parse_object
+from softlabel.io.sheet import CLASSIC, Shape, Sheet
+from softlabel.io.votes import encode, sort_naturally
+from softlabel.records import (
+    REPAIRS,
+    add_repairs,
+    classic_answers,
+    dump_json,
+    is_utf8,
+    parse_name,
+    repairs_by_row,
+    stack_answers,
+)
 from softlabel.tables import ANONYMOUS, Index, Statements, names
 
-JOIN = "|"  # between the classes ruled out, in a table
-REPAIRS = "repairs"
+SEPARATOR = "|"  # between the classes ruled out, in a table
 SECOND, RULED_OUT = "Second Most Probable Class", "Impossible Class(es)"
 
 Payload = dict[str, Any]
 
 
+# ── reading ──────────────────────────────────────────────────────────────────────────────────
+
+
 def read_classic(
     sheet: Sheet, shape: Shape, labels: list[str] | None, mode: Mode | None = None
 ) -> Statements:
-    """Columns top, p1, second, p2 and impossible; classes ruled out are joined by ``|``.
+    """Read the columns top, p1, second, p2 and impossible; classes ruled out are joined by ``|``.
 
-    A column repairs says, where there is one, which answers were mended before they were written.
+    A column repairs, where there is one, names the repairs made before the table was written.
     """
     sheet.refuse_empty(shape.item, shape.annotator)
     for column in (shape.item, shape.annotator, *CLASSIC):
         if sheet.frame[column].dtype.is_nested():
             reason = f"holds {sheet.frame[column].dtype}; cells must be text or numbers"
             raise FileError(sheet.path, reason, column=column)
-    items, item = coded(sheet.frame[shape.item].cast(pl.String))
-    people, annotator = coded(sheet.frame[shape.annotator].cast(pl.String))
-    cells = sheet.frame.select(pl.col(CLASSIC).cast(pl.String)).rows(named=True)
-    payloads = [_payload(row) for row in cells]
-    labels = labels or seen(payloads)
-    mended = [""] * len(payloads)
+    items, item = encode(sheet.frame[shape.item].cast(pl.String))
+    people, annotator = encode(sheet.frame[shape.annotator].cast(pl.String))
+    payloads = sheet.frame.select(pl.col(CLASSIC).cast(pl.String)).rows(named=True)
+    for payload in payloads:
+        ruled_out = payload["impossible"]
+        payload["impossible"] = ruled_out.split(SEPARATOR) if ruled_out else []
+    labels = labels or _occurring_classes(payloads)
+    repairs = [""] * len(payloads)
     if REPAIRS in sheet.frame.columns:
-        mended = sheet.frame[REPAIRS].cast(pl.String).fill_null("").to_list()
+        repairs = sheet.frame[REPAIRS].cast(pl.String).fill_null("").to_list()
     answers = []
     for row, payload in enumerate(payloads):
         try:
             answer = (mode or Classic()).read(payload, labels)
-            answers.append(with_repairs(answer, filter(None, mended[row].split(JOIN))))
         except ResponseError as error:
             raise sheet.error(error.reason, row, error.field, error.value) from None
-    return stack(Index(names(items), names(people), names(labels)), item, annotator, answers)
-
-
-def with_repairs(answer: Answer, mended: Iterable[str]) -> Answer:
-    """The answer, remembering also the repairs that were made before it was written."""
-    return answer._replace(repairs=tuple(dict.fromkeys((*answer.repairs, *map(str, mended)))))
-
-
-def _payload(row: Payload) -> Payload:
-    ruled_out = row["impossible"]
-    return row | {"impossible": ruled_out.split(JOIN) if ruled_out else []}
+        answers.append(add_repairs(answer, filter(None, repairs[row].split(SEPARATOR))))
+    index = Index(names(items), names(people), names(labels))
+    return stack_answers(index, item, annotator, answers)
 
 
 def read_collins(
     path: Path, data: bytes, labels: list[str] | None, mode: Mode | None = None
 ) -> Statements:
-    """``{item: [records]}``, the shape in which CIFAR-10S was released: without annotators."""
+    """Read ``{item: [records]}``, the shape in which CIFAR-10S was released: without annotators."""
     places: list[str] = []
     items: list[str] = []
     payloads: list[Payload] = []
-    for name, records in jsontext.an_object(path, data).items():
+    for name, records in parse_object(path, data).items():
         if not isinstance(records, list):
-            raise FileError(path, "must be a list of answers", column=name, value=short(records))
+            raise FileError(path, "must be a list of answers", column=name, value=shorten(records))
         for number, record in enumerate(records, 1):
             places.append(f"{name!r}, answer {number}")
-            items.append(_item(path, name))
-            payloads.append(_record(path, places[-1], record))
+            try:
+                items.append(parse_name(name))
+            except ValueError as error:
+                raise FileError(path, f"an item {error}", value=shorten(name)) from None
+            payloads.append(_parse_collins(path, places[-1], record))
     if not payloads:
         raise FileError(path, "holds no answers")
-    labels = labels or seen(payloads)
-    answers = [
-        _read(path, place, payload, labels, mode or Classic())
-        for place, payload in zip(places, payloads, strict=True)
-    ]
-    images, item = coded(pl.Series(items))
+    labels = labels or _occurring_classes(payloads)
+    answers = []
+    for place, payload in zip(places, payloads, strict=True):
+        try:
+            answers.append((mode or Classic()).read(payload, labels))
+        except ResponseError as error:
+            reason, value = f"item {place}: {error.reason}", shorten(error.value)
+            raise FileError(path, reason, column=error.field, value=value) from None
+    images, item = encode(pl.Series(items))
     index = Index(names(images), names([]), names(labels))
-    return stack(index, item, np.full(len(item), ANONYMOUS), answers)
+    return stack_answers(index, item, np.full(len(item), ANONYMOUS), answers)
 
 
-def _item(path: Path, name: str) -> str:
-    try:
-        return jsontext.name(name)
-    except ValueError as error:
-        raise FileError(path, f"an item {error}", value=short(name)) from None
-
-
-def _record(path: Path, place: str, record: Any) -> Payload:
-    """One released record as a classic answer; what ``c22`` takes for granted is checked first."""
+def _parse_collins(path: Path, place: str, record: Any) -> Payload:
+    """Return one released record as a classic answer, after checking what ``c22`` relies on."""
     if not isinstance(record, dict):
-        raise FileError(path, f"item {place}: must be an object", value=short(record))
-    second, ruled_out = record.get(SECOND), record.get(RULED_OUT)
-    if not (second is None or isinstance(second, str)):
-        raise FileError(
-            path, f"item {place}: must be a class or null", column=SECOND, value=short(second)
-        )
-    if not (ruled_out is None or isinstance(ruled_out, list)):
-        raise FileError(
-            path, f"item {place}: must be a list", column=RULED_OUT, value=short(ruled_out)
-        )
+        raise FileError(path, f"item {place}: must be an object", value=shorten(record))
+    for key, kind, rule in ((SECOND, str, "a class or null"), (RULED_OUT, list, "a list")):
+        value = record.get(key)
+        if value is not None and not isinstance(value, kind):
+            raise FileError(path, f"item {place}: must be {rule}", column=key, value=shorten(value))
     return c22.from_record(record)
 
 
-def _read(path: Path, place: str, payload: Payload, labels: Sequence[str], mode: Mode) -> Answer:
-    try:
-        return mode.read(payload, labels)
-    except ResponseError as error:
-        raise FileError(
-            path, f"item {place}: {error.reason}", column=error.field, value=short(error.value)
-        ) from None
-
-
-def seen(payloads: Iterable[Payload]) -> list[str]:
-    """The classes that were named or ruled out by anybody, in natural order; what can be no class
-    is left out, and refused when its answer is read."""
-    found: set[str] = set()
+def _occurring_classes(payloads: Iterable[Payload]) -> list[str]:
+    """Return the classes that were named or ruled out by anybody, in natural order; what can be no
+    class is left out, and refused when its answer is read."""
+    classes: set[str] = set()
     for payload in payloads:
         for value in (payload["top"], payload["second"], *payload["impossible"]):
-            if isinstance(value, str) and jsontext.is_name(value):
-                found.add(value)
-    return natural(found)
+            if isinstance(value, str) and value.strip() and "\0" not in value and is_utf8(value):
+                classes.add(value)
+    return sort_naturally(classes)
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────
+
+
+def classic_table(statements: Statements, who: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """Make one row per answer; classes ruled out, and repairs if any, are joined by ``|``."""
+    odd = [name for name in statements.index.labels.tolist() if SEPARATOR in name]
+    if odd:
+        raise DataError(
+            f"the class {odd[0]!r} holds {SEPARATOR!r}, which separates classes in a table"
+        )
+    rows = [
+        row | {"impossible": SEPARATOR.join(row["impossible"]) or None}
+        for row in classic_answers(statements)
+    ]
+    numbers = {"p1": pl.Float64(), "p2": pl.Float64()}
+    schema = {name: numbers.get(name, pl.String()) for name in CLASSIC}
+    frame = pl.DataFrame(who).hstack(pl.DataFrame(rows, schema=schema))
+    repairs = [SEPARATOR.join(names) or None for names in repairs_by_row(statements)]
+    if any(repairs):
+        frame = frame.with_columns(pl.Series(REPAIRS, repairs, dtype=pl.String))
+    return frame
+
+
+def collins_json(statements: Statements) -> str:
+    """Write the shape in which CIFAR-10S was released: records by item, without annotators."""
+    for label in statements.index.labels.tolist():
+        if label.lower() in c22.NO_ALTERNATIVE:
+            raise DataError(f"a class is called {label!r}, which in .json means no alternative")
+    items = statements.index.items.tolist()
+    records: dict[str, list[dict[str, Any]]] = {}
+    for row, answer in enumerate(classic_answers(statements)):
+        records.setdefault(items[statements.item[row]], []).append(c22.to_record(answer))
+    return dump_json(records)

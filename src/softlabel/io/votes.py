@@ -1,45 +1,51 @@
-"""Hard votes and soft votes: a table of cells to ``Annotations``."""
+"""Hard votes, soft votes and gold classes: from cells to codes."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from softlabel.errors import FileError
-from softlabel.io.codes import coded, codes_among, natural, no_such_class
-from softlabel.io.shapes import ACCEPTED, LABEL, Shape
-from softlabel.io.sheet import Sheet
+from softlabel.errors import FileError, nearest
+from softlabel.io.csv_files import read_csv
+from softlabel.io.sheet import ACCEPTED, ITEM, LABEL, Shape, Sheet
 from softlabel.tables import ANONYMOUS, SIMPLEX_TOLERANCE, Annotations, Floats, Index, Ints, names
 
-NAMES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean)  # and whole numbers
+NAME_TYPES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean)  # and whole numbers
 
 
 def read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None) -> Annotations:
-    """The votes of a table; ``labels`` is the full list of classes, if the caller knows it.
+    """Read the votes of a table; ``labels`` is the full list of classes, if the caller knows it.
 
     Without it the classes are those of the Parquet type ``Enum``, or else those that occur.
     """
     kind = sheet.frame[LABEL].dtype if shape.kind == "hard" else None
     if labels is None and isinstance(kind, pl.Enum):
         labels = kind.categories.to_list()
-    sheet = _named(sheet, shape)
+    sheet = _names_as_text(sheet, shape)
+    label = probs = None
     if shape.kind == "soft":
-        labels, probs = _soft(sheet, shape, labels)
-        index, item, annotator = _who(sheet, shape, labels)
-        return Annotations(index, item, annotator, probs=probs)
-    labels, label = _hard(sheet, labels)
-    index, item, annotator = _who(sheet, shape, labels)
-    return Annotations(index, item, annotator, label=label)
+        labels, probs = _read_soft(sheet, shape, labels)
+    else:
+        labels, label = _read_hard(sheet, labels)
+    items, item = encode(sheet.frame[shape.item])  # in order of first appearance
+    people, annotator = encode(sheet.frame[shape.annotator])
+    if sheet.anonymous:
+        people, annotator = [], np.full(len(item), ANONYMOUS)
+    index = Index(names(items), names(people), names(labels))
+    return Annotations(index, item, annotator, label=label, probs=probs)
 
 
-def _named(sheet: Sheet, shape: Shape) -> Sheet:
-    """The same table, its names checked and made text."""
+def _names_as_text(sheet: Sheet, shape: Shape) -> Sheet:
+    """Return the same table, its names checked and made text."""
     columns = [shape.item, shape.annotator, *(shape.answer if shape.kind == "hard" else ())]
     for column in columns:
         kind = sheet.frame[column].dtype
-        if not (kind in NAMES or kind.is_integer()):
+        if not (kind in NAME_TYPES or kind.is_integer()):
             raise FileError(
                 sheet.path, f"holds {kind}; names must be text or whole numbers", column=column
             )
@@ -49,31 +55,24 @@ def _named(sheet: Sheet, shape: Shape) -> Sheet:
     return replace(sheet, frame=sheet.frame.with_columns(text))
 
 
-def _who(sheet: Sheet, shape: Shape, labels: list[str]) -> tuple[Index, Ints, Ints]:
-    """The index, items in order of first appearance, and the codes of items and annotators."""
-    items, item = coded(sheet.frame[shape.item])
-    people, annotator = coded(sheet.frame[shape.annotator])
-    if sheet.anonymous:
-        people, annotator = [], np.full(len(item), ANONYMOUS)
-    return Index(names(items), names(people), names(labels)), item, annotator
-
-
-def _hard(sheet: Sheet, labels: list[str] | None) -> tuple[list[str], Ints]:
+def _read_hard(sheet: Sheet, labels: list[str] | None) -> tuple[list[str], Ints]:
     votes = sheet.frame[LABEL]
     if labels is None:
         missing = votes.str.to_lowercase() == "nan"
         reason = "looks like a missing value; if it is a class, name all classes with --labels"
         sheet.refuse(missing, reason, LABEL)
-        labels = natural(votes.unique().to_list())
-    label = codes_among(votes, labels)
+        labels = sort_naturally(votes.unique().to_list())
+    label = find_codes(votes, labels)
     unknown = np.flatnonzero(label < 0)
     if len(unknown):
         row = int(unknown[0])
-        raise sheet.error(no_such_class(votes[row], labels), row, LABEL, votes[row])
+        shown = ", ".join(labels[:20]) + (", …" if len(labels) > 20 else "")
+        reason = f"no such class{nearest(votes[row], labels)}; the classes are {shown}"
+        raise sheet.error(reason, row, LABEL, votes[row])
     return labels, label
 
 
-def _soft(sheet: Sheet, shape: Shape, labels: list[str] | None) -> tuple[list[str], Floats]:
+def _read_soft(sheet: Sheet, shape: Shape, labels: list[str] | None) -> tuple[list[str], Floats]:
     columns = list(shape.answer)
     if labels is not None and sorted(labels) != sorted(columns):
         odd = next(name for name in [*columns, *labels] if (name in columns) != (name in labels))
@@ -99,3 +98,71 @@ def _soft(sheet: Sheet, shape: Shape, labels: list[str] | None) -> tuple[list[st
     if len(off):
         raise sheet.error(f"the probabilities sum to {total[off[0]]:.9g}, not to 1", int(off[0]))
     return labels, probs
+
+
+def read_gold(path: Path, index: Index) -> Ints:
+    """Return (m,) the class code of each item of the index, -1 where the file does not name it.
+
+    The file is CSV with the columns item and label.  Items that the index does not hold are
+    skipped, because gold often covers more than was asked about.
+    """
+    sheet = read_csv(path)
+    for column in (ITEM, LABEL):
+        if column not in sheet.frame.columns:
+            known = ", ".join(sheet.frame.columns)
+            raise FileError(path, f"must have this column; it has {known}", column=column)
+    sheet.refuse_empty(ITEM, LABEL)
+    items, classes = (
+        {name: code for code, name in enumerate(entries)}
+        for entries in (index.items.tolist(), index.labels.tolist())
+    )
+    gold = np.full(len(index.items), -1)
+    for row, (item, label) in enumerate(sheet.frame.select(ITEM, LABEL).iter_rows()):
+        if label not in classes:
+            hint = nearest(label, classes) or f"; classes are {', '.join(classes)}"
+            raise sheet.error(f"no such class{hint}", row, LABEL, label)
+        if item not in items:
+            continue
+        if gold[items[item]] not in (-1, classes[label]):
+            raise sheet.error("this item has another label further up", row, ITEM, item)
+        gold[items[item]] = classes[label]
+    if (gold < 0).all():
+        raise FileError(path, "names none of the items that were answered")
+    return gold
+
+
+# ── names and codes ──────────────────────────────────────────────────────────────────────────
+
+
+def encode(column: pl.Series) -> tuple[list[str], Ints]:
+    """Return the distinct values in order of first appearance, and the code of each row."""
+    distinct = column.unique(maintain_order=True)
+    return distinct.to_list(), find_codes(column, distinct)
+
+
+def find_codes(column: pl.Series, known: pl.Series | list[str]) -> Ints:
+    """Return the place of each value in ``known``, -1 where it is not there."""
+    # a join is several times faster than ranks, a cast to Enum or np.unique, and keeps no cache
+    table = pl.DataFrame({"name": known, "code": np.arange(len(known), dtype=np.int32)})
+    rows = column.alias("name").to_frame()
+    joined = rows.join(table, on="name", how="left", maintain_order="left")
+    return joined["code"].fill_null(-1).to_numpy()
+
+
+def sort_naturally(names: Iterable[str]) -> list[str]:
+    """Sort numbers by size if all are numbers, else in alphabetical order.
+
+    >>> sort_naturally(["10", "9", "-1"]), sort_naturally(["b10", "b9"])
+    (['-1', '9', '10'], ['b10', 'b9'])
+    """
+    names = list(names)
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return sorted(names)
+    if not all(map(math.isfinite, numbers)):
+        return sorted(names)
+    return [name for _, name in sorted(zip(numbers, names, strict=True))]
+
+
+codes_among = find_codes  # OLD NAME

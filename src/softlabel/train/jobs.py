@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self
 from softlabel import registry
 from softlabel.deliver import Deliver
 from softlabel.errors import FileError, SoftlabelError, UnknownName, nearest
-from softlabel.io import Tell, loading, silent
+from softlabel.io import Tell, silent
 from softlabel.train.config import Config, change_settings
 from softlabel.train.encoders import encode_split
 from softlabel.train.identity import code_digest
@@ -250,9 +250,9 @@ def file_job(
 
 @cache
 def _load_strategies(path: str) -> None:
-    from softlabel import testing
+    from softlabel import plugins, testing
 
-    loading.load_strategies(Path(path), testing.check_family)
+    plugins.load_strategies(Path(path), testing.check_family)
 
 
 # ── grids ────────────────────────────────────────────────────────────────────────────────────

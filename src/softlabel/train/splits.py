@@ -18,11 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from softlabel import datasets
-from softlabel import io as files
 from softlabel.aggregate import Mean
 from softlabel.construct import Clamp
 from softlabel.deliver import Teaching
 from softlabel.errors import DataError, FileError, UnknownName
+from softlabel.io import read_answers
+from softlabel.label import Plan, construct_labels
 from softlabel.randomness import name_keys
 from softlabel.tables import Annotations, Bools, Index, Ints, Names, SoftLabels, names
 from softlabel.train.identity import digest
@@ -146,7 +147,7 @@ def read_split(images: str, labels: str | None = None, against: str | None = Non
         items, rows = known.items, known.images
         teaching, learn = known.teaching, known.learn
         if labels is not None:
-            teaching = _relabel(known, read_answers(labels), labels)
+            teaching = _relabel(known, read_labels(labels), labels)
         people = known.people if against is None else _read_people(against)
         held = known.held if against is None else people.index.items
         classes = known.people.index.labels
@@ -156,7 +157,7 @@ def read_split(images: str, labels: str | None = None, against: str | None = Non
         items, rows = _read_inputs(Path(images))
         if labels is None:
             raise DataError(f"{images} has no labels of its own; say --labels FILE")
-        each, pooled = read_answers(labels)
+        each, pooled = read_labels(labels)
         people = _hold_out(pooled) if against is None else _read_people(against)
         held = people.index.items
         learn = pooled.index.items[pooled.answered & ~np.isin(pooled.index.items, held)]
@@ -205,13 +206,13 @@ def _read_inputs(path: Path) -> tuple[Names, Inputs]:
     return items, rows
 
 
-def read_answers(path: str) -> tuple[Annotations | None, SoftLabels]:
+def read_labels(path: str) -> tuple[Annotations | None, SoftLabels]:
     """Read soft labels, or answers and their mean."""
     if path.endswith(".npz"):
         return None, SoftLabels.load(path)
-    source = files.read(path)
+    source = read_answers(path)
     source.refuse_mixtures()
-    each, _ = files.labelled(source, files.Plan())
+    each, _ = construct_labels(source, Plan())
     return each, Mean()(each)
 
 

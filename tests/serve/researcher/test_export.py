@@ -20,11 +20,9 @@ from hypothesis import strategies as st
 
 from softlabel import io as files
 from softlabel.errors import FileError, SoftlabelError
-from softlabel.io.comma import NUMBER, escaped, meant
-from softlabel.io.envelope import SCHEMA as READ_SCHEMA
-from softlabel.serve.monitor import lines
-from softlabel.serve.monitor.export import export
-from softlabel.serve.monitor.flat import columns
+from softlabel.io.csv_files import NUMBER, escape_formula, unescape_formula
+from softlabel.label import Plan, label_source
+from softlabel.serve.monitor.export import columns, export
 from softlabel.study import Item
 
 CLASSIC = {"top": "cat", "p1": "90", "second": "dog", "p2": 10.5, "impossible": ["fox"]}
@@ -47,10 +45,6 @@ def collected(make_world, **settings):
     world.send(who, first, believe(first), supersedes=wrong)
     world.send(who, second, None)
     return world
-
-
-def test_the_schema_is_the_one_that_is_read():
-    assert lines.SCHEMA == READ_SCHEMA
 
 
 def test_json_lines_are_what_the_browser_sent(make_world, tmp_path):
@@ -89,8 +83,8 @@ def test_what_was_collected_can_be_labelled(make_world, tmp_path, mode):
     world = collected(make_world, mode=mode)
     path = tmp_path / "responses.jsonl"
     export(world.study, world.store, path)
-    source = files.read(path)
-    facts = files.label(source, tmp_path / "labels.csv", files.Plan(repeats="first"))
+    source = files.read_answers(path)
+    facts = label_source(source, tmp_path / "labels.csv", Plan(repeats="first"))
     table = pl.read_csv(tmp_path / "labels.csv")
     assert table.columns == ["item", *world.study.labels, "count"]
     per_item = world.store.answers_per_item(world.study.name)
@@ -109,8 +103,8 @@ def test_labels_of_the_json_are_labels_of_the_lines(make_world, tmp_path):
     assert written == sum(world.store.answers_per_item(world.study.name).values())
     labels = []
     for name in ("r.jsonl", "r.json"):
-        source = files.read(tmp_path / name, world.study.labels)
-        files.label(source, tmp_path / "labels.csv", files.Plan(repeats="first"))
+        source = files.read_answers(tmp_path / name, world.study.labels)
+        label_source(source, tmp_path / "labels.csv", Plan(repeats="first"))
         labels.append(sorted(pl.read_csv(tmp_path / "labels.csv").rows()))
     assert labels[0] == labels[1]
 
@@ -194,11 +188,11 @@ SIGNS = st.text("'=+-@\t\r\n＝1e.x")
 
 @given(SIGNS | st.text() | st.floats() | st.integers() | st.booleans() | st.none())
 def test_escaping_touches_text_alone_and_can_be_undone(cell):
-    found = escaped(cell)
+    found = escape_formula(cell)
     if isinstance(cell, str):
         assert not found.startswith(FORMULA) or re.match(NUMBER, cell)
         assert found in (cell, f"'{cell}")
-        assert meant(found) == cell
+        assert unescape_formula(found) == cell
     else:
         assert found is cell
 
@@ -240,7 +234,7 @@ MEASURE = """
 import resource, sys
 from pathlib import Path
 from softlabel import store
-from softlabel.serve.monitor import export
+from softlabel.serve.monitor.export import export
 sys.path.insert(0, sys.argv[1])
 import conftest
 folder = Path(sys.argv[2])

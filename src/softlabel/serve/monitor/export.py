@@ -1,71 +1,193 @@
-"""Every stored answer as a file: a piece at a time, so that memory stays the same at any size."""
+"""Export every stored answer to a file, a piece at a time, so that any size needs little memory.
+
+JSON lines hold the records of ``softlabel.records``, CSV and Parquet one row per answer for
+spreadsheets, R and data frames, and JSON the shape in which CIFAR-10S was released.
+"""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import io
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from softlabel._util.files import write_atomically
 from softlabel.elicit import Classic, c22
 from softlabel.errors import SoftlabelError
-from softlabel.io import Cell, escaped
-from softlabel.serve.monitor.flat import columns, flat
-from softlabel.serve.monitor.lines import dump, line
+from softlabel.io import Cell, check_output, escape_formula, write_batches
+from softlabel.records import dump_json, format_time, options_when_asked, record_of_stored
 from softlabel.serve.researcher.sample import Reader
 from softlabel.store import ResponseRow, Store
 from softlabel.study import Study
 
 PIECE = 200  # answers that are held at a time
 KINDS = ("jsonl", "csv", "parquet", "json", "jsonl.gz", "csv.gz", "json.gz")
+COLUMNS: Mapping[str, type] = {  # of a table, whatever the mode
+    "response_uuid": str,
+    "session": str,
+    "annotator": str,
+    "simulated": bool,
+    "item": str,
+    "kind": str,
+    "position": int,
+    "repeat_of": int,
+    "batch": str,
+    "mode": str,
+    "mode_version": int,
+    "mode_options": str,
+    "frame": str,
+    "received_at": str,
+    "late": bool,
+    "supersedes": str,
+    "superseded": bool,
+    "skip": str,
+    "touched": bool,
+    "media_ready_ms": float,
+    "first_input_ms": float,
+    "submit_ms": float,
+    "active_ms": float,
+    "hidden_ms": float,
+}
+NUMBERS = ("percent", "scale")  # kinds of fields that hold one number
+TEXTS = ("choice", "rest")  # kinds that hold one text; all others are written as JSON
 
 Count = Callable[[int], None]
 
 
 def export(study: Study, store: Store, path: Path, count: Count = lambda done: None) -> int:
-    """Write all answers; the name of the file says how.  Returns how many there are.
+    """Write all answers, in the kind that the file's name ends in; return how many there are.
 
-    The file is either whole or not there.  ``count`` is told how many are written so far.
+    The file is either whole or absent.  ``count`` is called with how many are written so far.
     """
-    from softlabel import io as files
-    from softlabel._util.files import aside
-    from softlabel.io import write_batches
+    kind = check_output(path, KINDS, str(study.folder))
+    done = 0
 
-    kind = files.check_target(path, KINDS, str(study.folder))
-    counted = _Counted(count)
+    def counted(more: int) -> None:
+        nonlocal done
+        done += more
+        count(done)
+
     if kind == "parquet":
-        write_batches(rows(study, store, counted), columns(study), path)
-        return counted.done
+        write_batches(_table_rows(study, store, counted), columns(study), path)
+        return done
     text = chunks(study, store, kind.removesuffix(".gz"), counted)
-    write = gzip.open if kind.endswith(".gz") else open
-    with aside(path, private=True) as part, write(part, "wb") as file:
+    open_file = gzip.open if kind.endswith(".gz") else open
+    with write_atomically(path, private=True) as part, open_file(part, "wb") as file:
         for chunk in text:
             file.write(chunk)
-    return counted.done
+    return done
 
 
 def chunks(
-    study: Study, store: Store, kind: str, counted: Callable[[int], None] = lambda more: None
+    study: Study, store: Store, kind: str, counted: Count = lambda more: None
 ) -> Iterator[bytes]:
-    """The text of an export, piece by piece; ``counted`` is told how many answers are in each."""
-    made = {"jsonl": _json_lines, "csv": _csv, "json": _collins}[kind]
-    return made(study, store, counted)
+    """Yield the text of an export by pieces; ``counted`` is called with the answers in each."""
+    write = {"jsonl": _json_lines, "csv": _csv, "json": _collins}[kind]
+    return write(study, store, counted)
 
 
-def rows(
-    study: Study, store: Store, counted: Callable[[int], None]
-) -> Iterator[list[tuple[Cell, ...]]]:
-    """The same as rows of a table, many at a time."""
+def _pieces(rows: Iterator[ResponseRow]) -> Iterator[list[ResponseRow]]:
+    while piece := list(islice(rows, PIECE)):
+        yield piece
+
+
+def _json_lines(study: Study, store: Store, counted: Count) -> Iterator[bytes]:
     for piece in _pieces(store.responses(study.name)):
-        yield [flat(study, row) for row in piece]
+        yield "".join(f"{dump_json(record_of_stored(study, row))}\n" for row in piece).encode()
         counted(len(piece))
 
 
+# ── tables ───────────────────────────────────────────────────────────────────────────────────
+
+
+def columns(study: Study) -> dict[str, type]:
+    """Return names and types: what is always there, then two columns for each field of the mode,
+    its time and its answer, then the whole answer as JSON."""
+    fields = study.mode.fields
+    return {
+        **COLUMNS,
+        **{f"{field.name}_ms": float for field in fields},
+        **{f"answer_{field.name}": float if field.kind in NUMBERS else str for field in fields},
+        "answer": str,
+        "label_order": str,
+    }
+
+
+def _table_rows(study: Study, store: Store, counted: Count) -> Iterator[list[tuple[Cell, ...]]]:
+    for piece in _pieces(store.responses(study.name)):
+        yield [_table_row(study, row) for row in piece]
+        counted(len(piece))
+
+
+def _table_row(study: Study, row: ResponseRow) -> tuple[Cell, ...]:
+    """Return one cell per column."""
+    sent = json.loads(row.payload)
+    answer, times = sent.get("answer"), sent.get("timing") or {}
+    own = answer if isinstance(answer, dict) and row.mode == study.mode.name else {}
+    return (
+        row.id,
+        row.session,
+        row.annotator,
+        row.simulated,
+        row.item,
+        row.kind,
+        row.position,
+        row.repeat_of,
+        row.batch,
+        row.mode,
+        row.mode_version,
+        dump_json(options_when_asked(study, row)),
+        row.frame or study.frame,
+        format_time(row.received_at),
+        row.late,
+        row.supersedes,
+        row.superseded,
+        row.skip,
+        bool(sent.get("touched")),
+        _number(times.get("media_ready_ms")),
+        *map(_number, row.timing[:4]),
+        *(_number(row.timing.fields.get(field.name)) for field in study.mode.fields),
+        *(_cell(own.get(field.name), field.kind) for field in study.mode.fields),
+        None if answer is None else dump_json(answer),
+        dump_json(list(row.label_order)),
+    )
+
+
+def _cell(value: Any, kind: str) -> Cell:
+    if value is None or kind in NUMBERS:
+        return _number(value)
+    return value if kind in TEXTS and isinstance(value, str) else dump_json(value)
+
+
+def _number(value: Any) -> float | None:
+    """Return what can be read as a number; whatever else a person typed is in ``answer``."""
+    try:
+        return None if value is None else float(json.loads(str(value)))
+    except (ValueError, TypeError):
+        return None
+
+
+def _csv(study: Study, store: Store, counted: Count) -> Iterator[bytes]:
+    text = io.StringIO(newline="")
+    table = csv.writer(text)  # lines end as in RFC 4180
+    table.writerow(columns(study))
+    yield text.getvalue().encode()
+    for piece in _table_rows(study, store, counted):
+        text.seek(0)
+        text.truncate()
+        table.writerows(map(escape_formula, row) for row in piece)
+        yield text.getvalue().encode()
+
+
+# ── the JSON of CIFAR-10S ────────────────────────────────────────────────────────────────────
+
+
 def refuse_json(study: Study) -> str | None:
-    """Why the answers of a study cannot be written in the shape of CIFAR-10S, if they cannot."""
+    """Return why the answers of a study cannot be written in the shape of CIFAR-10S, or None."""
     if study.mode.name != Classic.name:
         return f".json holds answers of the mode classic, and these are {study.mode.name}"
     for label in study.labels:
@@ -74,83 +196,43 @@ def refuse_json(study: Study) -> str | None:
     return None
 
 
-class _Counted:
-    """Adds up what was written."""
-
-    def __init__(self, tell: Count) -> None:
-        self.done, self.tell = 0, tell
-
-    def __call__(self, more: int) -> None:
-        self.done += more
-        self.tell(self.done)
-
-
-def _pieces(found: Iterator[ResponseRow]) -> Iterator[list[ResponseRow]]:
-    while piece := list(islice(found, PIECE)):
-        yield piece
-
-
-def _json_lines(study: Study, store: Store, counted: Callable[[int], None]) -> Iterator[bytes]:
-    for piece in _pieces(store.responses(study.name)):
-        yield "".join(f"{dump(line(study, row))}\n" for row in piece).encode()
-        counted(len(piece))
-
-
-def _csv(study: Study, store: Store, counted: Callable[[int], None]) -> Iterator[bytes]:
-    text = io.StringIO(newline="")
-    table = csv.writer(text)  # lines end as RFC 4180 says
-    table.writerow(columns(study))
-    yield _taken(text)
-    for piece in rows(study, store, counted):
-        table.writerows(map(escaped, row) for row in piece)
-        yield _taken(text)
-
-
-def _taken(text: io.StringIO) -> bytes:
-    """What was written so far, which is then forgotten."""
-    whole = text.getvalue().encode()
-    text.seek(0)
-    text.truncate()
-    return whole
-
-
-def _collins(study: Study, store: Store, counted: Callable[[int], None]) -> Iterator[bytes]:
-    """``{item: [records]}``: each person's first answer to each target that was not skipped."""
+def _collins(study: Study, store: Store, counted: Count) -> Iterator[bytes]:
+    """Yield ``{item: [records]}``: each person's first answer to each target, skips excepted."""
     if (reason := refuse_json(study)) is not None:
         raise SoftlabelError(f"{reason}; write to .jsonl, .csv or .parquet")
     reader, before = Reader(study), b"{"
     for item in study.items:
         records = [
-            _record(study, reader, row)
+            _collins_record(study, reader, row)
             for row in store.responses_to(study.name, item.id)
             if row.kind == "target" and row.answer_json is not None and not row.superseded
         ]
         if records:
-            yield before + f"{dump(item.id)}: {dump(records)}".encode()
+            yield before + f"{dump_json(item.id)}: {dump_json(records)}".encode()
             before = b", "
             counted(len(records))
     yield b"{}" if before == b"{" else b"}"
 
 
-def _record(study: Study, reader: Reader, row: ResponseRow) -> dict[str, Any]:
-    """One answer as it was read: with its slips mended, as in the published file."""
-    said = reader.said(row)
-    if said is None or row.mode != Classic.name:
+def _collins_record(study: Study, reader: Reader, row: ResponseRow) -> dict[str, Any]:
+    """Return one answer as it was read: with its slips repaired, as in the published file."""
+    answer = reader.said(row)
+    if answer is None or row.mode != Classic.name:
         raise SoftlabelError(
             f"{study.name}: answer {row.id} was given in the mode {row.mode!r} (version "
             f"{row.mode_version}) and cannot be read as {study.mode_text!r}; write to .jsonl"
         )
     labels = study.labels
-    two = len(said.named) > 1
-    chance = said.percent[1] if two else None
+    two = len(answer.named) > 1
+    chance = answer.percent[1] if two else None
     return c22.to_record(
         {
-            "top": labels[said.named[0]],
-            "p1": said.percent[0],
-            "second": labels[said.named[1]] if two else None,
+            "top": labels[answer.named[0]],
+            "p1": answer.percent[0],
+            "second": labels[answer.named[1]] if two else None,
             "p2": None if chance is None or chance != chance else chance,
             "impossible": [
-                label for label, may in zip(labels, said.possible, strict=True) if not may
+                label for label, may in zip(labels, answer.possible, strict=True) if not may
             ],
         }
     )

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from softlabel.datasets import FetchError, File, Info, MissingData, _fetch
+from softlabel.datasets import FetchError, File, Info, MissingData, base, files
 from softlabel.errors import FileError
 
 BODY = bytes(range(256)) * 1000
@@ -80,8 +80,8 @@ def toy(server):
 
 def test_a_file_is_fetched_with_progress(toy, server):
     told = []
-    (path,) = _fetch.fetch(toy, lambda *now: told.append(now))
-    assert path == _fetch.cache(toy) / "votes.csv"
+    (path,) = files.fetch(toy, lambda *now: told.append(now))
+    assert path == base.cache_folder(toy) / "votes.csv"
     assert path.read_bytes() == BODY
     assert [name for name, _, _ in told] == ["votes.csv"] * len(told)
     done = [done for _, done, _ in told]
@@ -89,19 +89,19 @@ def test_a_file_is_fetched_with_progress(toy, server):
     assert len(done) > 1
     assert told[-1][1:] == (len(BODY), len(BODY))
     assert os.listdir(path.parent) == ["votes.csv"]
-    assert _fetch.locate(toy, "votes.csv") == path
+    assert base.locate(toy, "votes.csv") == path
 
 
 def test_what_is_here_is_not_fetched_again(toy, server):
-    _fetch.fetch(toy)
-    assert _fetch.fetch(toy) == []
+    files.fetch(toy)
+    assert files.fetch(toy) == []
     assert len(server.asked) == 1
 
 
 def test_a_file_in_the_users_own_folder_counts(toy, server, own_folder):
     (own_folder / "toy").mkdir()
     (own_folder / "toy" / "votes.csv.gz").write_bytes(gzip.compress(BODY, mtime=0))
-    assert _fetch.fetch(toy) == []
+    assert files.fetch(toy) == []
     assert server.asked == []
 
 
@@ -109,22 +109,22 @@ def test_a_wrong_file_in_the_users_own_folder_is_not_hidden(toy, own_folder):
     (own_folder / "toy").mkdir()
     (own_folder / "toy" / "votes.csv").write_bytes(b"other")
     with pytest.raises(FileError, match="hides the fetched file and should be moved away"):
-        _fetch.fetch(toy)
+        files.fetch(toy)
 
 
 def test_a_damaged_file_in_the_cache_is_fetched_again(toy, server):
-    (path,) = _fetch.fetch(toy)
+    (path,) = files.fetch(toy)
     path.write_bytes(BODY[:-1])
-    assert _fetch.fetch(toy) == [path]
+    assert files.fetch(toy) == [path]
     assert path.read_bytes() == BODY
 
 
 def half_fetched(info, server):
     server.cut = 100_000
     with pytest.raises(FetchError, match="broke off after 100000 of 256000 bytes; fetch again"):
-        _fetch.fetch(info)
+        files.fetch(info)
     server.cut = None
-    assert (_fetch.cache(info) / "votes.csv.part").stat().st_size == 100_000
+    assert (base.cache_folder(info) / "votes.csv.part").stat().st_size == 100_000
 
 
 @pytest.mark.parametrize("resumes", [True, False])
@@ -132,7 +132,7 @@ def test_a_broken_download_goes_on(resumes, toy, server):
     half_fetched(toy, server)
     server.resumes = resumes
     told = []
-    (path,) = _fetch.fetch(toy, lambda *now: told.append(now))
+    (path,) = files.fetch(toy, lambda *now: told.append(now))
     assert path.read_bytes() == BODY
     assert server.asked[-1] == ("/votes.csv", "bytes=100000-")
     assert (told[0][1] > 100_000) == resumes  # else it starts over
@@ -141,40 +141,40 @@ def test_a_broken_download_goes_on(resumes, toy, server):
 
 
 def test_a_whole_part_only_needs_its_name(toy, server):
-    folder = _fetch.cache(toy)
+    folder = base.cache_folder(toy)
     folder.mkdir(parents=True)
     (folder / "votes.csv.part").write_bytes(BODY)  # the server answers 416
-    (path,) = _fetch.fetch(toy)
+    (path,) = files.fetch(toy)
     assert path.read_bytes() == BODY
 
 
 def test_a_wrong_checksum_keeps_nothing(toy, server):
     server.files["/votes.csv"] = BODY[::-1]
     with pytest.raises(FetchError) as caught:
-        _fetch.fetch(toy)
+        files.fetch(toy)
     for told in ("votes.csv", sha(BODY), sha(BODY[::-1]), server.url):
         assert told in str(caught.value)
-    assert os.listdir(_fetch.cache(toy)) == []
+    assert os.listdir(base.cache_folder(toy)) == []
 
 
 def test_a_wrong_checksum_leaves_the_other_files_alone(toy, server):
-    (path,) = _fetch.fetch(toy)
+    (path,) = files.fetch(toy)
     wrong = Info("toy", "", "", "", (*toy.files, File("b", "0" * 64, server.url + "/votes.csv?b")))
     with pytest.raises(FetchError, match=r"b from .* was not kept"):
-        _fetch.fetch(wrong)
+        files.fetch(wrong)
     assert path.read_bytes() == BODY
 
 
 def test_an_address_that_is_gone(toy, server):
     server.files.clear()
     with pytest.raises(FetchError, match=r"/votes\.csv answered 404 Not Found"):
-        _fetch.fetch(toy)
+        files.fetch(toy)
 
 
 def test_a_server_that_is_gone(toy, server):
     gone = Info("toy", "", "", "", (File("a", None, "http://127.0.0.1:1/a"),))
     with pytest.raises(FetchError, match=r"127\.0\.0\.1:1/a: .*refused.*fetch again"):
-        _fetch.fetch(gone)
+        files.fetch(gone)
 
 
 def packed(kind, members):
@@ -206,34 +206,34 @@ def boxed(request, server):
 
 
 def test_members_of_an_archive(boxed, server):
-    one, two = _fetch.fetch(boxed)
+    one, two = files.fetch(boxed)
     assert (one.read_bytes(), two.read_bytes()) == (b"one" * 1000, b"two")
     assert sorted(os.listdir(one.parent)) == ["one.txt", "two.txt"]
     assert len(server.asked) == 1
     two.unlink()
-    assert _fetch.fetch(boxed) == [two]
+    assert files.fetch(boxed) == [two]
 
 
 def test_a_member_that_is_not_there(boxed, server):
     absent = Info("boxed", "", "", "", (File("a", None, boxed.files[0].url, inner="v2/a"),))
     with pytest.raises(FileError, match="v2/a"):
-        _fetch.fetch(absent)
-    assert os.listdir(_fetch.cache(boxed)) == []
+        files.fetch(absent)
+    assert os.listdir(base.cache_folder(boxed)) == []
 
 
 def test_a_member_with_another_checksum(boxed, server):
     one = boxed.files[0]
     wrong = Info("boxed", "", "", "", (File(one.name, "0" * 64, one.url, inner=one.inner),))
     with pytest.raises(FetchError, match=r"one\.txt from .* was not kept"):
-        _fetch.fetch(wrong)
-    assert os.listdir(_fetch.cache(boxed)) == []
+        files.fetch(wrong)
+    assert os.listdir(base.cache_folder(boxed)) == []
 
 
 def test_an_archive_that_is_none(boxed, server):
     server.files = dict.fromkeys(server.files, b"<html>sorry</html>")
     with pytest.raises(FileError, match="damaged or not what it should be"):
-        _fetch.fetch(boxed)
-    assert os.listdir(_fetch.cache(boxed)) == []
+        files.fetch(boxed)
+    assert os.listdir(base.cache_folder(boxed)) == []
 
 
 def test_a_check_in_place_of_a_checksum(server):
@@ -243,11 +243,11 @@ def test_a_check_in_place_of_a_checksum(server):
         "toy", "", "", "", (File("a", None, server.url + "/a", check=lambda path: said[0]),)
     )
     with pytest.raises(FetchError, match=r"a from .* was not kept: the answers differ"):
-        _fetch.fetch(info)
+        files.fetch(info)
     said[0] = ""
-    assert [path.name for path in _fetch.fetch(info)] == ["a"]
+    assert [path.name for path in files.fetch(info)] == ["a"]
     said[0] = "changed"
-    assert _fetch.verify(info) == ["changed"]
+    assert files.verify(info) == ["changed"]
 
 
 def test_files_to_be_got_by_hand(toy):
@@ -255,65 +255,65 @@ def test_files_to_be_got_by_hand(toy):
         "toy", "", "", "", (File("b.npz", "0"), *toy.files), by_hand="Go to https://example.org."
     )
     with pytest.raises(MissingData) as caught:
-        _fetch.fetch(both)
+        files.fetch(both)
     text = str(caught.value)
     assert "toy: b.npz is not in" in text
     assert "by hand. Go to https://example.org." in text
-    assert _fetch.find(both, "votes.csv")  # what could be fetched was
+    assert base.find(both, "votes.csv")  # what could be fetched was
 
 
 # ── finding ──────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_users_own_folder_comes_first(toy, own_folder):
-    fetched = _fetch.cache(toy) / "votes.csv"
+    fetched = base.cache_folder(toy) / "votes.csv"
     fetched.parent.mkdir(parents=True)
     fetched.write_bytes(BODY)
-    assert _fetch.where(toy) == {"votes.csv": fetched}
+    assert base.find_files(toy) == {"votes.csv": fetched}
     own = own_folder / "toy" / "votes.csv.gz"
     own.parent.mkdir()
     own.write_bytes(gzip.compress(BODY, mtime=0))
-    assert _fetch.where(toy) == {"votes.csv": own}
-    assert _fetch.verify(toy) == []
+    assert base.find_files(toy) == {"votes.csv": own}
+    assert files.verify(toy) == []
 
 
 def test_a_missing_file_says_where_it_was_looked_for(toy, own_folder):
     with pytest.raises(MissingData) as caught:
-        _fetch.locate(toy, "votes.csv")
+        base.locate(toy, "votes.csv")
     text = str(caught.value)
-    for told in ("toy", "votes.csv", str(own_folder / "toy"), str(_fetch.cache(toy))):
+    for told in ("toy", "votes.csv", str(own_folder / "toy"), str(base.cache_folder(toy))):
         assert told in text
     assert text.endswith("Get it with: softlabel data fetch toy")
 
 
 def test_a_missing_file_tells_of_the_variable(toy):
     with pytest.raises(MissingData, match=r"nor in \$SOFTLABEL_DATA/toy"):
-        _fetch.locate(toy, "votes.csv")
+        base.locate(toy, "votes.csv")
 
 
 def test_where_the_cache_is(toy, monkeypatch, tmp_path):
     monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path / "a"))
-    assert _fetch.cache(toy) == tmp_path / "a" / "data" / "toy"
+    assert base.cache_folder(toy) == tmp_path / "a" / "data" / "toy"
     monkeypatch.delenv("SOFTLABEL_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "b"))
-    assert _fetch.cache(toy) == tmp_path / "b" / "softlabel" / "data" / "toy"
+    assert base.cache_folder(toy) == tmp_path / "b" / "softlabel" / "data" / "toy"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert _fetch.cache(toy) == tmp_path / ".cache" / "softlabel" / "data" / "toy"
+    assert base.cache_folder(toy) == tmp_path / ".cache" / "softlabel" / "data" / "toy"
 
 
 # ── checking ─────────────────────────────────────────────────────────────────────────────────
 
 
 def test_verify(toy):
-    assert _fetch.verify(toy) == ["toy: none of its files is here"]
-    (path,) = _fetch.fetch(toy)
-    assert _fetch.verify(toy) == []
+    assert files.verify(toy) == ["toy: none of its files is here"]
+    (path,) = files.fetch(toy)
+    assert files.verify(toy) == []
     path.write_bytes(b"other")
-    assert _fetch.verify(toy) == [f"{path}: sha256 is {sha(b'other')}, expected {sha(BODY)}"]
+    assert files.verify(toy) == [f"{path}: sha256 is {sha(b'other')}, expected {sha(BODY)}"]
     path.unlink()
     path.with_suffix(".csv.gz").write_bytes(gzip.compress(BODY, mtime=0)[:-20])
-    (wrong,) = _fetch.verify(toy)
+    (wrong,) = files.verify(toy)
     assert "votes.csv.gz: damaged" in wrong
 
 
@@ -323,5 +323,5 @@ def test_arrays_are_compared_whatever_the_zip(tmp_path):
     np.savez(plain, **arrays)
     np.savez_compressed(packed_, **dict(reversed(arrays.items())))
     np.savez(other, **{**arrays, "b": np.arange(6).reshape(3, 2)})
-    digests = [_fetch.digest(path, path.name) for path in (plain, packed_, other)]
+    digests = [files.digest(path, path.name) for path in (plain, packed_, other)]
     assert digests[0] == digests[1] != digests[2]

@@ -1,4 +1,4 @@
-"""Reading released files, and the few shapes in which they all come."""
+"""Read the files of published data sets; a damaged file raises ``FileError``."""
 
 from __future__ import annotations
 
@@ -40,34 +40,34 @@ BROKEN = (
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """All that a damaged file can do to its reader becomes one ``FileError``."""
+    """Turn every error that a damaged file can cause into a ``FileError``."""
     try:
         yield
     except BROKEN as error:
         raise FileError(path, f"damaged or not what it should be ({error})") from error
 
 
-def content(path: Path) -> bytes:
-    """The bytes of a file, or those inside when it is kept as ``.gz``."""
+def read_bytes(path: Path) -> bytes:
+    """Read a file, or what is inside when it is kept as ``.gz``."""
     with reading(path):
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix == ".gz" else data
 
 
 @contextmanager
-def lines(path: Path) -> Iterator[TextIO]:
-    """The text of a file, read as it is asked for and not kept."""
+def open_text(path: Path) -> Iterator[TextIO]:
+    """Open a text file, perhaps kept as ``.gz``, to be read line by line."""
     with reading(path):
         opener = gzip.open if path.suffix == ".gz" else open
         with cast(TextIO, opener(path, "rt", encoding="utf-8", newline="")) as text:
             yield text
 
 
-def table(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """These columns of a csv file; an empty text is "", an empty number is an error."""
+def read_table(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Read these columns of a csv file; an empty text is "", an empty number is an error."""
     with reading(path):
         types = dict(columns)
-        frame = pl.read_csv(content(path), columns=list(types), schema_overrides=types)
+        frame = pl.read_csv(read_bytes(path), columns=list(types), schema_overrides=types)
     frame = frame.with_columns(pl.col(pl.String).fill_null(""))
     for name in frame.columns:
         if frame[name].null_count():
@@ -76,40 +76,48 @@ def table(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
     return frame
 
 
-def records(path: Path) -> list[dict[str, Any]]:
-    """One JSON object per line."""
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    """Read one JSON object per line."""
     with reading(path):
-        return [json.loads(line) for line in content(path).split(b"\n") if line.strip()]
+        return [json.loads(line) for line in read_bytes(path).split(b"\n") if line.strip()]
 
 
-def arrays(path: Path, *wanted: str) -> dict[str, npt.NDArray[Any]]:
-    """These arrays of an ``.npz`` file."""
+def read_npz(path: Path, *wanted: str) -> dict[str, npt.NDArray[Any]]:
+    """Read these arrays of an ``.npz`` file."""
     # opened here, because np.load leaves a damaged file open
     with reading(path), path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
         return {name: file[name] for name in wanted}
 
 
-def array(path: Path) -> npt.NDArray[Any]:
-    """The array of an ``.npy`` file."""
+def read_npy(path: Path) -> npt.NDArray[Any]:
+    """Read the array of an ``.npy`` file."""
     with reading(path):
-        loaded: npt.NDArray[Any] = np.load(io.BytesIO(content(path)), allow_pickle=False)
+        loaded: npt.NDArray[Any] = np.load(io.BytesIO(read_bytes(path)), allow_pickle=False)
         return loaded
 
 
-def coded(values: npt.ArrayLike) -> tuple[Names, Ints]:
-    """The distinct values in rising order as names, and the code of each value."""
+def encode(values: npt.ArrayLike) -> tuple[Names, Ints]:
+    """Return the distinct values in rising order as names, and the code of each value."""
     distinct, codes = np.unique(np.asarray(values), return_inverse=True)
-    return numbered(distinct.tolist()), codes
+    return number_names(distinct.tolist()), codes
 
 
-def numbered(values: range | list[int], before: str = "") -> Names:
-    """Numbers as names."""
-    return names([f"{before}{value}" for value in values])
+def number_names(values: range | list[int], prefix: str = "") -> Names:
+    """Return numbers as names."""
+    return names([f"{prefix}{value}" for value in values])
 
 
-def repeats(said: Annotations) -> tuple[str, ...]:
-    """A note on how often somebody labelled an item again, if anybody did."""
-    extra = int((~first_presentation(said)).sum())
+def encode_votes(frame: pl.DataFrame, item: str, annotator: str) -> tuple[Names, Ints, Names, Ints]:
+    """Return the names of the items of a table and their codes, and those of its annotators."""
+    return *encode(frame[item].to_numpy()), *encode(frame[annotator].to_numpy())
+
+
+def note_repeats(votes: Annotations) -> tuple[str, ...]:
+    """Return a note on how often somebody labelled an item again, if anybody did."""
+    extra = int((~first_presentation(votes)).sum())
     if not extra:
         return ()
     return (f"{extra} rows repeat an item for the same annotator; all rows are kept.",)
+
+
+array = read_npy  # OLD NAME

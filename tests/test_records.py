@@ -1,8 +1,11 @@
-"""What a study collected: which answers count, which do not, and by which mode each is read."""
+"""The record of one answer: which records count, which mode reads each, and the way back."""
 
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +14,16 @@ from softlabel import Annotations, FileError
 from softlabel import io as files
 from softlabel.construct import Clamp
 from softlabel.elicit import MODES, Chips, Classic
-from softlabel.io.envelope import told
+from softlabel.label import label_file
+from softlabel.records import (
+    KEYS,
+    SENT,
+    SKIPS,
+    describe_left_out,
+    dump_json,
+    record_of_stored,
+    records_of_statements,
+)
 
 LABELS = ["cat", "dog", "bird/owl", "bird/tit"]
 CLASSIC = {"top": "cat", "p1": 80, "second": "dog", "p2": 20, "impossible": ["bird/owl"]}
@@ -69,10 +81,10 @@ def test_practice_checks_skips_and_replaced_answers_are_left_out_and_counted(tmp
         response(item="l", uuid="old"),
         response(CLASSIC | {"top": "dog", "second": "cat"}, item="l", uuid="new", supersedes="old"),
     ]
-    source = files.read(written(tmp_path / "r.jsonl", *rows))
+    source = files.read_answers(written(tmp_path / "r.jsonl", *rows))
     assert source.left_out == {"practice": 3, "checks": 2, "skipped": 2, "superseded": 1}
     assert source.facts == {"left out": "3 practice, 2 checks, 2 skipped, 1 superseded"}
-    said = source.said
+    said = source.answers
     assert said.index.items[said.item].tolist() == ["i", "l", "i"], "repeats come after targets"
     assert [source.line_of(row) for row in range(3)] == [6, 11, 7]
     assert said.index.labels[said.named[:, 0]].tolist() == ["cat", "dog", "cat"]
@@ -84,17 +96,17 @@ def test_an_answer_that_was_replaced_by_a_skip_is_gone(tmp_path):
         response(None, item="i", uuid="two", supersedes="one", skip="not_in_list"),
         response(item="j"),
     ]
-    source = files.read(written(tmp_path / "r.jsonl", *rows))
-    assert source.said.index.items.tolist() == ["j"]
-    assert told(source.left_out) == "1 skipped, 1 superseded"
+    source = files.read_answers(written(tmp_path / "r.jsonl", *rows))
+    assert source.answers.index.items.tolist() == ["j"]
+    assert describe_left_out(source.left_out) == "1 skipped, 1 superseded"
 
 
 def test_left_out_answers_are_not_read_but_must_be_responses(tmp_path):
     rows = [response(), response({"anything": "goes"}, item="t", kind="training")]
-    assert len(files.read(written(tmp_path / "r.jsonl", *rows)).said) == 1
+    assert len(files.read_answers(written(tmp_path / "r.jsonl", *rows)).answers) == 1
     rows[1]["labels"] = ["other"]
     with pytest.raises(FileError, match="line 2, column 'labels'"):
-        files.read(written(tmp_path / "r.jsonl", *rows))
+        files.read_answers(written(tmp_path / "r.jsonl", *rows))
 
 
 def test_a_file_without_anything_to_label_says_what_it_holds(tmp_path):
@@ -104,7 +116,7 @@ def test_a_file_without_anything_to_label_says_what_it_holds(tmp_path):
     with pytest.raises(
         FileError, match="holds no answers to label; left out: 1 practice, 1 skipped"
     ):
-        files.read(path)
+        files.read_answers(path)
 
 
 WRONG = [
@@ -127,7 +139,7 @@ WRONG = [
 def test_what_is_wrong_is_said_with_its_place(tmp_path, change, column, words):
     rows = [response(), response(item="j", **change)]
     with pytest.raises(FileError) as error:
-        files.read(written(tmp_path / "r.jsonl", *rows))
+        files.read_answers(written(tmp_path / "r.jsonl", *rows))
     assert (error.value.line, error.value.column) == (2, column)
     assert words in str(error.value)
 
@@ -150,11 +162,11 @@ def test_answers_of_an_earlier_version_are_still_read(tmp_path):
         response(said, annotator=f"w{n}", mode="quick", shown={"mode_version": version})
         for n, (version, said) in enumerate(versions)
     ]
-    probs = Clamp()(files.read(written(tmp_path / "r.jsonl", *rows)).said).soft()
+    probs = Clamp()(files.read_answers(written(tmp_path / "r.jsonl", *rows)).answers).soft()
     assert probs == pytest.approx(np.array([[0.8, 0.0, 0.1, 0.1]] * 3))
     rows.append(response(QUICK, item="j", mode="quick", shown={"mode_version": 3}))
     with pytest.raises(FileError, match="are read in versions 1 and 2 only"):
-        files.read(written(tmp_path / "r.jsonl", *rows))
+        files.read_answers(written(tmp_path / "r.jsonl", *rows))
 
 
 TEN = {"n": 10, "chips": {"cat": 7, "dog": 3}, "unallocated": 0, "excluded": [], "rest": "unsaid"}
@@ -162,30 +174,31 @@ TEN = {"n": 10, "chips": {"cat": 7, "dog": 3}, "unallocated": 0, "excluded": [],
 
 def test_answers_are_read_as_they_were_asked_for(tmp_path):
     ten = response(TEN, mode="chips", shown={"mode_options": {"n": 10}})
-    source = files.read(written(tmp_path / "r.jsonl", ten))
-    assert source.said.percent.tolist() == [[70, 30]]
+    source = files.read_answers(written(tmp_path / "r.jsonl", ten))
+    assert source.answers.percent.tolist() == [[70, 30]]
     some = TEN | {"chips": {"cat": 7}, "unallocated": 3}
     options = {"n": 10, "allow_unallocated": True}
     rows = [response(some, mode="chips", shown={"mode_options": options})]
-    assert files.read(written(tmp_path / "r.jsonl", *rows)).said.percent.tolist() == [[70]]
+    source = files.read_answers(written(tmp_path / "r.jsonl", *rows))
+    assert source.answers.percent.tolist() == [[70]]
     with pytest.raises(FileError, match=r"'answer\.n', value 10: must be a whole number, 20"):
-        files.read(written(tmp_path / "r.jsonl", response(TEN, mode="chips")))
+        files.read_answers(written(tmp_path / "r.jsonl", response(TEN, mode="chips")))
     falling = {"mode_options": {"certainty": "60+40+100"}}
     with pytest.raises(FileError, match=r"line 1, .*presentation\.mode_options.*must be rising"):
-        files.read(written(tmp_path / "r.jsonl", response(mode="quick", shown=falling)))
+        files.read_answers(written(tmp_path / "r.jsonl", response(mode="quick", shown=falling)))
     seven = response(TEN, mode="chips", shown={"mode_options": {"n": 7}})
     with pytest.raises(FileError, match=r"presentation\.mode_options.*no choice for .* '7'"):
-        files.read(written(tmp_path / "r.jsonl", seven))
+        files.read_answers(written(tmp_path / "r.jsonl", seven))
 
 
 def test_a_mode_that_is_given_overrides_the_options(tmp_path):
     strict = response(CLASSIC | {"impossible": ["cat"]}, shown={"mode_options": {"strict": True}})
     path = written(tmp_path / "r.jsonl", strict)
     with pytest.raises(FileError, match=r"answer\.impossible"):
-        files.read(path)
-    assert len(files.read(path, mode=Classic()).said) == 1
+        files.read_answers(path)
+    assert len(files.read_answers(path, mode=Classic()).answers) == 1
     with pytest.raises(FileError, match="no answers to label; left out: 1 asked through another"):
-        files.read(path, mode=Chips())  # is not the mode of these answers
+        files.read_answers(path, mode=Chips())  # is not the mode of these answers
 
 
 @pytest.mark.parametrize("name", MODES)
@@ -196,7 +209,7 @@ def test_what_simulated_people_send_is_read_from_a_file(tmp_path, name):
         response(mode.simulate(belief, LABELS, rng), item=f"i{i}", mode=name)
         for i, belief in enumerate(beliefs)
     ]
-    said = files.read(written(tmp_path / "r.jsonl", *rows)).said
+    said = files.read_answers(written(tmp_path / "r.jsonl", *rows)).answers
     assert len(said) == 30
     assert isinstance(said, Annotations) == (name == "hard")
 
@@ -209,15 +222,15 @@ def test_modes_may_be_mixed(tmp_path):
         response(TEN | {"n": 20, "chips": {"cat": 20}}, item="l", mode="chips"),
         response({"n": 20, "picks": [{"node": "bird", "chips": 20}]}, item="m", mode="search"),
     ]
-    said = files.read(written(tmp_path / "r.jsonl", *rows)).said
+    said = files.read_answers(written(tmp_path / "r.jsonl", *rows)).answers
     assert said.named.tolist() == [[0, 1], [1, -1], [1, -1], [0, -1], [2, 3]]
     assert np.nansum(said.percent, axis=1).tolist() == [100] * 5
 
 
 def test_late_answers_count_and_are_told(tmp_path):
     rows = [response(item="i"), response(item="i", annotator="v") | {"late": True}]
-    source = files.read(written(tmp_path / "r.jsonl", *rows))
-    assert (len(source.said), source.late) == (2, 1)
+    source = files.read_answers(written(tmp_path / "r.jsonl", *rows))
+    assert (len(source.answers), source.late) == (2, 1)
     assert source.facts == {"late": "1 answers came after their time was over; they count"}
 
 
@@ -226,29 +239,29 @@ def test_late_answers_count_and_are_told(tmp_path):
 
 def test_rows_are_read_as_the_lines_of_a_file_would_be(tmp_path):
     rows = [response(item="i"), response(item="t", kind="training"), response(item="j")]
-    one = files.read(written(tmp_path / "r.jsonl", *rows))
-    other = files.read_rows(iter(rows))
-    np.testing.assert_array_equal(one.said.percent, other.said.percent)
-    assert one.said.index.items.tolist() == other.said.index.items.tolist()
+    one = files.read_answers(written(tmp_path / "r.jsonl", *rows))
+    other = files.collect_records(iter(rows))
+    np.testing.assert_array_equal(one.answers.percent, other.answers.percent)
+    assert one.answers.index.items.tolist() == other.answers.index.items.tolist()
     assert one.left_out == other.left_out == {"practice": 1}
 
 
 def test_no_rows_are_an_empty_table_if_the_classes_are_known():
-    source = files.read_rows([], LABELS)
-    assert len(source.said) == 0
-    assert source.said.index.labels.tolist() == LABELS
-    assert len(files.read_rows([response(kind="training")]).said) == 0
+    source = files.collect_records([], LABELS)
+    assert len(source.answers) == 0
+    assert source.answers.index.labels.tolist() == LABELS
+    assert len(files.collect_records([response(kind="training")]).answers) == 0
     with pytest.raises(FileError, match="study birds: there are no responses"):
-        files.read_rows([], where="study birds")
+        files.collect_records([], where="study birds")
 
 
 def test_rows_that_cannot_be_read_are_named_by_their_number():
     with pytest.raises(FileError, match=r"study birds, line 2, .*must be answered"):
-        files.read_rows(
+        files.collect_records(
             [response(), response(CLASSIC | {"top": ""}, item="j")], where="study birds"
         )
     with pytest.raises(FileError, match="responses, line 1, value 3: a response must be an object"):
-        files.read_rows([3])
+        files.collect_records([3])
 
 
 # ── CIFAR-10S ────────────────────────────────────────────────────────────────────────────────
@@ -271,8 +284,8 @@ def test_a_classic_study_as_json_of_cifar10s_gives_the_same_labels(tmp_path, str
     if not strict:
         rows[0]["answer"] = {"top": "dog", "p1": "8p", "second": "dog", "p2": "", "impossible": []}
         rows[1]["answer"] = {"top": "dog", "p1": 0, "impossible": ["dog"]}
-    source = files.read(written(tmp_path / "r.jsonl", *rows))
-    files.write_said(source.said, tmp_path / "r.json")
+    source = files.read_answers(written(tmp_path / "r.jsonl", *rows))
+    files.write_answers(source.answers, tmp_path / "r.json")
     record = json.loads((tmp_path / "r.json").read_text())["i3"][0]
     assert list(record) == [
         "Most Probable Class",
@@ -282,8 +295,7 @@ def test_a_classic_study_as_json_of_cifar10s_gives_the_same_labels(tmp_path, str
         "Impossible Class(es)",
     ]
     for name in ("r.jsonl", "r.json"):
-        read = files.read(tmp_path / name, LABELS)
-        files.label(read, tmp_path / f"{name}.csv", files.Plan())
+        label_file(tmp_path / name, tmp_path / f"{name}.csv", labels=LABELS)
     assert (tmp_path / "r.jsonl.csv").read_text() == (tmp_path / "r.json.csv").read_text()
 
 
@@ -293,7 +305,105 @@ def test_the_time_an_answer_took_is_kept_where_the_page_measured_it(tmp_path):
     rows = [response(item="again", kind="repeat", timing={"active_ms": 1500})]
     rows += [response(item=f"i{n}", timing=timing) for n, timing in enumerate(odd)]
     rows += [response(item="last", timing={"active_ms": 2310.5})]
-    found = files.read(written(tmp_path / "r.jsonl", *rows))
-    times = dict(zip(found.said.index.items[found.said.item].tolist(), found.seconds, strict=True))
+    found = files.read_answers(written(tmp_path / "r.jsonl", *rows))
+    items = found.answers.index.items[found.answers.item].tolist()
+    times = dict(zip(items, found.seconds, strict=True))
     assert (times["again"], times["last"]) == (1.5, 2.3105)
     assert all(np.isnan(times[f"i{n}"]) for n in range(len(odd)))
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────
+
+STATIC = Path(__file__).parent.parent / "src" / "softlabel" / "serve" / "static"
+
+
+def stored(answer, mode, **more):
+    """A study and one stored answer to it, as ``softlabel.store`` returns it."""
+    sent = {"answer": answer, "touched": True, "skip": None, "timing": {"active_ms": 1500}}
+    row = {
+        "id": "r1",
+        "session": "s9",
+        "annotator": "w",
+        "item": "i",
+        "kind": "target",
+        "repeat_of": None,
+        "position": 7,
+        "batch": "b1",
+        "label_order": tuple(LABELS),
+        "mode": mode.name,
+        "mode_version": mode.version,
+        "mode_options": "{}",
+        "frame": "self",
+        "payload": json.dumps(sent | more.pop("sent", {})),
+        "supersedes": None,
+        "late": False,
+        "received_at": 1.5,
+        "simulated": False,
+    }
+    study = SimpleNamespace(name="p1", labels=tuple(LABELS), mode=mode, frame="self")
+    return study, SimpleNamespace(**row | more)
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_a_stored_answer_is_written_and_read_again(name):
+    mode = MODES[name]()
+    answer = mode.simulate(np.array([0.7, 0.2, 0.1, 0.0]), LABELS, np.random.default_rng(3))
+    record = record_of_stored(*stored(answer, mode))
+    assert set(KEYS) | set(SENT) <= set(record)
+    source = files.collect_records([json.loads(dump_json(record))])
+    expected = mode.read(answer, LABELS)
+    assert source.seconds.tolist() == [1.5]
+    assert source.answers.index.annotators.tolist() == ["w"]
+    if isinstance(source.answers, Annotations):
+        assert source.answers.label.tolist() == [expected.named[0]]
+    else:
+        assert source.answers.named[0].tolist() == list(expected.named)
+        assert source.answers.percent[0] == pytest.approx(np.array(expected.percent), nan_ok=True)
+        assert source.answers.possible[0].tolist() == expected.possible.tolist()
+
+
+def test_options_that_were_not_stored_are_those_of_the_study():
+    mode = Chips(n=10)
+    record = record_of_stored(*stored(TEN, mode, frame=None))
+    assert record["presentation"]["mode_options"] == {"n": 10}
+    assert record["presentation"]["frame"] == "self"
+    assert files.collect_records([record]).answers.percent.tolist() == [[70, 30]]
+    other = record_of_stored(*stored(TEN, mode, frame=None, mode_version=99))
+    assert "mode_options" not in other["presentation"], "the mode is no longer the same"
+
+
+def test_a_skip_is_written_and_counted():
+    skip = {"answer": None, "skip": "not_in_list"}
+    source = files.collect_records([record_of_stored(*stored(None, Classic(), sent=skip))])
+    assert source.left_out == {"skipped": 1}
+    assert source.skips == {"w": {"not_in_list": 1}}
+
+
+def test_statements_are_written_and_read_again():
+    rows = [response(), response(item="j"), response(item="i", kind="repeat")]
+    rows[1]["answer"] = CLASSIC | {"p1": "8p"}  # is repaired on reading
+    read = files.collect_records(rows)
+    again = files.collect_records(list(records_of_statements(read.answers)))
+    np.testing.assert_array_equal(read.answers.named, again.answers.named)
+    np.testing.assert_array_equal(read.answers.percent, again.answers.percent)
+    np.testing.assert_array_equal(read.answers.possible, again.answers.possible)
+    assert read.answers.repairs.keys() == again.answers.repairs.keys() != set()
+    assert again.repeats == "first", "the repeat is still one that the study asked for"
+
+
+def test_half_a_character_stays_escaped():
+    assert dump_json({"a": "é"}) == '{"a": "é"}'
+    assert dump_json({"a": "\ud800"}) == '{"a": "\\ud800"}'
+
+
+def test_the_browser_offers_the_skips_that_are_read():
+    (listed,) = re.findall(r"SKIPS = (\[.*?\]);", (STATIC / "dialogs.js").read_text())
+    assert tuple(json.loads(listed)) == SKIPS
+
+
+def test_the_browser_sends_what_is_kept():
+    text = (STATIC / "envelope.js").read_text()
+    (body,) = re.findall(r"const envelope = \{\n(.*?)\n  \};", text, re.DOTALL)
+    keys = set(re.findall(r"^    (\w+)[:,]", body, re.MULTILINE))
+    assert "envelope, delivery }" in (STATIC / "sender.js").read_text(), "added whenever it is sent"
+    assert keys | {"delivery"} == {"response_uuid", "position", "supersedes", *SENT}

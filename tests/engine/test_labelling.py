@@ -10,7 +10,7 @@ import pytest
 
 from softlabel import SoftLabels
 from softlabel.cli import main
-from softlabel.engine import jobs
+from softlabel.engine import ClusterPlan, label_on_cluster, labelling
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def dask(client):
 @pytest.fixture
 def large(monkeypatch):
     """Every file is streamed."""
-    monkeypatch.setattr(jobs, "LARGE", 0)
+    monkeypatch.setattr(labelling, "LARGE", 0)
 
 
 def labels_in(path) -> dict[str, list[float]]:
@@ -132,7 +132,7 @@ REPEATED = "item,annotator,label\ni,w1,x\nj,w1,x\ni,w2,y\ni,w1,y\nj,w2,x\n"
 
 @pytest.mark.parametrize("streamed", [True, False])
 def test_repeats(run, dask, tmp_path, monkeypatch, streamed):
-    monkeypatch.setattr(jobs, "LARGE", 0 if streamed else 10**9)
+    monkeypatch.setattr(labelling, "LARGE", 0 if streamed else 10**9)
     path = tmp_path / "v.csv"
     path.write_text(REPEATED)
     words = ("label", path, tmp_path / "s.csv", "--engine", dask)
@@ -177,7 +177,7 @@ def test_a_checkpoint_is_gone_on_from_and_belongs_to_its_fit(
     assert run(*words, *method)[0] == 0
     whole = (tmp_path / "s.csv").read_bytes()
     split = []
-    monkeypatch.setattr(jobs, "split_file", lambda *_: split.append("again"))
+    monkeypatch.setattr(labelling, "split_file", lambda *_: split.append("again"))
     code, facts, _ = run(*words, *method)
     assert (code, split) == (0, []), "neither the parts nor the steps are made again"
     assert (tmp_path / "s.csv").read_bytes() == whole
@@ -222,11 +222,12 @@ def test_without_dask_it_is_said_what_to_install(run, votes, write_votes, tmp_pa
 def test_items_that_nobody_answered_have_no_label(client, tmp_path):
     from softlabel import Annotations, Index
     from softlabel import io as files
+    from softlabel.label import Plan
 
     index = Index(["i", "nobody", "j"], ["a", "b"], ["x", "y"])
     said = Annotations(index, np.array([0, 0, 2]), np.array([0, 1, 1]), label=np.array([0, 1, 1]))
-    source = files.source_of("table", said)
-    job = jobs.Job("table", tmp_path / "s.csv", files.Plan(), lambda: source)
-    jobs.label(job, client.scheduler.address.replace("tcp://", "dask://"))
+    source = files.Source("table", said, repeats="first")
+    job = ClusterPlan("table", tmp_path / "s.csv", Plan(), lambda: source)
+    label_on_cluster(job, client.scheduler.address.replace("tcp://", "dask://"))
     text = (tmp_path / "s.csv").read_text().splitlines()
     assert text == ["item,x,y,count", "i,0.5,0.5,2", "j,0.0,1.0,1", "nobody,,,0"]

@@ -14,7 +14,7 @@ import pytest
 
 from softlabel import Annotations, DataError, FileError, Index, SoftLabels, Statements
 from softlabel import io as files
-from softlabel._util.files import aside
+from softlabel._util.files import write_atomically
 from softlabel.aggregate import Mean
 from softlabel.construct import Clamp
 from softlabel.tables import ANONYMOUS
@@ -30,7 +30,7 @@ def soft_labels(labels=("a", "b c", "d")) -> SoftLabels:
 
 
 def test_soft_labels_as_csv(tmp_path):
-    files.write_soft(soft_labels(), tmp_path / "s.csv")
+    files.write_soft_labels(soft_labels(), tmp_path / "s.csv")
     with (tmp_path / "s.csv").open(newline="") as file:
         header, *rows = csv.reader(file)
     assert header == ["item", "a", "b c", "d", "count"]
@@ -40,7 +40,7 @@ def test_soft_labels_as_csv(tmp_path):
 
 
 def test_soft_labels_as_json_lines(tmp_path):
-    files.write_soft(soft_labels(), tmp_path / "s.jsonl")
+    files.write_soft_labels(soft_labels(), tmp_path / "s.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
     assert rows[0] == {"item": "i,1", "a": 1 / 3, "b c": 1 / 3, "d": 1 / 3, "count": 3}
     assert rows[3] == {"item": "=4", "a": None, "b c": None, "d": None, "count": 0}
@@ -48,11 +48,11 @@ def test_soft_labels_as_json_lines(tmp_path):
 
 def test_soft_labels_as_parquet_and_npz(tmp_path):
     soft = soft_labels()
-    files.write_soft(soft, tmp_path / "s.parquet")
+    files.write_soft_labels(soft, tmp_path / "s.parquet")
     frame = pl.read_parquet(tmp_path / "s.parquet")
     assert frame.columns == ["item", "a", "b c", "d", "count"]
     np.testing.assert_array_equal(frame.select("a", "b c", "d").to_numpy(), soft.probs)
-    files.write_soft(soft, tmp_path / "s.npz")
+    files.write_soft_labels(soft, tmp_path / "s.npz")
     again = SoftLabels.load(tmp_path / "s.npz")
     np.testing.assert_array_equal(again.probs, soft.probs)
     assert again.index.items.tolist() == NAMES
@@ -62,7 +62,7 @@ def test_soft_labels_as_parquet_and_npz(tmp_path):
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "npz"])
 def test_a_class_with_the_name_of_a_column_is_refused(tmp_path, name, suffix):
     with pytest.raises(DataError, match=f"a class is called '{name}'"):
-        files.write_soft(soft_labels(("a", name, "b")), tmp_path / f"s.{suffix}")
+        files.write_soft_labels(soft_labels(("a", name, "b")), tmp_path / f"s.{suffix}")
     assert not list(tmp_path.iterdir())
 
 
@@ -72,8 +72,8 @@ KINDS_OF_VOTES = ["csv", "parquet", "jsonl"]
 @pytest.mark.parametrize("kind", KINDS_OF_VOTES)
 def test_hard_votes_come_back(tmp_path, kind):
     votes, _ = example_votes()
-    files.write_said(votes, tmp_path / f"v.{kind}")
-    again = files.read(tmp_path / f"v.{kind}").said
+    files.write_answers(votes, tmp_path / f"v.{kind}")
+    again = files.read_answers(tmp_path / f"v.{kind}").answers
     for name in ("items", "annotators", "labels"):
         codes = {"items": "item", "annotators": "annotator", "labels": "label"}[name]
         before = getattr(votes.index, name)[getattr(votes, codes)]
@@ -83,8 +83,8 @@ def test_hard_votes_come_back(tmp_path, kind):
 @pytest.mark.parametrize("kind", KINDS_OF_VOTES)
 def test_soft_votes_come_back_to_the_last_bit(tmp_path, kind):
     votes = example_soft()
-    files.write_said(votes, tmp_path / f"v.{kind}")
-    again = files.read(tmp_path / f"v.{kind}").said
+    files.write_answers(votes, tmp_path / f"v.{kind}")
+    again = files.read_answers(tmp_path / f"v.{kind}").answers
     np.testing.assert_array_equal(again.probs, votes.probs)
 
 
@@ -97,8 +97,8 @@ def writable_statements() -> Statements:
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 def test_statements_come_back(tmp_path, kind):
     said = writable_statements()
-    files.write_said(said, tmp_path / f"r.{kind}")
-    again = files.read(tmp_path / f"r.{kind}").said
+    files.write_answers(said, tmp_path / f"r.{kind}")
+    again = files.read_answers(tmp_path / f"r.{kind}").answers
     np.testing.assert_array_equal(again.named, said.named)
     np.testing.assert_array_equal(again.percent, said.percent)
     np.testing.assert_array_equal(again.possible, said.possible)
@@ -106,8 +106,8 @@ def test_statements_come_back(tmp_path, kind):
 
 def test_statements_as_cifar10s_json_give_the_same_labels(tmp_path):
     said = writable_statements()
-    files.write_said(said, tmp_path / "r.json")
-    again = files.read(tmp_path / "r.json").said
+    files.write_answers(said, tmp_path / "r.json")
+    again = files.read_answers(tmp_path / "r.json").answers
     assert again.anonymous
     before, after = (Mean()(Clamp()(each)) for each in (said, again))
     rows = [before.index.items.tolist().index(name) for name in after.index.items]
@@ -116,7 +116,7 @@ def test_statements_as_cifar10s_json_give_the_same_labels(tmp_path):
 
 def test_a_second_answer_is_written_as_a_repeat(tmp_path):
     said = writable_statements()
-    files.write_said(said.take([0, 1, 0]), tmp_path / "r.jsonl")
+    files.write_answers(said.take([0, 1, 0]), tmp_path / "r.jsonl")
     lines = map(json.loads, (tmp_path / "r.jsonl").read_text().splitlines())
     assert [line["presentation"]["kind"] for line in lines] == ["target", "target", "repeat"]
 
@@ -130,13 +130,13 @@ def test_authors_who_are_not_known_fit_into_json_only(tmp_path):
     said = anonymous(writable_statements())
     for kind in ("csv", "parquet"):
         with pytest.raises(DataError, match=r"write to \.jsonl or \.json"):
-            files.write_said(said, tmp_path / f"r.{kind}")
+            files.write_answers(said, tmp_path / f"r.{kind}")
     for kind in ("jsonl", "json"):
-        files.write_said(said, tmp_path / f"r.{kind}")
-        assert files.read(tmp_path / f"r.{kind}").said.anonymous
+        files.write_answers(said, tmp_path / f"r.{kind}")
+        assert files.read_answers(tmp_path / f"r.{kind}").answers.anonymous
     votes = Annotations(said.index, said.item, said.annotator, label=said.named[:, 0])
-    files.write_said(votes, tmp_path / "v.jsonl")
-    assert files.read(tmp_path / "v.jsonl").said.anonymous
+    files.write_answers(votes, tmp_path / "v.jsonl")
+    assert files.read_answers(tmp_path / "v.jsonl").answers.anonymous
 
 
 def renamed(said, *labels):
@@ -160,7 +160,7 @@ REFUSED = [
 @pytest.mark.parametrize(("name", "said", "words"), REFUSED)
 def test_what_could_not_be_read_again_is_not_written(tmp_path, name, said, words):
     with pytest.raises(DataError, match=words):
-        files.write_said(said, tmp_path / name)
+        files.write_answers(said, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -173,7 +173,7 @@ def test_answers_the_form_has_no_room_for(tmp_path):
     ):
         odd = Statements(said.index, said.item, said.annotator, named, percent, said.possible)
         with pytest.raises(DataError, match=words):
-            files.write_said(odd, tmp_path / "r.jsonl")
+            files.write_answers(odd, tmp_path / "r.jsonl")
 
 
 def test_nothing_is_left_when_writing_fails(tmp_path):
@@ -181,7 +181,7 @@ def test_nothing_is_left_when_writing_fails(tmp_path):
     target.write_text("before")
 
     def half(error):
-        with aside(target) as part:
+        with write_atomically(target) as part:
             part.write_text("half")
             raise error
 
@@ -194,7 +194,7 @@ def test_nothing_is_left_when_writing_fails(tmp_path):
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "real.csv").write_text("before")
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
-    files.write_soft(soft_labels(), tmp_path / "link.csv")
+    files.write_soft_labels(soft_labels(), tmp_path / "link.csv")
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "real.csv").read_text().startswith("item,")
 
@@ -209,7 +209,7 @@ def test_targets_are_checked_before_the_work(tmp_path):
         (tmp_path / "in.csv", "is the input itself"),
     ):
         with pytest.raises(FileError, match=words):
-            files.check_target(path, files.SOFT_KINDS, str(tmp_path / "in.csv"))
+            files.check_output(path, files.LABEL_KINDS, str(tmp_path / "in.csv"))
 
 
 MORE = {
@@ -220,7 +220,7 @@ MORE = {
 
 def test_what_is_believed_stands_behind_the_count(tmp_path):
     for kind in ("csv", "parquet", "jsonl", "npz"):
-        files.write_soft(soft_labels(), tmp_path / f"s.{kind}", MORE)
+        files.write_soft_labels(soft_labels(), tmp_path / f"s.{kind}", MORE)
     frame = pl.read_csv(tmp_path / "s.csv").with_columns(item=pl.Series(NAMES))
     assert frame.columns == ["item", "a", "b c", "d", "count", "low:a", "low:b c", "low:d", "gain"]
     assert frame["low:d"].to_list() == [0.1, 0.5, 0.0, None]
@@ -236,9 +236,9 @@ def test_what_is_believed_stands_behind_the_count(tmp_path):
 @pytest.mark.parametrize("name", ["gain", "low:a", "low"])
 def test_a_class_called_like_a_column_of_beliefs_is_refused(tmp_path, name):
     with pytest.raises(DataError, match=f"called '{name}'"):
-        files.write_soft(soft_labels(("a", name, "d")), tmp_path / "s.csv", MORE)
+        files.write_soft_labels(soft_labels(("a", name, "d")), tmp_path / "s.csv", MORE)
     assert not list(tmp_path.iterdir())
-    files.write_soft(soft_labels(("a", name, "d")), tmp_path / "s.csv")
+    files.write_soft_labels(soft_labels(("a", name, "d")), tmp_path / "s.csv")
 
 
 # ── spreadsheets ─────────────────────────────────────────────────────────────────────────────
@@ -252,21 +252,22 @@ def test_names_that_look_like_formulas_go_round(tmp_path, kind):
     index = Index(ODD, ["=A1", "bob"], ["=cat", "-dog", "-1"])
     item = np.repeat(np.arange(len(ODD)), 2)
     votes = Annotations(index, item, item * 0 + [0, 1] * len(ODD), label=item % 3)
-    files.write_said(votes, tmp_path / f"v.{kind}")
-    again = files.read(tmp_path / f"v.{kind}", ["=cat", "-dog", "-1"]).said
+    files.write_answers(votes, tmp_path / f"v.{kind}")
+    again = files.read_answers(tmp_path / f"v.{kind}", ["=cat", "-dog", "-1"]).answers
     assert again.index.items.tolist() == ODD
     assert again.index.annotators.tolist() == ["=A1", "bob"]
     assert again.label.tolist() == votes.label.tolist()
     soft = Annotations(index, votes.item, votes.annotator, probs=votes.soft())
-    files.write_said(soft, tmp_path / f"s.{kind}")
-    assert files.read(tmp_path / f"s.{kind}").said.index.labels.tolist() == ["=cat", "-dog", "-1"]
+    files.write_answers(soft, tmp_path / f"s.{kind}")
+    again = files.read_answers(tmp_path / f"s.{kind}").answers
+    assert again.index.labels.tolist() == ["=cat", "-dog", "-1"]
 
 
 def test_no_cell_of_a_csv_file_is_a_formula(tmp_path):
     index = Index(ODD, [], ["=cat", "@dog"])
     probs = np.tile([0.25, 0.75], (len(ODD), 1))
-    files.write_soft(SoftLabels(index, probs, np.ones(len(ODD), int)), tmp_path / "s.csv")
-    files.write_rows([{"annotator": name, "=why": -1.5} for name in ODD], tmp_path / "r.csv")
+    files.write_soft_labels(SoftLabels(index, probs, np.ones(len(ODD), int)), tmp_path / "s.csv")
+    files.write_table([{"annotator": name, "=why": -1.5} for name in ODD], tmp_path / "r.csv")
     for name in ("s.csv", "r.csv"):
         with (tmp_path / name).open(newline="", encoding="utf-8") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
@@ -279,8 +280,8 @@ def test_large_files_are_unescaped_too(tmp_path, monkeypatch):
     monkeypatch.setattr("softlabel.io.source.LARGE", 0)
     index = Index(["=1+1", "b"], ["+ann"], ["x", "y"])
     votes = Annotations(index, np.array([0, 1]), np.array([0, 0]), label=np.array([0, 1]))
-    files.write_said(votes, tmp_path / "v.csv")
-    again = files.read(tmp_path / "v.csv").said.index
+    files.write_answers(votes, tmp_path / "v.csv")
+    again = files.read_answers(tmp_path / "v.csv").answers.index
     assert (again.items.tolist(), again.annotators.tolist()) == (["=1+1", "b"], ["+ann"])
 
 
@@ -290,7 +291,7 @@ def test_large_files_are_unescaped_too(tmp_path, monkeypatch):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, SystemExit])
 def test_whatever_interrupts_leaves_no_part(tmp_path, error):
     def interrupted():
-        with aside(tmp_path / "a.csv") as part:
+        with write_atomically(tmp_path / "a.csv") as part:
             part.write_text("half")
             raise error
 
@@ -302,8 +303,8 @@ def test_whatever_interrupts_leaves_no_part(tmp_path, error):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from softlabel._util.files import aside
-with aside(Path(sys.argv[1])) as part:
+from softlabel._util.files import write_atomically
+with write_atomically(Path(sys.argv[1])) as part:
     part.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -314,27 +315,27 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     target = tmp_path / "a.csv"
     subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
     assert len(list(tmp_path.iterdir())) == 1
-    with aside(tmp_path / "other.csv") as part:
+    with write_atomically(tmp_path / "other.csv") as part:
         part.write_text("whole")
     assert len(list(tmp_path.glob(".a.csv.*.part"))) == 1  # not the part of this file
-    with aside(target) as part:
+    with write_atomically(target) as part:
         part.write_text("whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "other.csv"]
 
 
 def test_the_part_of_a_process_at_work_stays(tmp_path):
     target = tmp_path / "a.csv"
-    with aside(target) as first:
+    with write_atomically(target) as first:
         first.write_text("one")
-        with aside(target) as second:
+        with write_atomically(target) as second:
             second.write_text("two")
         assert first.read_text() == "one"
     old = tmp_path / f".a.csv.{'0' * 32}.part"  # of somebody unknown
     old.write_text("half")
-    with aside(target) as part:
+    with write_atomically(target) as part:
         part.write_text("three")
     assert old.exists()
     os.utime(old, (0, 0))
-    with aside(target) as part:
+    with write_atomically(target) as part:
         part.write_text("four")
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]

@@ -1,10 +1,11 @@
-"""Strategies of the user's own: one Python file, executed, and what it registers checked."""
+"""Strategies of a user's own: run one Python file, and check every strategy that it registers."""
 
 from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,27 +15,30 @@ from softlabel.errors import SoftlabelError
 
 Check = Callable[[str, Any], None]  # family, strategy; raises AssertionError
 
-LOADED: set[str] = set()  # mistakes in these files are not ours
+LOADED: set[str] = set()  # files whose mistakes are the user's
 
 
 def load_strategies(path: Path, check: Check) -> None:
-    """Add what the file registers, if every strategy passes; if anything is wrong, none of it."""
+    """Add what the file registers if every strategy passes ``check``; otherwise add nothing.
+
+    ``softlabel.testing.check_family`` is the usual check.
+    """
     before = {family: dict(known) for family, known in registry.families().items()}
     LOADED.add(str(path))
-    sound = False
-    with _Doing(f"in {path}"):
+    passed = False
+    with _note_on_errors(f"in {path}"):
         try:
-            _execute(path)
+            _run_file(path)
             _check_new(path, before, check)
-            sound = True
+            passed = True
         finally:
-            for family, known in registry.families().items() if not sound else ():
+            for family, known in registry.families().items() if not passed else ():
                 known.clear()
                 known.update(before[family])
 
 
-def their_mistake(error: Exception) -> str:
-    """File and line of an exception that comes from a loaded file; nothing if it does not."""
+def describe_user_error(error: Exception) -> str:
+    """Return file and line of an exception that comes from a loaded file, or nothing."""
     if isinstance(error, SyntaxError) and error.filename in LOADED:
         return f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
     name = f"{type(error).__name__}: {error}"
@@ -44,7 +48,7 @@ def their_mistake(error: Exception) -> str:
     return name if getattr(error, "__notes__", None) else ""
 
 
-def _execute(path: Path) -> None:
+def _run_file(path: Path) -> None:
     module = ModuleType(f"softlabel_loaded_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses look their module up by name
@@ -60,18 +64,18 @@ def _check_new(path: Path, before: Mapping[str, Mapping[str, Any]], check: Check
         for name, kind in known.items():
             if before[family].get(name) is kind:
                 continue
-            with _Doing(f"checking the {family} {name!r}"):
+            with _note_on_errors(f"checking the {family} {name!r}"):
                 try:
                     check(family, kind)
                 except AssertionError as error:
                     raise SoftlabelError(
                         f"{path}: the {family} {name!r} fails the check "
-                        f"{_failed(error, check)!r}: {error}"
+                        f"{_name_of_check(error, check)!r}: {error}"
                     ) from None
 
 
-def _failed(error: AssertionError, check: Check) -> str:
-    """The name of the check that failed, as words: the first function beyond the suites."""
+def _name_of_check(error: AssertionError, check: Check) -> str:
+    """Return the name of the check that failed, as words: the first function beyond the suites."""
     suites = Path(check.__code__.co_filename).parent
     for frame in traceback.extract_tb(error.__traceback__):
         inside = Path(frame.filename).parent == suites and frame.name.isidentifier()
@@ -80,14 +84,11 @@ def _failed(error: AssertionError, check: Check) -> str:
     return "of its family"
 
 
-class _Doing:
-    """Notes on an exception, as it passes, what was being done."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None:
-            error.add_note(self.what)
+@contextmanager
+def _note_on_errors(doing: str) -> Iterator[None]:
+    """Add a note to any exception that passes: what was being done."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(doing)
+        raise

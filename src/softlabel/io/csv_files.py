@@ -1,0 +1,145 @@
+"""CSV: read strictly, and escaped so that a spreadsheet does not run its cells.
+
+Polars is fast and forgiving: it fills short rows with nulls, does not report the line on which it
+failed, and accepts some broken quotes.  So the file is counted: if it has no quotes, no lone
+carriage returns and as many commas as its rows need, polars has read it correctly.  Otherwise the
+csv module reads it a second time, and both must agree row by row.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+
+from softlabel.errors import FileError
+from softlabel.io.sheet import Sheet, read_text
+
+FORMULA = "=+\\-@\t\r\n＝＋－＠"  # how a cell begins that a spreadsheet would run
+RISKY = f"^'*[{FORMULA}]"
+NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+
+csv.field_size_limit(2**31 - 1)  # of the whole process; a cell may be of any length
+
+Cell = str | int | float | bool | None
+Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
+
+
+def read_csv(path: Path) -> Sheet:
+    """Read every cell as text, an empty one as null; skip blank lines."""
+    data = read_text(path)
+    line, cells = next((line, cells) for line, cells in _parse_rows(path, data) if cells)
+    columns = [unescape_formula(cell) for cell in cells]
+    for column in columns:
+        if columns.count(column) > 1:
+            raise FileError(path, "two columns have this name", line=line, column=column)
+    try:
+        frame = pl.read_csv(data, infer_schema=False, glob=False)
+    except pl.exceptions.PolarsError as error:
+        _check_rows(path, data, columns, None)  # it can say what is wrong, and on which line
+        raise FileError(path, f"cannot be read as CSV: {str(error).splitlines()[0]}") from None
+    # polars refuses rows that are too long, so if the commas add up no row was too short either
+    plain = (
+        b'"' not in data
+        and data.count(b"\r") == data.count(b"\r\n")
+        and data.count(b",") == (len(frame) + 1) * (frame.width - 1)
+    )
+    if not plain and (blank := _check_rows(path, data, columns, frame)):
+        frame = frame[np.delete(np.arange(len(frame)), blank)]
+    if not len(frame):
+        raise FileError(path, "has a header but no rows")
+    frame.columns = columns
+    if b"'" in data:
+        rest = pl.all().str.slice(1)
+        escaped = pl.all().str.starts_with("'") & _is_risky(rest)
+        frame = frame.with_columns(pl.when(escaped).then(rest).otherwise(pl.all()))
+
+    def line_of(row: int) -> int:  # the file is read again, and only for an error message
+        filled = (line for line, cells in _parse_rows(path, data) if cells)
+        return next(islice(filled, row + 1, None))  # + 1 for the header
+
+    return Sheet(path, frame, line_of)
+
+
+def _parse_rows(path: Path, data: bytes) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row with the line on which it begins; a blank line is a row without cells."""
+    # lines end in \n and nowhere else, as editors count them
+    reader = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n"), strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        if "new-line" in str(error):
+            reason = "a carriage return stands inside the line; lines must end in \\n or \\r\\n"
+        else:
+            reason = f"a quoted cell is not closed, or a quote inside it is not doubled ({error})"
+        raise FileError(path, reason, line=line) from None
+
+
+def _check_rows(
+    path: Path, data: bytes, columns: list[str], frame: pl.DataFrame | None
+) -> list[int]:
+    """Check all rows against ``frame``; return the numbers of the rows that are blank lines."""
+    rows = _parse_rows(path, data)
+    next(cells for _, cells in rows if cells)  # the header
+    read = None if frame is None else frame.iter_rows()
+    blank = []
+    for number, (line, cells) in enumerate(rows):
+        if not cells:
+            blank.append(number)
+            cells = [""] * len(columns)
+        if len(cells) != len(columns):
+            reason = f"has {len(cells)} fields, but the header has {len(columns)}"
+            raise FileError(path, reason, line=line)
+        if read is not None and [cell or "" for cell in next(read, ())] != cells:
+            raise FileError(path, "quotes or line ends are broken on this line", line=line)
+    if read is not None and next(read, None) is not None:
+        raise FileError(path, "quotes or line ends are broken")
+    return blank
+
+
+# ── formulas ─────────────────────────────────────────────────────────────────────────────────
+
+
+def escape_formula(cell: Cell) -> Cell:
+    """Put an apostrophe before text that a spreadsheet would take for a formula.
+
+    Numbers stay as they are, also those that are text.  ``read_csv`` removes the apostrophe.
+
+    >>> [escape_formula(cell) for cell in ("=1+1", "'=1+1", -5.0, "-5", "cat")]
+    ["'=1+1", "''=1+1", -5.0, '-5', 'cat']
+    """
+    risky = isinstance(cell, str) and re.match(RISKY, cell) and not re.match(NUMBER, cell)
+    return f"'{cell}" if risky else cell
+
+
+def unescape_formula(text: str) -> str:
+    """Return what ``escape_formula`` was given."""
+    return text[1:] if text.startswith("'") and escape_formula(text[1:]) == text else text
+
+
+def escape_formulas(table: Table) -> Table:
+    """Escape every text of a table, and the names of its columns."""
+    schema = table.lazy().collect_schema()
+    texts = [name for name, kind in schema.items() if kind == pl.String or kind == pl.Enum]
+    cells = [pl.col(name).cast(pl.String) for name in texts]
+    safe = [pl.when(_is_risky(cell)).then("'" + cell).otherwise(cell) for cell in cells]
+    table = table.with_columns(**dict(zip(texts, safe, strict=True)))
+    return table.rename({name: str(escape_formula(name)) for name in schema})
+
+
+def _is_risky(cell: pl.Expr) -> pl.Expr:
+    return cell.str.contains(RISKY) & ~cell.str.contains(NUMBER)
+
+
+escaped = escape_formula  # OLD NAME
+escaped_table = escape_formulas  # OLD NAME

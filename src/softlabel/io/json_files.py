@@ -1,0 +1,110 @@
+"""JSON read strictly: one object per file, one object per line, and votes as lines."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from softlabel._util.files import shorten
+from softlabel.errors import FileError
+from softlabel.io.sheet import Shape, Sheet, detect_shape
+from softlabel.records import Line, json_type, parse_name
+
+
+def parse_lines(path: Path, data: bytes) -> Iterator[Line]:
+    """Yield each object with the number of its line; skip blank lines."""
+    for number, line in enumerate(io.BytesIO(data), 1):
+        if not line.isspace():
+            yield number, parse_object(path, line, number)
+
+
+def parse_object(path: Path, data: bytes, line: int | None = None) -> dict[str, Any]:
+    """Return the one object in these bytes."""
+    try:
+        value = json.loads(data.decode(), object_pairs_hook=_refuse_repeated_keys)
+    except json.JSONDecodeError as error:
+        place = error.lineno if line is None else line
+        raise FileError(
+            path, f"is not JSON: {error.msg} at character {error.colno}", line=place
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise FileError(path, f"is not JSON that can be read: {error}", line=line) from None
+    if not isinstance(value, dict):
+        raise FileError(path, f"must be a JSON object {{…}}, not {json_type(value)}", line=line)
+    return value
+
+
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    parsed = dict(pairs)
+    if len(parsed) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return parsed
+
+
+# ── votes as lines ───────────────────────────────────────────────────────────────────────────
+
+
+def read_vote_lines(path: Path, data: bytes) -> tuple[Sheet, Shape]:
+    """Read one object per vote; the keys of the first line are the columns.
+
+    An annotator that is null on every line was not released; null on some lines is a mistake.
+    """
+    number, first = next(parse_lines(path, data))
+    shape = detect_shape(path, list(first))
+    _check_keys(path, number, shape)
+    soft = shape.kind == "soft"
+    parsers: dict[str, Callable[[Any], Any]] = {
+        shape.item: parse_name,
+        shape.annotator: lambda value: None if value is None else parse_name(value),
+        **dict.fromkeys(shape.answer, _parse_probability if soft else parse_name),
+    }
+    columns: dict[str, list[Any]] = {name: [] for name in parsers}
+    numbers: list[int] = []
+    for line, row in parse_lines(path, data):
+        for column, parse in parsers.items():
+            try:
+                columns[column].append(parse(row[column]))
+            except KeyError:
+                raise FileError(path, "this key is missing", line=line, column=column) from None
+            except ValueError as error:
+                value = shorten(row[column])
+                raise FileError(path, str(error), line=line, column=column, value=value) from None
+        if soft and len(row) > len(columns):
+            odd = next(key for key in row if key not in columns)
+            raise FileError(path, "the first line has no such class", line=line, column=odd)
+        numbers.append(line)
+    named = [person is not None for person in columns[shape.annotator]]
+    if any(named) != all(named):
+        reason = "is null here but named elsewhere; name all of them or none"
+        raise FileError(path, reason, line=numbers[named.index(False)], column="annotator")
+    kinds: dict[str, pl.DataType] = dict.fromkeys(columns, pl.String())
+    if soft:
+        kinds |= dict.fromkeys(shape.answer, pl.Float64())
+    frame = pl.DataFrame(columns, schema=kinds)
+    return Sheet(path, frame, numbers.__getitem__, anonymous=not any(named)), shape
+
+
+def _check_keys(path: Path, line: int, shape: Shape) -> None:
+    for column in shape.answer:
+        try:
+            parse_name(column)
+        except ValueError as error:
+            raise FileError(path, f"a key {error}", line=line, value=column) from None
+    if shape.kind == "classic":
+        raise FileError(path, "responses in JSON lines need the key 'schema'", line=line)
+
+
+def _parse_probability(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError("not a number, so no probability")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError("a probability must be a finite number") from None

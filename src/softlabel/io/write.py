@@ -1,0 +1,158 @@
+"""Write soft labels, answers and other tables, each in a shape that can be read again.
+
+In CSV, text that a spreadsheet would run has an apostrophe before it; see ``escape_formula``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from softlabel._util.files import file_kind, write_atomically
+from softlabel.errors import DataError
+from softlabel.io.classic import classic_table, collins_json
+from softlabel.io.csv_files import escape_formulas
+from softlabel.io.sheet import ANNOTATOR, ITEM, LABEL, RESERVED
+from softlabel.records import dump_json, records_of_statements
+from softlabel.tables import ANONYMOUS, Annotations, Floats, SoftLabels, Statements
+
+LABEL_KINDS = ("csv", "parquet", "jsonl", "npz")
+ANSWER_KINDS = ("csv", "parquet", "jsonl", "json")
+COUNT = "count"
+GROUP = 20_000  # rows of one row group of Parquet: what a reader holds at a time
+TYPES: Mapping[type, Any] = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
+
+
+def write_soft_labels(
+    soft: SoftLabels, path: str | Path, more: Mapping[str, Floats] | None = None
+) -> None:
+    """Write ``item``, one column per class, ``count``; an item without answers has empty cells.
+
+    ``more`` follows these: an array (m, k) called low as the columns ``low:CLASS``, an array (m,)
+    called gain as the column ``gain``.  In ``.npz`` they are arrays under their names.
+    """
+    path, more = Path(path), more or {}
+    kind = file_kind(path, LABEL_KINDS)
+    labels = soft.index.labels.tolist()
+    further = _split_columns(more, labels)
+    check_class_names(labels, (ITEM, COUNT, *more, *further))
+    with write_atomically(path) as part:
+        if kind == "npz":
+            soft.save(part, more)
+            return
+        columns: dict[str, Any] = {ITEM: pl.Series(soft.index.items.tolist(), dtype=pl.String)}
+        probs: Mapping[str, Any] = _split_columns({"": soft.probs}, labels)
+        for name, values in {**probs, COUNT: soft.count, **further}.items():
+            cells = pl.Series(np.ascontiguousarray(values))
+            columns[name] = cells if name == COUNT or soft.answered.all() else cells.fill_nan(None)
+        _write_frame(pl.DataFrame(columns), part, kind)
+
+
+def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
+    """Write one row per answer: responses, hard votes or soft votes."""
+    path = Path(path)
+    kind = file_kind(path, ANSWER_KINDS)
+    if isinstance(answers, Statements) and kind in ("json", "jsonl"):
+        lines = (f"{dump_json(record)}\n" for record in records_of_statements(answers))
+        text = collins_json(answers) if kind == "json" else "".join(lines)
+        with write_atomically(path, private=True) as part:
+            part.write_text(text, "utf-8")
+        return
+    if kind == "json":
+        raise DataError(f"{path}: .json holds statements, and these are votes; write to .jsonl")
+    if kind != "jsonl" and answers.anonymous:
+        raise DataError(
+            f"{path}: who answered is not known, and a table needs a name in every row; write to "
+            f".jsonl{' or .json' if isinstance(answers, Statements) else ''}"
+        )
+    items = pl.Series(answers.index.items.tolist(), dtype=pl.String)
+    people = pl.Series([*answers.index.annotators.tolist(), None], dtype=pl.String)
+    assert ANONYMOUS == -1, "the last entry stands for people without a name"
+    author = people.gather(answers.annotator % len(people))
+    who = {ITEM: items.gather(answers.item), ANNOTATOR: author}
+    if isinstance(answers, Statements):
+        frame = classic_table(answers, who)
+    else:
+        frame = pl.DataFrame(who | _vote_columns(answers))
+    with write_atomically(path, private=True) as part:
+        _write_frame(frame, part, kind)
+
+
+def write_table(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write a table of any kind as CSV."""
+    with write_atomically(path) as part:
+        escape_formulas(pl.DataFrame(rows)).write_csv(part)
+
+
+def write_batches(
+    batches: Iterable[Sequence[Sequence[Any]]], columns: Mapping[str, type], path: Path
+) -> None:
+    """Write Parquet of any length in constant memory: rows come in batches.
+
+    ``columns`` are str, int, float or bool; a cell that is None is null.  A Parquet file cannot be
+    appended to, so each batch becomes a small one, and a query that streams joins them.
+    """
+    schema = {name: TYPES[kind] for name, kind in columns.items()}
+    with (
+        write_atomically(path, private=True) as whole,
+        # named like the temporary file, so that both are removed if their writer is killed
+        TemporaryDirectory(dir=whole.parent, prefix=f"{whole.name}s-") as folder,
+    ):
+        parts = [Path(folder, "0.parquet")]
+        pl.DataFrame(schema=schema).write_parquet(parts[0])  # no rows at all is a file, too
+        for number, rows in enumerate(batches, 1):
+            parts.append(Path(folder, f"{number}.parquet"))
+            pl.DataFrame(rows, schema=schema, orient="row", strict=True).write_parquet(parts[-1])
+        pl.scan_parquet(parts, glob=False).sink_parquet(whole, row_group_size=GROUP)
+
+
+def check_class_names(labels: Collection[str], taken: Collection[str]) -> None:
+    """Refuse a class with the name of a column that the file itself needs."""
+    for label in labels:
+        if label in taken:
+            raise DataError(f"a class is called {label!r}, a name that the file itself uses")
+
+
+def _split_columns(arrays: Mapping[str, Floats], labels: Sequence[str]) -> dict[str, Floats]:
+    """Split arrays (m, k) into one column per class, ``NAME:CLASS`` (``CLASS`` alone for the label
+    itself); arrays (m,) stay as they are."""
+    columns: dict[str, Floats] = {}
+    for name, array in arrays.items():
+        if array.ndim == 1:
+            columns[name] = array
+        else:
+            prefix = f"{name}:" if name else ""
+            columns |= {f"{prefix}{label}": array[:, j] for j, label in enumerate(labels)}
+    return columns
+
+
+def _vote_columns(votes: Annotations) -> dict[str, pl.Series]:
+    labels = votes.index.labels.tolist()
+    if votes.label is not None:
+        kind = pl.Enum(labels)  # Parquet keeps the classes that nobody chose, and their order
+        return {LABEL: pl.Series(labels, dtype=kind).gather(votes.label)}
+    check_class_names(labels, RESERVED)
+    columns = _split_columns({"": votes.soft()}, labels)
+    return {label: pl.Series(np.ascontiguousarray(values)) for label, values in columns.items()}
+
+
+def _write_frame(frame: pl.DataFrame, path: Path, kind: str) -> None:
+    if kind == "csv":
+        escape_formulas(frame).write_csv(path)
+    elif kind == "parquet":
+        frame.write_parquet(path)
+    else:
+        frame.write_ndjson(path)
+
+
+SAID_KINDS = ANSWER_KINDS  # OLD NAME
+SOFT_KINDS = LABEL_KINDS  # OLD NAME
+refuse_classes = check_class_names  # OLD NAME
+write_rows = write_table  # OLD NAME
+write_said = write_answers  # OLD NAME
+write_soft = write_soft_labels  # OLD NAME

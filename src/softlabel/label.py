@@ -1,0 +1,272 @@
+"""The main road: read answers, construct a label of each, aggregate them per item, write.
+
+>>> from softlabel.label import Plan, label_file
+>>> facts = label_file("votes.csv", "labels.csv", Plan())  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from softlabel import registry
+from softlabel._util.progress import Progress, report_steps, silent
+from softlabel.aggregate import Aggregate, LabelDistribution, Mean, TruthPosterior, takes, watched
+from softlabel.construct import Clamp, Construct
+from softlabel.errors import SoftlabelError
+from softlabel.io import (
+    COUNT,
+    AnswerTable,
+    Repeats,
+    Source,
+    check_class_names,
+    read_answers,
+    read_gold,
+    sort_naturally,
+    write_answers,
+    write_soft_labels,
+)
+from softlabel.records import votes_to_statements
+from softlabel.sampling import first_presentation, one_per_annotator, subsample
+from softlabel.tables import DOUBT, ESTIMATES, Annotations, Floats, Ints, SoftLabels, Statements
+
+Facts = dict[str, str]  # what to report: name and text
+
+DEFAULT_POOL = Mean()
+LEVEL = 0.9  # of credible intervals
+SAME = 1e-6  # a label nearer than this to the mean of a belief is that mean
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do between reading and writing.
+
+    ``construct`` None: statements are clamped, votes stay votes.  ``repeats`` None: what is usual
+    for the source.  ``gold`` is a file of known classes; ``intervals`` adds to each label what is
+    believed about it.
+    """
+
+    construct: Construct | None = None
+    aggregate: Aggregate = DEFAULT_POOL
+    repeats: Repeats | None = None
+    sample: int | None = None
+    seed: int = 0
+    gold: Path | None = None
+    intervals: bool = False
+
+
+def label_file(
+    path: str | Path,
+    out: str | Path,
+    plan: Plan | None = None,
+    labels: Sequence[str] | None = None,
+) -> Facts:
+    """Write one soft label per item of a file of answers; return what happened on the way."""
+    return label_source(read_answers(path, labels), Path(out), plan or Plan())
+
+
+def label_source(source: Source, out: Path, plan: Plan, progress: Progress = silent) -> Facts:
+    """Write one soft label per item of what was read; return what happened on the way."""
+    each, facts = prepare(source, plan, progress)
+    gold = None if plan.gold is None else read_gold(plan.gold, each.index)
+    progress("pooling")
+    with watched(report_steps(plan.aggregate, len(each), progress)):
+        soft = aggregate_labels(plan.aggregate, each, gold)
+    more = credible_intervals(soft) if plan.intervals else None
+    progress(f"writing {out.name}")
+    write_soft_labels(soft, out, more)
+    return facts | {"pool": registry.describe(plan.aggregate), **describe_labels(soft, gold)}
+
+
+def prepare(source: Source, plan: Plan, progress: Progress = silent) -> tuple[Annotations, Facts]:
+    """Return one label per answer that counts, ready to be aggregated, and what became of the
+    others."""
+    check_class_names(source.answers.index.labels.tolist(), ("item", COUNT))
+    source.refuse_mixtures()
+    answers, facts = _select(source, plan, progress)
+    each, made_by = _construct(answers, plan)
+    if plan.sample is not None:
+        if not first_presentation(each).all():
+            raise SoftlabelError(
+                f"--sample {plan.sample} draws people, and with --repeats all one may be drawn "
+                "twice; say --repeats first or mean"
+            )
+        each = subsample(each, plan.sample, np.random.default_rng(plan.seed))
+        facts["answers"] += f", of which {len(each):,} drawn by --sample"
+    return each, facts | {"construction": made_by}
+
+
+def export_source(source: Source, out: Path, plan: Plan, progress: Progress = silent) -> Facts:
+    """Write every answer: as it was given or, with a construction, as a soft vote."""
+    answers, facts = _select(source, plan, progress)
+    if plan.construct is not None or plan.repeats == "mean":
+        each, made_by = _construct(answers, plan)
+        answers = replace(each, label=None, probs=each.soft())
+        facts["construction"] = made_by
+    progress(f"writing {out.name}")
+    write_answers(answers, out)
+    return facts | _describe_lost_classes(answers, out)
+
+
+def construct_labels(source: Source, plan: Plan) -> tuple[Annotations, str]:
+    """Return one label per answer, repeats dealt with, and what made it."""
+    return _construct(_drop_repeats(source, plan)[0], plan)
+
+
+# ── select and construct ─────────────────────────────────────────────────────────────────────
+
+
+def _select(source: Source, plan: Plan, progress: Progress) -> tuple[AnswerTable, Facts]:
+    """Return the answers that count, and what to report about them and the others."""
+    progress("looking for repeated answers")
+    answers, dropped = _drop_repeats(source, plan)
+    items = np.count_nonzero(np.bincount(answers.item))
+    people = np.count_nonzero(np.bincount(answers.annotator[answers.annotator >= 0]))
+    facts = {
+        "items": f"{items:,}",
+        "annotators": "not known" if answers.anonymous else f"{people:,}",
+        "classes": f"{len(answers.index.labels):,}",
+        "answers": f"{len(answers):,}",
+        "repeats dropped": dropped,
+        **source.facts,
+    }
+    if isinstance(answers, Statements):
+        repaired = {name: int(rows.sum()) for name, rows in answers.repairs.items()}
+        shown = ", ".join(f"{name} {count}" for name, count in sorted(repaired.items()) if count)
+        facts["contradictory answers"] = f"{int(answers.contradictory.sum()):,}"
+        facts["repaired answers"] = shown or "0"
+    return answers, facts
+
+
+def _drop_repeats(source: Source, plan: Plan) -> tuple[AnswerTable, str]:
+    """Return the answers that count, and how many were dropped; labels are averaged later."""
+    repeats = plan.repeats or source.repeats
+    if repeats == "error":
+        source.refuse_repeats()
+    answers: AnswerTable = source.answers
+    if repeats in ("error", "all"):
+        return answers, "0"
+    first = first_presentation(answers)
+    again = int((~first).sum())
+    if repeats == "mean":
+        return answers, f"0 ({again:,} averaged with the first)"
+    return answers.take(first) if again else answers, f"{again:,}"
+
+
+def _construct(answers: AnswerTable, plan: Plan) -> tuple[Annotations, str]:
+    """Return one label per answer (per person, if repeats are averaged) and what made it."""
+    if isinstance(answers, Annotations) and plan.construct is None:
+        each, made_by = answers, "none (votes)" if answers.hard else "none (soft votes)"
+    elif isinstance(answers, Annotations) and not answers.hard:
+        raise SoftlabelError(
+            f"--construct {plan.construct and plan.construct.name}: these are soft votes, which "
+            "are distributions already; leave it out"
+        )
+    else:
+        construct = plan.construct or Clamp()
+        if isinstance(answers, Annotations):
+            answers = votes_to_statements(answers)
+        each = construct(answers)
+        made_by = registry.describe(construct)
+    return one_per_annotator(each, "mean") if plan.repeats == "mean" else each, made_by
+
+
+# ── aggregate ────────────────────────────────────────────────────────────────────────────────
+
+
+def aggregate_labels(
+    aggregate: Aggregate, each: Annotations, gold: Ints | None = None
+) -> SoftLabels:
+    """Return one label per item; ``gold`` (m,) are known classes (-1: not known), for pools that
+    learn from them."""
+    if gold is None:
+        return aggregate(each)
+    check_gold(aggregate)
+    soft: SoftLabels = aggregate(each, gold=gold)  # type: ignore[call-arg]
+    return soft
+
+
+def check_gold(aggregate: Aggregate) -> None:
+    """Refuse a pool that would ignore known classes, and name those that learn from them."""
+    if not takes(aggregate, "gold"):
+        known = registry.members("aggregate").items()
+        able = [name for name, kind in known if takes(kind, "gold")]
+        raise SoftlabelError(
+            f"--gold: {aggregate.name} does not learn from items whose class is known; pools that "
+            f"do: {', '.join(able)}"
+        )
+
+
+def credible_intervals(soft: SoftLabels) -> dict[str, Floats]:
+    """Return ``low`` and ``high`` (m, k), 90 % credible limits of each class, and ``gain`` (m,),
+    the expected gain of one more vote in nats; NaN where nobody answered.
+
+    Only for labels that are the mean of the belief: a label and its interval must be one belief.
+    """
+    belief = getattr(soft, "belief", None)
+    if soft.estimand != "distribution":
+        raise SoftlabelError(
+            f"--intervals: {soft.made_by} estimates {ESTIMATES['truth']}, and its label says how "
+            f"sure that is; intervals are for pools that estimate {ESTIMATES['distribution']}"
+        )
+    if belief is None:
+        raise SoftlabelError(
+            f"--intervals: {soft.made_by} gives a label and no belief about it; try "
+            "--aggregate auto, dirichlet or dirichlet-mixture"
+        )
+    answered = soft.answered
+    if abs(belief.mean() - soft.probs)[answered].max(initial=0) > SAME:
+        chosen = getattr(soft, "chosen", "")
+        pool = f"{soft.made_by} (here: {chosen})" if chosen else soft.made_by
+        raise SoftlabelError(
+            f"--intervals: {pool} has no model of how sure its label is, and intervals of another "
+            "model need not contain it; leave --intervals out, or use --aggregate dirichlet or "
+            "dirichlet-mixture, which take votes and soft answers"
+        )
+    low, high = belief.interval(LEVEL)
+    limits = {"low": np.array(low), "high": np.array(high), "gain": np.array(belief.gain())}
+    for values in limits.values():
+        values[~answered] = np.nan  # what is believed of all items is no finding about this one
+    return limits
+
+
+# ── report ───────────────────────────────────────────────────────────────────────────────────
+
+
+def describe_labels(soft: SoftLabels, gold: Ints | None = None) -> Facts:
+    """Return what the labels estimate, how sure they are of it, and how the fit ended."""
+    facts = {"estimates": ESTIMATES[soft.estimand]}
+    if gold is not None:
+        facts["gold"] = f"{int((gold >= 0).sum()):,} items fixed"
+    if isinstance(soft, LabelDistribution) and soft.chosen:
+        facts["chosen"] = f"{soft.chosen}: {soft.why}"
+    if isinstance(soft, TruthPosterior) and len(soft.trace):
+        end = "converged" if soft.converged else "not converged"
+        facts["fit"] = f"{len(soft.trace)} steps, {end}; {soft.objective} {soft.trace[-1]:.6g}"
+    doubt = float(soft.entropy(soft.estimand)[soft.answered].mean())
+    return facts | {"mean entropy": f"{doubt:.4f} nats ({DOUBT[soft.estimand]})"}
+
+
+def _describe_lost_classes(answers: AnswerTable, out: Path) -> Facts:
+    """Return the option to type where the file does not hold all classes in their order: without
+    it, the classes that occur would be taken for all."""
+    names = answers.index.labels.tolist()
+    occurs = np.zeros(len(names), dtype=np.bool_)
+    if isinstance(answers, Statements):
+        occurs |= ~answers.possible.all(axis=0)
+        occurs[answers.named[answers.named >= 0]] = True
+        whole = out.suffix == ".jsonl"  # each response names all classes
+    else:
+        occurs[slice(None) if answers.label is None else answers.label] = True
+        whole = not answers.hard
+    if whole or names == sort_naturally(answers.index.labels[occurs].tolist()):
+        return {}
+    row = io.StringIO()
+    csv.writer(row, lineterminator="").writerow(names)
+    return {"to read it again": f"--labels {shlex.quote(row.getvalue())}"}
