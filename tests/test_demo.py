@@ -16,12 +16,12 @@ import pytest
 
 from softlabel import demo
 from softlabel.cli import main
-from softlabel.deliver import SLS, Teaching
+from softlabel.deliver import SLS, TrainingLabels
 from softlabel.demo import asking, findings, lessons, teaching
 from softlabel.demo import page as words
 from softlabel.demo.study import CARELESS, ITEMS, PEOPLE, PER_ITEM, RECIPES, REPEATS
 from softlabel.metrics import entropy
-from softlabel.simulate import crowd
+from softlabel.simulate import draw_participants
 from softlabel.study import shapes
 from softlabel.tables import Score, SoftLabels
 
@@ -110,7 +110,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(made, tmp_pa
     for name in lasting(out):
         assert (tmp_path / "again" / name).read_bytes() == (out / name).read_bytes(), name
     assert not np.array_equal(asking.draw(1).truth, asking.draw(0).truth)
-    assert crowd.crowd(PEOPLE, 1) != crowd.crowd(PEOPLE, 0)
+    assert draw_participants(PEOPLE, 1) != draw_participants(PEOPLE, 0)
 
 
 def test_progress_is_told_step_by_step(made):
@@ -266,7 +266,7 @@ def test_the_beliefs_of_every_network_lie_beside_the_page(made):
     assert beliefs["probs"].shape == (4, teaching.SEEDS, teaching.UNSEEN, len(shapes.LABELS))
     pictures, people = teaching.unseen(0)
     np.testing.assert_array_equal(beliefs["truth"], people.probs)
-    known = Teaching.of(SoftLabels.load(out / "labels.npz"))
+    known = TrainingLabels.of(SoftLabels.load(out / "labels.npz"))
     images, held = (teaching.negatives(some) for some in (asking.draw(0).pictures, pictures))
     place = 3
     assert beliefs["delivered"][place] == "SLS"

@@ -13,7 +13,7 @@ from softlabel.simulate.client import Log
 from softlabel.simulate.people import Habits, draw_participants, simulate_timing
 from softlabel.simulate.truth import Truth, read_truth
 from softlabel.simulate.visit import CLIENT, Site, Visit
-from softlabel.store import AHEAD
+from softlabel.store import MAX_HELD
 from softlabel.study import Study
 
 REFILL = 20  # answers after which a page asks for more items
@@ -48,7 +48,7 @@ async def _run(site: Site, clients: int, seconds: float) -> tuple[float, list[st
 async def outboxes(site: Site, people: int) -> list[Outbox]:
     """Let so many people in, and prepare what they have to say of the first items they get."""
     walks = await _enter(site, people)
-    boxes = [_outbox(walk, site.study, site.truth)[:AHEAD] for walk in walks]
+    boxes = [_outbox(walk, site.study, site.truth)[:MAX_HELD] for walk in walks]
     for walk in walks:
         await walk.client.close()
     return boxes

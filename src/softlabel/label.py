@@ -17,7 +17,7 @@ import numpy as np
 
 from softlabel import registry
 from softlabel._util.progress import Progress, report_steps, silent
-from softlabel.aggregate import Aggregate, LabelDistribution, Mean, TruthPosterior, takes, watched
+from softlabel.aggregate import Aggregate, LabelDistribution, Mean, TruthPosterior, takes, watch_fit
 from softlabel.construct import Clamp, Construct
 from softlabel.errors import SoftlabelError
 from softlabel.io import (
@@ -76,7 +76,7 @@ def label_source(source: Source, out: Path, plan: Plan, progress: Progress = sil
     each, facts = prepare(source, plan, progress)
     gold = None if plan.gold is None else read_gold(plan.gold, each.index)
     progress("pooling")
-    with watched(report_steps(plan.aggregate, len(each), progress)):
+    with watch_fit(report_steps(plan.aggregate, len(each), progress)):
         soft = aggregate_labels(plan.aggregate, each, gold)
     more = credible_intervals(soft) if plan.intervals else None
     progress(f"writing {out.name}")

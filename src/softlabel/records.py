@@ -19,7 +19,7 @@ import numpy as np
 
 from softlabel import registry
 from softlabel._util.files import shorten
-from softlabel.elicit import Answer, Classic, Hard, Mode, versions_read
+from softlabel.elicit import Answer, Classic, Hard, Mode, readable_versions
 from softlabel.errors import FileError, ResponseError, SoftlabelError
 from softlabel.sampling import first_presentation
 from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Statements, broken, names
@@ -261,7 +261,7 @@ class _AnswerReader:
     def read(self, row: Line, labels: Sequence[str]) -> Answer:
         record = row[1]
         mode = self.mode(row)
-        version, known = record["presentation"].get("mode_version"), versions_read(mode)
+        version, known = record["presentation"].get("mode_version"), readable_versions(mode)
         if type(version) is not int or version not in known:
             which = f"version{'s' if len(known) > 1 else ''} {' and '.join(map(str, known))}"
             reason = f"answers of the mode {mode.name!r} are read in {which} only"
@@ -416,7 +416,7 @@ def options_when_asked(study: Any, row: Any) -> dict[str, Any]:
         stored: dict[str, Any] = json.loads(row.mode_options)
         return stored
     mode = study.mode
-    same = row.mode == mode.name and row.mode_version in versions_read(mode)
+    same = row.mode == mode.name and row.mode_version in readable_versions(mode)
     return dict(registry.settings(mode)) if same else {}
 
 
@@ -484,7 +484,3 @@ def is_utf8(text: str) -> bool:
 def format_time(at: float) -> str:
     """Write a time in UTC, to the microsecond."""
     return datetime.fromtimestamp(at, UTC).isoformat()
-
-
-stack = stack_answers  # OLD NAME
-statements_of_votes = votes_to_statements  # OLD NAME

@@ -19,7 +19,7 @@ from softlabel.annotators import (
 )
 from softlabel.construct import Clamp
 from softlabel.elicit import Classic
-from softlabel.records import stack
+from softlabel.records import stack_answers
 
 LABELS = ["cat", "deer", "dog"]
 
@@ -75,7 +75,7 @@ def answers(*payloads, people=None, items=None):
         [f"i{i}" for i in range(max(items) + 1)], [f"p{i}" for i in range(max(people) + 1)], LABELS
     )
     read = [Classic().read(payload, LABELS) for payload in payloads]
-    return stack(index, np.array(items), np.array(people), read)
+    return stack_answers(index, np.array(items), np.array(people), read)
 
 
 def said(top="deer", p1=60, second=None, p2=None, impossible=("cat",)):

@@ -10,7 +10,7 @@ import pytest
 
 from softlabel import Index
 from softlabel.construct import Clamp
-from softlabel.records import stack
+from softlabel.records import stack_answers
 
 CERTAIN = {
     "top": "fox",
@@ -174,7 +174,7 @@ def label_of(running, said):
     labels = running.study.labels
     first = np.array([0])
     index = Index(["item"], ["person"], labels)
-    table = stack(index, first, first, [running.study.mode.read(said, labels)])
+    table = stack_answers(index, first, first, [running.study.mode.read(said, labels)])
     return dict(zip(labels, Clamp()(table).soft()[0].tolist(), strict=True))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, Index, SoftLabels
-from softlabel.io import write_said
+from softlabel.io import write_answers
 from softlabel.train import runs
 
 EPOCHS = 30
@@ -47,7 +47,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     index = Index(items, ["ann", "bob", "cleo"], ["dark", "light"])
     who = np.tile(np.arange(3), 50)
     said = Annotations(index, np.repeat(np.arange(50), 3), who, label=vote.ravel())
-    write_said(said, tmp_path / "votes.csv")
+    write_answers(said, tmp_path / "votes.csv")
     (tmp_path / "grid.toml").write_text(GRID)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from softlabel import DataError, Index, Statements
 from softlabel.construct import Clamp, Flat, Hard, Random, Select, Smooth, Uniform
 from softlabel.elicit import Classic
-from softlabel.records import stack
+from softlabel.records import stack_answers
 
 CIFAR = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 SHORT = {"plane": "airplane", "auto": "automobile"}
@@ -27,7 +27,7 @@ def answer(top, p1, second=None, p2=None, impossible=()):
     payload = {"top": top, "p1": p1, "second": second, "p2": p2, "impossible": list(impossible)}
     index = Index(["405"], ["someone"], CIFAR)
     read = Classic(repairs="none").read(payload, CIFAR)
-    return stack(index, np.array([0]), np.array([0]), [read])
+    return stack_answers(index, np.array([0]), np.array([0]), [read])
 
 
 def vector(text, other=0.0):

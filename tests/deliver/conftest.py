@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, Index
-from softlabel.deliver import NO_CLASS, Teaching
+from softlabel.deliver import NO_CLASS, TrainingLabels
 from softlabel.sampling import votes_from_counts
 
 
@@ -32,7 +32,7 @@ def counted():
         counts = np.asarray(counts)
         m, k = counts.shape
         each = votes_from_counts(names_of(m, 0, k), counts)
-        return Teaching(np.full(m, NO_CLASS) if hard is None else hard, means_of(each), each)
+        return TrainingLabels(np.full(m, NO_CLASS) if hard is None else hard, means_of(each), each)
 
     return known
 
@@ -46,6 +46,6 @@ def answered():
         who = np.arange(len(item)) if annotator is None else annotator
         index = names_of(m, int(np.max(who, initial=0)) + 1, len(probs[0]))
         each = Annotations(index, np.asarray(item), np.asarray(who), probs=np.asarray(probs))
-        return Teaching(np.full(m, NO_CLASS) if hard is None else hard, means_of(each), each)
+        return TrainingLabels(np.full(m, NO_CLASS) if hard is None else hard, means_of(each), each)
 
     return known

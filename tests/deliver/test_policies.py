@@ -28,7 +28,7 @@ from softlabel.deliver import (
     SparseK,
     StaleSLS,
     Subsample,
-    Teaching,
+    TrainingLabels,
     Uniform,
 )
 from softlabel.testing import DELIVER_CHECKS, example_teaching
@@ -102,13 +102,13 @@ def test_random_labels_are_uniform_numbers_over_their_sum(counted):
 
 
 def test_random_of_one_class():
-    known = Teaching([0, 0], [[1.0], [1.0]])
+    known = TrainingLabels([0, 0], [[1.0], [1.0]])
     assert labels(Random(), known).tolist() == [[1], [1]]
 
 
 def test_aggregate_is_the_pooled_label_and_not_the_mean_of_the_answers(counted):
     known = counted([[2, 1], [0, 3]])
-    other = Teaching([0, 1], [[0.9, 0.1], [0.2, 0.8]], known.each)
+    other = TrainingLabels([0, 1], [[0.9, 0.1], [0.2, 0.8]], known.each)
     assert labels(Aggregate(), other).tolist() == [[0.9, 0.1], [0.2, 0.8]]
     assert PerAnnotator()(other, RNG).expected().tolist() == known.pooled.tolist()
 
@@ -126,7 +126,7 @@ def test_per_annotator_gives_whole_answers(answered):
 
 def test_a_class_without_a_chance_is_never_drawn():
     p = np.array([[0, 0.5, 0, 0.5, 0], [0, 0, 1, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]])
-    known = Teaching(p.argmax(axis=1), p)
+    known = TrainingLabels(p.argmax(axis=1), p)
     for policy in (SLS(), P19()):
         delivery = policy(known, RNG)
         for epoch in range(300):
@@ -135,7 +135,7 @@ def test_a_class_without_a_chance_is_never_drawn():
 
 def test_labels_rounded_to_below_one_are_drawn_from():
     """Published labels may sum to .9999995: the rest must not become a class that is not there."""
-    known = Teaching([0], [[0.5, 0.4999995]])
+    known = TrainingLabels([0], [[0.5, 0.4999995]])
     delivery = SLS()(known, RNG)
     assert delivery.upto[0, -1] == 1
     assert delivery.expected() == pytest.approx(known.pooled, abs=1e-6)
@@ -157,7 +157,7 @@ def test_stale_labels_are_kept_for_exactly_so_many_epochs(every, counted):
 def test_shuffled_labels_lose_their_items_and_keep_their_mean():
     rng = np.random.default_rng(0)
     p = rng.dirichlet([0.3] * 5, 400)
-    known = Teaching(p.argmax(axis=1), p)
+    known = TrainingLabels(p.argmax(axis=1), p)
     moved = ShuffledSLS()(known, RNG).expected()
     assert moved.mean(axis=0) == pytest.approx(p.mean(axis=0), abs=1e-12)
     by_row = [sorted(map(tuple, rows.round(9).tolist())) for rows in (moved, p)]
@@ -198,7 +198,7 @@ def test_mixed_of_all_or_none_of_the_items(counted):
     assert labels(Mixed(), everybody) == pytest.approx(labels(Aggregate(), everybody))
     for then in ("aggregate", "per-annotator", "multipass", "sls", "sparse-k", "shuffled-sls"):
         assert labels(Mixed(then), nobody).tolist() == [[0, 1], [1, 0]]
-    alone = Teaching([0, 1], [[0.2, 0.8], [np.nan, np.nan]])
+    alone = TrainingLabels([0, 1], [[0.2, 0.8], [np.nan, np.nan]])
     assert labels(Mixed("uniform"), alone).tolist() == [[0.5, 0.5], [0, 1]]
 
 
@@ -258,7 +258,7 @@ def test_an_item_without_answers_and_class_is_named(policy, counted):
 
 @pytest.mark.parametrize("policy", ALL)
 def test_pooled_labels_alone(policy):
-    known = Teaching([0, -1], [[0.2, 0.8], [0.6, 0.4]])
+    known = TrainingLabels([0, -1], [[0.2, 0.8], [0.6, 0.4]])
     if policy.name in NEED_NOTHING | CLASS_OR_LABEL | {"mixed"}:
         assert labels(policy, known).shape == (2, 2)
         return

@@ -17,7 +17,7 @@ from softlabel.deliver import (
     PerAnnotator,
     SparseK,
     Subsample,
-    Teaching,
+    TrainingLabels,
 )
 
 RNG = Draws(0)
@@ -26,7 +26,7 @@ RNG = Draws(0)
 @pytest.fixture(scope="module")
 def cifar10h(data_folder):
     data = datasets.cifar10h.load("counts")
-    return Teaching.of(Mean()(data.annotations), data.annotations, data.gold)
+    return TrainingLabels.of(Mean()(data.annotations), data.annotations, data.gold)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_fewer_votes_know_less_of_the_entropy(m, published, cifar10h, cifar10s):
 
 @pytest.mark.parametrize(("m", "published"), [(1, 0.313), (3, 0.525), (6, 0.612)])
 def test_fewer_rich_answers_know_less_of_the_entropy(m, published, cifar10h, cifar10s):
-    known = Teaching.of(Mean()(cifar10s), cifar10s)
+    known = TrainingLabels.of(Mean()(cifar10s), cifar10s)
     votes = cifar10h.pooled[cifar10s.index.items.astype(int)]
     found = [
         entropy_correlation(Subsample(m)(known, Draws(seed)).expected(), votes) for seed in range(5)
@@ -94,7 +94,7 @@ def test_a_thousand_relabelled_among_ten_thousand(cifar10h, cifar10s):
     images = cifar10s.index.items.astype(int)
     pooled = np.full((10_000, 10), np.nan)
     pooled[images] = Mean()(cifar10s).probs
-    known = Teaching(cifar10h.hard, pooled)
+    known = TrainingLabels(cifar10h.hard, pooled)
     for policy in (Mixed(), Aggregate()):  # the same, where the soft label is all that is wanted
         labels = policy(known, RNG).labels_for(0, np.arange(10_000), RNG)
         assert (labels[images] == pooled[images]).all()

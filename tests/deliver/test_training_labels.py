@@ -9,25 +9,25 @@ import pytest
 
 from softlabel import DataError, SoftLabels
 from softlabel.aggregate import Mean
-from softlabel.deliver import NO_CLASS, Draws, Teaching
+from softlabel.deliver import NO_CLASS, Draws, TrainingLabels
 from softlabel.testing import example_teaching, example_votes
 
 
 def test_from_the_tables(counted):
     votes, truth = example_votes()
     some = votes.take(votes.item != 3)
-    known = Teaching.of(Mean()(some), some)
+    known = TrainingLabels.of(Mean()(some), some)
     assert known.hard[3] == NO_CLASS
     answered = np.arange(40) != 3
     assert (known.hard[answered] == Mean()(some).probs[answered].argmax(axis=1)).all()
     assert (known.relabelled == answered).all()
     assert (known.labelled == answered).all()
-    assert (Teaching.of(Mean()(some), some, truth).hard == truth).all()
+    assert (TrainingLabels.of(Mean()(some), some, truth).hard == truth).all()
     assert len(known) == 40
 
 
 def test_relabelled_means_asked(counted):
-    known = Teaching([0, 1], [[1, 0], [0.5, 0.5]], counted([[0, 0], [1, 1]]).each)
+    known = TrainingLabels([0, 1], [[1, 0], [0.5, 0.5]], counted([[0, 0], [1, 1]]).each)
     assert known.relabelled.tolist() == [False, True]
     assert replace(known, each=None).relabelled.tolist() == [True, True]
 
@@ -44,7 +44,7 @@ def test_only_some_items():
 
 def test_it_is_nobody_elses_array():
     hard, pooled = np.array([0]), np.array([[1.0, 0.0]])
-    known = Teaching(hard, pooled)
+    known = TrainingLabels(hard, pooled)
     hard[0], pooled[0] = 1, 0.5
     assert known.hard.tolist() == [0]
     assert known.pooled.tolist() == [[1, 0]]
@@ -66,7 +66,7 @@ def test_it_is_nobody_elses_array():
 )
 def test_what_is_wrong_is_said(hard, pooled, words):
     with pytest.raises(DataError) as error:
-        Teaching(np.array(hard), np.array(pooled))
+        TrainingLabels(np.array(hard), np.array(pooled))
     assert words in str(error.value)
 
 
@@ -74,11 +74,11 @@ def test_tables_of_other_items_are_refused():
     votes, _ = example_votes()
     pooled = Mean()(votes)
     with pytest.raises(DataError, match="have 40 items and 3 classes, the labels 2 and 3"):
-        Teaching([0, 0], np.full((2, 3), 1 / 3), votes)
+        TrainingLabels([0, 0], np.full((2, 3), 1 / 3), votes)
     backwards = replace(votes.index, items=votes.index.items[::-1])
     other = SoftLabels(backwards, pooled.probs, pooled.count)
     with pytest.raises(DataError, match="the annotations' items are not those of the pooled"):
-        Teaching.of(other, votes)
+        TrainingLabels.of(other, votes)
 
 
 def test_draws_belong_to_their_keys():

@@ -12,7 +12,7 @@ import pytest
 from softlabel.aggregate import Mean
 from softlabel.cli import main
 from softlabel.construct import Clamp
-from softlabel.deliver import Aggregate, Hard, Teaching
+from softlabel.deliver import Aggregate, Hard, TrainingLabels
 from softlabel.demo import asking, learning, lessons, teaching
 from softlabel.demo.study import ITEMS, PEOPLE, Study
 from softlabel.demo.teaching import ARMS, SEEDS, Learned, Lessons
@@ -42,9 +42,9 @@ def study() -> Study:
 
 
 @pytest.fixture(scope="module")
-def known(study) -> Teaching:
+def known(study) -> TrainingLabels:
     each = Clamp()(study.first("rich"))
-    return Teaching.of(Mean()(each), each)
+    return TrainingLabels.of(Mean()(each), each)
 
 
 @cache

@@ -15,7 +15,7 @@ from softlabel.annotators.rules import ERRORS
 from softlabel.construct import Clamp
 from softlabel.elicit import MODES, Chips, Classic, Quick, Search
 from softlabel.errors import ResponseError
-from softlabel.records import stack
+from softlabel.records import stack_answers
 from softlabel.tables import check_simplex
 
 LABELS = ["cat", "dog", "bird/owl", "bird/tit", "bird", "7"]
@@ -34,7 +34,7 @@ ALL = [*(kind() for kind in MODES.values()), *CAREFUL]
 def table(*answers):
     index = Index(["item"], ["person"], LABELS)
     nothing = np.zeros(len(answers), dtype=np.int64)
-    return stack(index, nothing, nothing, answers)
+    return stack_answers(index, nothing, nothing, answers)
 
 
 # ── anything at all ──────────────────────────────────────────────────────────────────────────
@@ -149,7 +149,9 @@ def test_the_label_of_a_simulated_answer_is_close_to_the_belief(mode, k, spread,
     beliefs = rng.dirichlet([spread] * k, 400)
     read = [mode.read(mode.simulate(belief, labels, rng), labels) for belief in beliefs]
     nothing = np.zeros(len(read), dtype=np.int64)
-    labelled = Clamp()(stack(Index(["item"], ["person"], labels), nothing, nothing, read)).soft()
+    labelled = Clamp()(
+        stack_answers(Index(["item"], ["person"], labels), nothing, nothing, read)
+    ).soft()
     off = float(abs(labelled - beliefs).sum(axis=1).mean() / 2)
     assert off < most
     assert off > most / 2, "the bound is far above what is measured; bring it down"

@@ -18,7 +18,7 @@ from softlabel.aggregate.truth.dawid_skene import Confusions
 from softlabel.engine import ReadOptions, fit_parts, read_part, split_table
 from softlabel.engine.cluster import (
     DaskEngine,
-    add_sums,
+    add_pair,
     connect,
     cut_blocks,
     join_blocks,
@@ -210,7 +210,7 @@ def test_adding_blocks_is_adding_sums_and_leaves_them_alone():
     one, two = some_sums(10, 1), some_sums(10, 2)
     before = [array.copy() for array in one]
     pairs = zip(cut_blocks(one, 4), cut_blocks(two, 4), strict=True)
-    total = join_blocks([add_sums(left, right) for left, right in pairs])
+    total = join_blocks([add_pair(left, right) for left, right in pairs])
     for left, right, found in zip(one, two, total, strict=True):
         np.testing.assert_array_equal(left + right, found)
     for array, kept in zip(one, before, strict=True):

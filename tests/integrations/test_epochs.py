@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from softlabel.deliver import SLS, Teaching
+from softlabel.deliver import SLS, TrainingLabels
 from softlabel.integrations import LabelledDataset
 
 M, EPOCHS = 10, 3
-TEACHING = Teaching(np.zeros(M, dtype=np.int64), np.full((M, 2), 0.5))
+TEACHING = TrainingLabels(np.zeros(M, dtype=np.int64), np.full((M, 2), 0.5))
 
 
 class Recorded(LabelledDataset):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softlabel.deliver import SLS, Aggregate, Draws, Teaching
+from softlabel.deliver import SLS, Aggregate, Draws, TrainingLabels
 from softlabel.errors import DataError
 
 datasets = pytest.importorskip("datasets", reason="datasets is large and not installed")
 
-TEACHING = Teaching(np.array([0, 2]), np.array([[0.7, 0.2, 0.1], [0.0, 0.25, 0.75]]))
+TEACHING = TrainingLabels(np.array([0, 2]), np.array([[0.7, 0.2, 0.1], [0.0, 0.25, 0.75]]))
 
 
 def test_the_column_is_the_delivered_label_and_survives_a_file(tmp_path):

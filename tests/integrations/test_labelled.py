@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader
 
 from softlabel import Annotations, Index
 from softlabel.aggregate import Mean
-from softlabel.deliver import SLS, Aggregate, Draws, Hard, PerAnnotator, Teaching
+from softlabel.deliver import SLS, Aggregate, Draws, Hard, PerAnnotator, TrainingLabels
 from softlabel.errors import DataError
 from softlabel.integrations import LabelledDataset
 
@@ -17,13 +17,13 @@ M, K = 12, 3
 
 
 @pytest.fixture
-def teaching() -> Teaching:
+def teaching() -> TrainingLabels:
     """Twelve items, two people, three classes."""
     index = Index([f"i{i}" for i in range(M)], ["ann", "bob"], ["a", "b", "c"])
     rng = np.random.default_rng(0)
     item, person = np.repeat(np.arange(M), 2), np.tile([0, 1], M)
     each = Annotations(index, item, person, probs=rng.dirichlet(np.ones(K), 2 * M))
-    return Teaching.of(Mean()(each), each)
+    return TrainingLabels.of(Mean()(each), each)
 
 
 INPUTS = np.arange(M * 2, dtype=np.float32).reshape(M, 2)

@@ -20,7 +20,7 @@ from softlabel.annotators import (
     measure_stability,
     repeat_distance,
 )
-from softlabel.construct import Clamp, Uniform, percents
+from softlabel.construct import Clamp, Uniform, stated_percents
 from softlabel.sampling import subsample
 
 
@@ -252,7 +252,7 @@ def test_odd_inputs(everything):
 def test_when_the_spread_acts(everything):
     """Where the named mass reaches 100 % and, by the published count, a class is left possible."""
     said = everything.statements
-    percent = percents(said, 2, "reference")
+    percent = stated_percents(said, 2, "reference")
     total, left = percent.sum(axis=1), said.possible.sum(axis=1) - (percent > 0).sum(axis=1)
     fires = (total >= 100) & (left != 0)
     assert int(fires.sum()) == 1531

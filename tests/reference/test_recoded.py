@@ -13,7 +13,7 @@ from softlabel import datasets, metrics
 from softlabel.aggregate import Mean, Share
 from softlabel.construct import Clamp
 from softlabel.elicit import Chips, Quick, Search
-from softlabel.records import stack
+from softlabel.records import stack_answers
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_labels_from_recoded_answers(everything, beliefs, people, mode, publishe
     said, rng = everything.statements, np.random.default_rng(0)
     labels = said.index.labels.tolist()
     read = [mode.read(mode.simulate(belief, labels, rng), labels) for belief in beliefs]
-    recoded = stack(said.index, said.item, said.annotator, read)
+    recoded = stack_answers(said.index, said.item, said.annotator, read)
     assert not recoded.contradictory.any()
     ours = Mean()(Clamp()(recoded)).probs
     theirs = Mean()(Clamp(mode="reference")(said)).probs

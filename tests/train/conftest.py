@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from softlabel import Annotations, Index, SoftLabels
-from softlabel.deliver import Teaching
-from softlabel.io import write_said
+from softlabel.deliver import TrainingLabels
+from softlabel.io import write_answers
 
 CLASSES = 3
 
@@ -52,7 +52,9 @@ def teaching(soft):
     item, annotator = (rng.random((60, 5)) < 0.5).nonzero()
     label = np.where(rng.random(len(item)) < 0.95, item % CLASSES, (item + 1) % CLASSES)
     index = Index([str(i) for i in range(60)], list("abcde"), list("rgb"))
-    return Teaching(np.arange(60) % CLASSES, soft, Annotations(index, item, annotator, label=label))
+    return TrainingLabels(
+        np.arange(60) % CLASSES, soft, Annotations(index, item, annotator, label=label)
+    )
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────
@@ -102,6 +104,6 @@ def toy(tmp_path) -> Toy:
     said = Annotations(index, np.repeat(np.arange(ITEMS), PEOPLE), who, label=vote.ravel())
     made = Toy(tmp_path, images, said)
     np.savez(made.pictures, images=images, items=np.array(items))
-    write_said(said, Path(made.votes))
+    write_answers(said, Path(made.votes))
     SoftLabels(index, said.counts() / PEOPLE, said.votes_per_item()).save(made.labels)
     return made

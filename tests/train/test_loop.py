@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from softlabel.deliver import Draws, Teaching
+from softlabel.deliver import Draws, TrainingLabels
 from softlabel.errors import DataError, FileError, SoftlabelError, UnknownName
 from softlabel.train import Config, DivergedError, fit
 from softlabel.train.data import epoch_order
@@ -70,7 +70,7 @@ def test_single_votes_through_a_crowd_layer(pictures, teaching, kind):
 
 def test_soft_votes_through_a_crowd_layer(features, teaching):
     said = replace(teaching.each, label=None, probs=0.05 + 0.85 * np.eye(3)[teaching.each.label])
-    known = Teaching(teaching.hard, teaching.pooled, said)
+    known = TrainingLabels(teaching.hard, teaching.pooled, said)
     config = replace(ON_FEATURES, objective="mw", epochs=10)
     log = fit(config, features, known, seed=1).log
     assert log[-1]["loss"] < log[0]["loss"]
@@ -252,6 +252,6 @@ def test_what_is_wrong_is_named(features, pictures, delivery, teaching):
     with pytest.raises(DataError, match="features need augment"):
         fit(replace(ON_FEATURES, augment="frozen"), features, delivery, seed=1)
     nameless = replace(teaching.each, annotator=np.full(len(teaching.each), -1))
-    known = Teaching(teaching.hard, teaching.pooled, nameless)
+    known = TrainingLabels(teaching.hard, teaching.pooled, nameless)
     with pytest.raises(DataError, match="who cast which vote"):
         fit(replace(QUICK, objective="mw"), pictures, known, seed=1)

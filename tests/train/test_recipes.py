@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softlabel import Index, SoftLabels
-from softlabel.deliver import Aggregate, Draws, Teaching
+from softlabel.deliver import Aggregate, Draws, TrainingLabels
 from softlabel.errors import DataError, SoftlabelError
 from softlabel.metrics import evaluate
 from softlabel.train import RECIPES, DivergedError, FoldedSplit, file_job, fit, read_split, runs
@@ -110,7 +110,7 @@ def split() -> FoldedSplit:
     people = SoftLabels(Index(items[:MANY], [], ["a", "b", "c"]), soft, np.full(MANY, 3))
     return FoldedSplit(
         inputs[:MANY],
-        Teaching.of(people),
+        TrainingLabels.of(people),
         inputs,
         Index(items, [], ["a", "b", "c"]),
         people,

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from softlabel import Annotations, Index, SoftLabels
-from softlabel.deliver import Aggregate, Hard, Teaching
+from softlabel.deliver import Aggregate, Hard, TrainingLabels
 from softlabel.errors import DataError
 from softlabel.train import tagging
 from softlabel.train.networks import count_parameters
@@ -73,7 +73,7 @@ def split() -> SentenceSplit:
     people = SoftLabels(tested, np.eye(4)[held[2]], np.ones(len(held[2]), dtype=np.int64))
     return SentenceSplit(
         tables[0],
-        Teaching(gold, each.counts() / 6, each),
+        TrainingLabels(gold, each.counts() / 6, each),
         tables[2],
         tested,
         people,

@@ -106,8 +106,3 @@ def _is_running(pid: int) -> bool:
     except PermissionError:  # another user's process
         return True
     return True
-
-
-aside = write_atomically  # OLD NAME
-check_target = check_output  # OLD NAME
-kind_of = file_kind  # OLD NAME

@@ -43,6 +43,3 @@ def report_steps(method: Any, votes: int, progress: Progress) -> Callable[[int, 
         progress(f"{step}, {speed} votes/s", iteration, method.n_iter)
 
     return report
-
-
-Tell = Progress  # OLD NAME

@@ -25,31 +25,20 @@ from softlabel.aggregate.split.simple import (
     confusion_table,
     search,
 )
-from softlabel.aggregate.split.stack import (
-    WITH_VOTES,
-    Features,
-    Stack,
-    fit_logit,
-    logit,
-    predict_logit,
-)
+from softlabel.aggregate.split.stack import WITH_VOTES, Features, Stack, fit_logit, predict_logit
 from softlabel.aggregate.split.update import update
 from softlabel.aggregate.split.weighted import Weighted
 from softlabel.aggregate.truth.base import (
     Engine,
     FitResult,
     FitState,
-    Fitted,
     Parameters,
-    Stopped,
     Sums,
     TruthPosterior,
     Votes,
     add_sums,
-    added,
     fit,
     watch_fit,
-    watched,
 )
 from softlabel.aggregate.truth.dawid_skene import BayesDawidSkene, DawidSkene, FastDawidSkene
 from softlabel.aggregate.truth.glad import Glad, GladPosterior
@@ -89,7 +78,6 @@ __all__ = [
     "Features",
     "FitResult",
     "FitState",
-    "Fitted",
     "Glad",
     "GladPosterior",
     "Kos",
@@ -106,7 +94,6 @@ __all__ = [
     "Sharpened",
     "Softmax",
     "Stack",
-    "Stopped",
     "Sums",
     "TruthPosterior",
     "Votes",
@@ -115,11 +102,9 @@ __all__ = [
     "ZenCrowd",
     "ZeroBasedSkill",
     "add_sums",
-    "added",
     "confusion_table",
     "fit",
     "fit_logit",
-    "logit",
     "pool",
     "posterior_mean",
     "predict_logit",
@@ -129,5 +114,4 @@ __all__ = [
     "takes",
     "update",
     "watch_fit",
-    "watched",
 ]

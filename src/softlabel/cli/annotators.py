@@ -65,17 +65,17 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     Nobody is excluded and no label changes. Without --gold or --aggregate people are held against
     the gold of a published data set, or else against the mean label of the others.
     """
-    from softlabel import io as files
+    from softlabel import io
     from softlabel.annotators import get_rules, make_cards
 
     if output is not None:
-        files.check_target(output, KINDS, source)
+        io.check_output(output, KINDS, source)
     chosen = get_rules(rules)
     load_strategies(load)
     with progress() as tell:
         opened = open_answers(source, split(labels), tell)
         each, made_by = _labelled(source, opened, construct)
-        known = None if gold is None else files.read_gold(gold, each.index)
+        known = None if gold is None else io.read_gold(gold, each.index)
         posterior = _pooled(aggregate, each, known)
         if known is None and posterior is None:
             known = opened.gold
@@ -127,18 +127,18 @@ def _pooled(aggregate: str | None, each: Annotations, gold: Ints | None) -> Soft
 
 
 def _write(output: Path, found: Cards, source: str) -> None:
-    from softlabel import io as files
-    from softlabel._util.files import aside
+    from softlabel import io
+    from softlabel._util.files import write_atomically
     from softlabel.annotators import card_row, cards_document
-    from softlabel.report import render
+    from softlabel.report import annotators_page
 
     if output.suffix.lower() == ".csv":
-        files.write_rows([_blank(card_row(card)) for card in found.people], output)
+        io.write_table([_blank(card_row(card)) for card in found.people], output)
         return
     page = output.suffix.lower() == ".html"
     name = Path(source.removeprefix(DATASET)).name
-    text = render(found, name) if page else json_text(cards_document(found))
-    with aside(output) as part:
+    text = annotators_page(found, name) if page else json_text(cards_document(found))
+    with write_atomically(output) as part:
         part.write_text(text, "utf-8")
 
 
@@ -167,18 +167,18 @@ def _facts(found: Cards, opened: Answers, made_by: str) -> dict[str, str]:
 
 
 def _row(card: Card) -> dict[str, Any]:
-    from softlabel.report import number
+    from softlabel.report import format_number
 
     steady = card.repeats
     return {
         "annotator": card.annotator,
         "answers": f"{card.answers:,}",
         "skips": f"{card.skipped:,}",
-        "agreement": number(card.agreement),
-        "reliability": number(card.reliability.value),
-        "sharpness": number(card.sharpness),
-        "temperature": number(card.temperature),
+        "agreement": format_number(card.agreement),
+        "reliability": format_number(card.reliability.value),
+        "sharpness": format_number(card.sharpness),
+        "temperature": format_number(card.temperature),
         "repeats": f"{steady.changed} of {steady.pairs} changed" if steady.pairs else "–",
-        "seconds": number(card.seconds.median, 1),
+        "seconds": format_number(card.seconds.median, 1),
         "flags": "; ".join(card.flags),
     }

@@ -70,8 +70,8 @@ def list_data() -> None:
     """List the published data sets that softlabel can read."""
     from softlabel import datasets
 
-    for info in datasets.infos():
-        places = datasets.where(info.name).values()
+    for info in datasets.list_infos():
+        places = datasets.find_files(info.name).values()
         here = sum(place is not None for place in places)
         typer.echo(f"{info.name}: {info.title}; licence: {info.licence}")
         typer.echo(f"      {here} of {len(places)} files present; {info.home}")
@@ -108,4 +108,4 @@ def where(
     wrong = datasets.verify(name) if check else []
     if wrong:
         raise SoftlabelError("; ".join(wrong))
-    show_facts({file: str(path or "missing") for file, path in datasets.where(name).items()})
+    show_facts({file: str(path or "missing") for file, path in datasets.find_files(name).items()})

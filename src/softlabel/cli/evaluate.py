@@ -214,7 +214,7 @@ def report(
     Runs of papers ('softlabel reproduce PAPER --out RUNS') are shown claim by claim, each with a
     verdict; other runs with their scores, differences and calibration.
     """
-    from softlabel._util.files import aside
+    from softlabel._util.files import write_atomically
 
     *folder, target = paths
     if len(folder) > 1 or target.suffix != ".html":
@@ -222,7 +222,7 @@ def report(
             "use 'softlabel report RUNS FILE.html' or 'softlabel report FILE.html'"
         )
     text = _of_runs(folder[0]) if folder else _shipped()
-    with aside(target) as part:
+    with write_atomically(target) as part:
         part.write_text(text, "utf-8")
     typer.echo(f"wrote {target}")
 
@@ -250,7 +250,7 @@ def _of_runs(folder: Path) -> str:
 
 
 def _sections(folder: Path) -> list[Section]:
-    from softlabel.report import section
+    from softlabel.report import runs_section
     from softlabel.train import runs
 
     found = runs.find(folder)
@@ -260,5 +260,5 @@ def _sections(folder: Path) -> list[Section]:
     for kind, (keys, groups) in by_kind(found, None).items():
         people = next(iter(groups.values()))[0].people
         title = TITLES.get(kind, kind).capitalize()
-        made.append(section(title, groups, people, base_group(None, keys, groups)))
+        made.append(runs_section(title, groups, people, base_group(None, keys, groups)))
     return made

@@ -30,7 +30,7 @@ from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
     from softlabel.annotators import Card, Inspection, Verdict
-    from softlabel.io import Said
+    from softlabel.io import AnswerTable
 
 SHOWN = 20  # rows of a long table
 
@@ -130,7 +130,7 @@ def agree(
         _write(output, rows)
 
 
-def _check_construct(construct: str | None, said: Said) -> None:
+def _check_construct(construct: str | None, said: AnswerTable) -> None:
     from softlabel.tables import Annotations
 
     if construct is not None and isinstance(said, Annotations):
@@ -139,7 +139,7 @@ def _check_construct(construct: str | None, said: Said) -> None:
         )
 
 
-def _show_answers(said: Said, told: dict[str, str]) -> None:
+def _show_answers(said: AnswerTable, told: dict[str, str]) -> None:
     from softlabel.annotators import (
         flag_answers,
         measure_repeats,
@@ -210,14 +210,14 @@ def _card(card: Card) -> dict[str, Any]:
 
 def _check_table(path: Path | None, source: str) -> None:
     """Refuse a file that cannot be written before any work is done for it."""
-    from softlabel import io as files
+    from softlabel import io
 
     if path is not None:
-        files.check_target(path, ("csv",), source)
+        io.check_output(path, ("csv",), source)
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    from softlabel import io as files
+    from softlabel import io
 
-    files.write_rows(rows, path)
+    io.write_table(rows, path)
     typer.echo(f"\nwrote {path}")

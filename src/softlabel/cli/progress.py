@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import ProgressColumn
 
-    from softlabel.io import Tell
+    from softlabel.io import Progress
 
 PATIENCE = 1.5  # seconds before anything is shown
 
 
 @contextmanager
-def progress() -> Iterator[Tell]:
+def progress() -> Iterator[Progress]:
     """A line that says what is going on; where that is known, with a bar and the time left.
 
     Nothing is shown to a program that reads stderr, nor of work that is done at once.

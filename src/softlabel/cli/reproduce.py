@@ -118,10 +118,10 @@ def paper(
     found = _findings(one, recipe, out)
     _show_findings(found)
     if output is not None:
-        from softlabel._util.files import aside
+        from softlabel._util.files import write_atomically
         from softlabel.papers import make_html
 
-        with aside(output) as part:
+        with write_atomically(output) as part:
             part.write_text(make_html([found], one.TITLE), "utf-8")
         typer.echo(f"\nwrote {output}")
     if trouble:
@@ -245,7 +245,7 @@ def pooling(
 ) -> None:
     """Replay CIFAR-10H, CIFAR-10S and ChaosNLI, and compare how well each pool predicts held-out
     votes with its target."""
-    from softlabel._util.files import aside
+    from softlabel._util.files import write_atomically
     from softlabel.papers import pooling as replay
 
     if data is not None:
@@ -255,7 +255,7 @@ def pooling(
     for table in (*outcome.tables, replay.tabulate_targets(outcome)):
         _show(table)
     if output is not None:
-        with aside(output) as part:
+        with write_atomically(output) as part:
             part.write_text(replay.make_page(outcome), "utf-8")
         typer.echo(f"\nwrote {output}")
 

@@ -133,17 +133,17 @@ def invite(
     load: Load = None,
 ) -> None:
     """Create personal links to a study; each is shown once and can be revoked."""
-    from softlabel.serve import check_url, people
+    from softlabel.serve import check_url, databases, recruit
 
     load_strategies(load)
     check_url(url)
     now = time.time()
-    with people.opened(folder, db) as (study, store, key):
+    with databases.open_study(folder, db) as (study, store, key):
         for name in revoke or ():
-            people.revoke(study, store, name, now)
+            recruit.revoke(study, store, name, now)
             typer.echo(f"{name}  the link is revoked; a new link needs another name")
         for name in names or ():
-            path = people.invite(study, store, key, name, now)
+            path = recruit.invite(study, store, key, name, now)
             typer.echo(f"{name}  {url.rstrip('/')}{path}")
         if show:
             _show_invitations(study, store)
@@ -173,11 +173,11 @@ def forget(
     load: Load = None,
 ) -> None:
     """Delete everything about a person from the study's database, permanently."""
-    from softlabel.serve import people
+    from softlabel.serve import databases, recruit
 
     load_strategies(load)
-    with people.opened(folder, db) as (study, store, key):
-        annotator = people.find(study, store, key, person)
+    with databases.open_study(folder, db) as (study, store, key):
+        annotator = recruit.find_annotator(study, store, key, person)
         if not yes:
             question = f"Delete everything about {annotator} from {study.name}, permanently?"
             typer.confirm(question, abort=True, err=True)

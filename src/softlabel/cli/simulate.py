@@ -107,10 +107,10 @@ def _served(study: Study, url: str | None, db: str | None, load: Path | None) ->
 
 def _shown(folder: Path, db: str | None) -> str:
     from softlabel.serve import databases
-    from softlabel.store import name_of
+    from softlabel.store import display_name
 
     place = databases.place_of(folder, db, rehearsal=True)
-    return str(place) if isinstance(place, Path) else name_of(place)
+    return str(place) if isinstance(place, Path) else display_name(place)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from softlabel.cli.shared import Load, app, json_text, load_strategies, show_fac
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
+    from softlabel.annotators import Card
     from softlabel.serve import Insight, Overview
     from softlabel.store import Store
     from softlabel.study import Study
@@ -46,18 +47,18 @@ def status(
 
     Works with and without a running server.
     """
-    from softlabel import io as files
-    from softlabel._util.files import aside
-    from softlabel.serve import monitor
+    from softlabel import io
+    from softlabel._util.files import write_atomically
+    from softlabel.serve import compute_overview, write_roster
 
     load_strategies(load)
     if output is not None:
-        files.check_target(output, ("csv",), str(folder))
+        io.check_output(output, ("csv",), str(folder))
     with _opened(folder, db) as (study, store):
-        found = monitor.overview(study, store, time.time())
+        found = compute_overview(study, store, time.time())
         if output is not None:
-            with aside(output, private=True) as part:
-                part.write_bytes(monitor.roster(study, store, found))
+            with write_atomically(output, private=True) as part:
+                part.write_bytes(write_roster(study, store, found))
     if as_json:
         typer.echo(json_text(_everything(study, found)))
         return
@@ -68,10 +69,10 @@ def status(
 
 def export_study(folder: Path, output: Path, db: str | None) -> None:
     """Write every stored answer and show progress."""
-    from softlabel.serve import monitor
+    from softlabel.serve import export_answers
 
     with _opened(folder, db) as (study, store), _counting() as tell:
-        written = monitor.export(study, store, output, tell)
+        written = export_answers(study, store, output, tell)
     show_facts({"answers": f"{written:,}", "wrote": str(output)})
 
 
@@ -79,10 +80,10 @@ def export_study(folder: Path, output: Path, db: str | None) -> None:
 def _opened(folder: Path, db: str | None) -> Iterator[tuple[Study, Store]]:
     """Open a study and its existing database."""
     from softlabel import study as studies
-    from softlabel.serve import people
+    from softlabel.serve import databases
 
     study = studies.read(folder)
-    with people.open_to_read(folder, db) as store:
+    with databases.open_to_read(folder, db) as store:
         stored = store.study(study.name)
         if stored is not None and stored.labels != study.labels:
             raise SoftlabelError(
@@ -112,7 +113,7 @@ def _counting() -> Iterator[Any]:
 
 
 def _show(study: Study, found: Overview) -> None:
-    here, insight = found.standing, found.insight
+    here, insight = found.counts, found.insight
     assert insight is not None, "it was just computed"
     show_facts(_progress(found) | _quality(insight) | _money(found))
     stages = [{"stage": stage, "people": f"{n:,}"} for stage, n in here.stages.items()]
@@ -136,18 +137,18 @@ def _show(study: Study, found: Overview) -> None:
 
 
 def _progress(found: Overview) -> dict[str, str]:
-    from softlabel.serve import words
+    from softlabel.serve import wording
 
-    here = found.standing
+    here = found.counts
     left = found.hours_left
     assert found.insight is not None, "it was just computed"
-    rate = f"{words.count(found.insight.speed.per_hour)} answers an hour"
-    there = words.share(here.answers, here.wanted)
-    to_go = "" if not here.missing or left != left else f", about {words.duration(left)} to go"
+    rate = f"{wording.count(found.insight.speed.per_hour)} answers an hour"
+    there = wording.share(here.answers, here.wanted)
+    to_go = "" if not here.missing or left != left else f", about {wording.duration(left)} to go"
     facts = {
         "items done": f"{here.done:,} of {here.items:,}",
         "answers": f"{here.answers:,} of {here.wanted:,} ({there})",
-        "skips": words.skips(here.skips),
+        "skips": wording.skips(here.skips),
         "stored": f"{here.stored:,} with practice, checks, repeats and skips",
         "people": f"{here.people:,}",
         "speed": rate + to_go,
@@ -163,16 +164,16 @@ def _progress(found: Overview) -> dict[str, str]:
 
 
 def _quality(found: Insight) -> dict[str, str]:
-    from softlabel.serve import words
+    from softlabel.serve import wording
 
     facts = {}
     if found.agreement is not None and math.isfinite(found.agreement.alpha.value):
         facts["agreement"] = (
             f"alpha {found.agreement.alpha}, mean distance between two people "
-            f"{words.number(found.agreement.variation, 3)} (total variation)"
+            f"{wording.number(found.agreement.variation, 3)} (total variation)"
         )
     if found.repeats.pairs:
-        changed, moved = found.repeats.change_rate, words.number(found.repeats.variation, 3)
+        changed, moved = found.repeats.change_rate, wording.number(found.repeats.variation, 3)
         facts["repeats"] = (
             f"{found.repeats.pairs:,}: top label changed in {100 * changed:.1f} %, label moved by "
             f"{moved}"
@@ -185,17 +186,17 @@ def _quality(found: Insight) -> dict[str, str]:
 
 
 def _money(found: Overview) -> dict[str, str]:
-    from softlabel.serve import words
+    from softlabel.serve import wording
 
     bill = found.bill
     if bill is None:
         return {}
-    spent, whole = (words.money(one, bill.currency) for one in (bill.earned, bill.projected))
+    spent, whole = (wording.money(one, bill.currency) for one in (bill.earned, bill.projected))
     return {"cost": f"{spent} so far, about {whole} in all"}
 
 
 def _seconds(found: Insight) -> list[dict[str, str]]:
-    from softlabel.serve import words
+    from softlabel.serve import wording
 
     rows = []
     for mode in found.seconds:
@@ -204,9 +205,9 @@ def _seconds(found: Insight) -> list[dict[str, str]]:
             {
                 "mode": mode.mode,
                 "step": name,
-                "median": words.seconds(one.median),
-                "10 %": words.seconds(one.p10),
-                "90 %": words.seconds(one.p90),
+                "median": wording.seconds(one.median),
+                "10 %": wording.seconds(one.p10),
+                "90 %": wording.seconds(one.p90),
                 "answers": f"{one.n:,}",
             }
             for name, one in steps.items()
@@ -223,7 +224,7 @@ def _everything(study: Study, found: Overview) -> dict[str, Any]:
     agreed = insight.agreement
     return {
         "study": study.name,
-        "progress": asdict(found.standing),
+        "progress": asdict(found.counts),
         "hours_left": found.hours_left,
         "per_hour": insight.speed.per_hour,
         "sample": {"read": insight.read, "stored": insight.stored},
@@ -233,12 +234,28 @@ def _everything(study: Study, found: Overview) -> dict[str, Any]:
         else {
             "shared": agreed.shared,
             "alpha": [agreed.alpha.value, agreed.alpha.low, agreed.alpha.high],
-            "observed": agreed.observed,
+            "observed": agreed.observed.value,
             "variation": agreed.variation,
             "others": agreed.others,
         },
         "repeats": asdict(insight.repeats),
-        "people": [asdict(one) for one in found.people()],
+        "people": [_person(card) for card in found.people()],
         "disagreement": insight.disagreement,
         "cost": None if found.bill is None else asdict(found.bill),
+    }
+
+
+def _person(card: Card) -> dict[str, Any]:
+    return {
+        "annotator": card.annotator,
+        "answers": card.answers,
+        "seconds": asdict(card.seconds),
+        "agreement": card.agreement,
+        "entropy": card.sharpness,
+        "repeats": asdict(card.repeats),
+        "gold": asdict(card.gold),
+        "attention": asdict(card.attention),
+        "skips": dict(card.skips),
+        "flags": list(card.flags),
+        "remarks": list(card.remarks),
     }

@@ -1,12 +1,6 @@
 """Construction: build one soft label from each answer."""
 
-from softlabel.construct.base import (
-    Construct,
-    labelled,
-    make_annotations,
-    percents,
-    stated_percents,
-)
+from softlabel.construct.base import Construct, make_annotations, stated_percents
 from softlabel.construct.baselines import Flat, Hard, Random, Smooth
 from softlabel.construct.beliefs import Clamp, Select, Uniform
 from softlabel.registry import FAMILIES
@@ -26,8 +20,6 @@ __all__ = [
     "Select",
     "Smooth",
     "Uniform",
-    "labelled",
     "make_annotations",
-    "percents",
     "stated_percents",
 ]

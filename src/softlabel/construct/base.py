@@ -53,7 +53,3 @@ def make_annotations(statements: Statements, probs: Floats) -> Annotations:
     return Annotations(
         statements.index, statements.item, statements.annotator, probs=given_away(probs)
     )
-
-
-labelled = make_annotations  # OLD NAME
-percents = stated_percents  # OLD NAME

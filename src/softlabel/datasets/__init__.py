@@ -30,7 +30,7 @@ from softlabel.datasets import (
 )
 from softlabel.datasets.base import Dataset, File, Info, MissingData, locate
 from softlabel.datasets.files import FetchError, Report
-from softlabel.datasets.reading import array, read_npy
+from softlabel.datasets.reading import read_npy
 from softlabel.errors import UnknownName
 
 
@@ -96,9 +96,6 @@ def _split(name: str) -> tuple[Source, str]:
     return source, source.INFO.part(part) if slash else ""
 
 
-infos = list_infos  # OLD NAME
-where = find_files  # OLD NAME
-
 __all__ = [
     "DATASETS",
     "Dataset",
@@ -106,7 +103,6 @@ __all__ = [
     "File",
     "Info",
     "MissingData",
-    "array",
     "cifar10s",
     "cifar100",
     "fetch",

@@ -118,6 +118,3 @@ def note_repeats(votes: Annotations) -> tuple[str, ...]:
     if not extra:
         return ()
     return (f"{extra} rows repeat an item for the same annotator; all rows are kept.",)
-
-
-array = read_npy  # OLD NAME

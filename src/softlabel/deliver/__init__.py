@@ -8,8 +8,6 @@ from softlabel.deliver.base import (
     Delivery,
     Draws,
     ExpectedDelivery,
-    Foretold,
-    Teaching,
     TrainingLabels,
 )
 from softlabel.deliver.fixed import Aggregate, Hard, Random, Smoothing, Uniform
@@ -34,7 +32,6 @@ __all__ = [
     "Delivery",
     "Draws",
     "ExpectedDelivery",
-    "Foretold",
     "Hard",
     "Mixed",
     "Multipass",
@@ -45,7 +42,6 @@ __all__ = [
     "SparseK",
     "StaleSLS",
     "Subsample",
-    "Teaching",
     "TrainingLabels",
     "Uniform",
 ]

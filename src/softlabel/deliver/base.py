@@ -104,9 +104,6 @@ class TrainingLabels:
         return len(self.hard)
 
 
-Teaching = TrainingLabels  # OLD NAME
-
-
 @dataclass(frozen=True)
 class Draws:
     """Counter-based randomness of one run: a number belongs to its keys, not to an order.
@@ -148,9 +145,6 @@ class ExpectedDelivery(Delivery, Protocol):
     def expected(self) -> Floats:
         """Return the mean (m, k) of each item's label over epochs, for this run."""
         ...
-
-
-Foretold = ExpectedDelivery  # OLD NAME
 
 
 class Deliver(Protocol):

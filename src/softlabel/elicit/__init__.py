@@ -3,7 +3,7 @@
 from softlabel.elicit import c22, fields
 from softlabel.elicit.chips import Chips
 from softlabel.elicit.classic import ZERO_IS_100, Classic
-from softlabel.elicit.fields import list_branches, prefixes
+from softlabel.elicit.fields import list_branches
 from softlabel.elicit.hard import Hard
 from softlabel.elicit.mode import (
     FORM,
@@ -16,7 +16,6 @@ from softlabel.elicit.mode import (
     find_scripts,
     find_texts,
     readable_versions,
-    versions_read,
 )
 from softlabel.elicit.quick import Quick
 from softlabel.elicit.search import Search
@@ -45,7 +44,5 @@ __all__ = [
     "find_scripts",
     "find_texts",
     "list_branches",
-    "prefixes",
     "readable_versions",
-    "versions_read",
 ]

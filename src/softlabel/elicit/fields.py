@@ -232,9 +232,6 @@ def list_branches(name: str, path: str) -> list[str]:
     return [name[:end] for end in ends if end + len(path) < len(name)]
 
 
-prefixes = list_branches  # OLD NAME
-
-
 # ── a simulated person at the page ───────────────────────────────────────────────────────────
 
 

@@ -101,9 +101,6 @@ def readable_versions(mode: ModeLike) -> tuple[int, ...]:
     return (*getattr(mode, "earlier", ()), mode.version)
 
 
-versions_read = readable_versions  # OLD NAME
-
-
 def find_scripts(mode: ModeLike) -> tuple[Path, ...]:
     """Return the files of a mode's browser part: its page ``NAME.js``, then what that imports.
 

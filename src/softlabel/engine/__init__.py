@@ -3,32 +3,19 @@
 ``softlabel.engine.cluster`` needs Dask (``pip install 'softlabel[cluster]'``); the rest does not.
 """
 
-from softlabel.engine.fitting import check_works, check_works_on_parts, fit_parts, fitted
-from softlabel.engine.labelling import (
-    ClusterPlan,
-    Job,
-    connect_cluster,
-    connected,
-    label,
-    label_on_cluster,
-)
-from softlabel.engine.partitions import Part, Partitions, Reading, ReadOptions, read_part
+from softlabel.engine.fitting import check_works_on_parts, fit_parts
+from softlabel.engine.labelling import ClusterPlan, connect_cluster, label_on_cluster
+from softlabel.engine.partitions import Part, Partitions, ReadOptions, read_part
 from softlabel.engine.split import open_folder, split_file, split_table
 
 __all__ = [
     "ClusterPlan",
-    "Job",
     "Part",
     "Partitions",
     "ReadOptions",
-    "Reading",
-    "check_works",
     "check_works_on_parts",
     "connect_cluster",
-    "connected",
     "fit_parts",
-    "fitted",
-    "label",
     "label_on_cluster",
     "open_folder",
     "read_part",

@@ -37,7 +37,7 @@ from distributed.http.routing import RoutingApplication
 from tornado.httpserver import HTTPServer
 
 from softlabel._util.machine import cores
-from softlabel.aggregate import Sums, added
+from softlabel.aggregate import Sums, add_sums
 from softlabel.engine.partitions import Part, Partitions, ReadOptions, read_part
 from softlabel.errors import SoftlabelError
 
@@ -128,7 +128,7 @@ class DaskEngine:
 
         def step() -> Sums:
             results = self._calls(function, broadcast, self.parts, self.blocks)
-            roots = [added(_pick_block(results, n), _add) for n in range(self.blocks)]
+            roots = [add_sums(_pick_block(results, n), _add) for n in range(self.blocks)]
             return join_blocks([self._result(root) for root in self.client.compute(roots)])
 
         return self._retry(step)
@@ -223,7 +223,7 @@ def _pick_block(results: Sequence[Any], number: int) -> list[Any]:
 
 
 def _add(left: Any, right: Any) -> Any:
-    return delayed(add_sums, pure=False, traverse=False)(left, right)
+    return delayed(add_pair, pure=False, traverse=False)(left, right)
 
 
 # ── large things in pieces ───────────────────────────────────────────────────────────────────
@@ -248,7 +248,7 @@ def join_blocks(blocks: Sequence[Sums]) -> Sums:
     return tuple(np.concatenate(runs) for runs in zip(*blocks, strict=True))
 
 
-def add_sums(left: Sums, right: Sums) -> Sums:
+def add_pair(left: Sums, right: Sums) -> Sums:
     """Add into a new tuple: a worker may be asked again for what it holds, so that must stay."""
     return tuple(one + other for one, other in zip(left, right, strict=True))
 

@@ -16,11 +16,11 @@ from softlabel.aggregate import (
     AGGREGATORS,
     Aggregate,
     Engine,
-    Fitted,
+    FitResult,
+    FitState,
     Parameters,
-    Stopped,
     fit,
-    watched,
+    watch_fit,
 )
 from softlabel.errors import FileError, SoftlabelError
 from softlabel.tables import Annotations, Index, names
@@ -61,7 +61,7 @@ def fit_parts(
     votes: int,
     keep: Path | None = None,
     progress: Progress = silent,
-) -> Fitted:
+) -> FitResult:
     """Fit the parameters of a method.  With ``keep`` they are stored in that file after every step,
     and if it exists the fit goes on from it."""
     report = report_steps(method, votes, progress)
@@ -71,8 +71,8 @@ def fit_parts(
                 f"--checkpoint: {method.name} starts {method.n_restarts} times and keeps the best; "
                 f"a checkpoint is of one start: {method.name}:n_restarts=1"
             )
-        with watched(report):
-            best: Fitted = method.best(engine)
+        with watch_fit(report):
+            best: FitResult = method.best(engine)
         return best
     start = None if keep is None or not keep.exists() else _resume(method, engine, keep)
     trace = [] if start is None else list(start.trace)
@@ -115,7 +115,7 @@ class Checkpoint:
             return cls(tuple(file["trace"].tolist()), tuple(kept))
 
 
-def _resume(method: Any, engine: Engine, path: Path) -> Stopped:
+def _resume(method: Any, engine: Engine, path: Path) -> FitState:
     """Return where an earlier fit stopped; its first step is made again to learn the shapes."""
     kept = Checkpoint.load(path)
     template = method.learn(engine.sum(method.begin))
@@ -124,7 +124,7 @@ def _resume(method: Any, engine: Engine, path: Path) -> Stopped:
         raise FileError(
             path, "is a checkpoint of other data or another method; name another folder"
         )
-    return Stopped(unflatten(template, list(kept.arrays)), kept.trace)
+    return FitState(unflatten(template, list(kept.arrays)), kept.trace)
 
 
 def flatten(parameters: Any) -> tuple[npt.NDArray[Any], ...]:
@@ -147,7 +147,3 @@ def unflatten(template: Any, arrays: list[npt.NDArray[Any]]) -> Any:
         return type(template)(*entries) if hasattr(template, "_fields") else tuple(entries)
     array = arrays.pop(0)
     return array if isinstance(template, np.ndarray) else array.item()
-
-
-check_works = check_works_on_parts  # OLD NAME
-fitted = fit_parts  # OLD NAME

@@ -17,7 +17,7 @@ import polars as pl
 from softlabel import registry
 from softlabel._util.files import write_atomically
 from softlabel._util.progress import Progress, silent
-from softlabel.aggregate import Engine, Fitted
+from softlabel.aggregate import Engine, FitResult
 from softlabel.engine.fitting import check_works_on_parts, fit_parts, is_model
 from softlabel.engine.partitions import ITEM, NAME, Part, Partitions, ReadOptions, refuse_repeats
 from softlabel.engine.results import (
@@ -240,7 +240,7 @@ def _label_parts(
     pooler: Any = job.plan.aggregate
     rows = folder / ROWS
     rows.mkdir(exist_ok=True)
-    fit: Fitted | None = None
+    fit: FitResult | None = None
     if is_model(pooler):
         keep = None if job.checkpoint is None else folder / PARAMETERS
         fit = fit_parts(pooler, engine, partitions.votes, keep, progress)
@@ -271,8 +271,3 @@ def _label_parts(
         steps = f"{len(fit.trace)} steps, {end}"
         facts["fit"] = f"{steps}; {pooler.objective} {fit.trace[-1]:.6g}"
     return facts | {"mean entropy": f"{doubt:.4f} nats ({DOUBT[pooler.estimand]})"}
-
-
-Job = ClusterPlan  # OLD NAME
-connected = connect_cluster  # OLD NAME
-label = label_on_cluster  # OLD NAME

@@ -223,6 +223,3 @@ def refuse_repeats(engine: Engine, source: Path) -> None:
     raise DataError(
         f"{source}: {event} in row {one + 1} and again in row {two + 1}{rest}; {REMEDY}"
     )
-
-
-Reading = ReadOptions  # OLD NAME

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softlabel.deliver import Deliver, Draws, Teaching
+from softlabel.deliver import Deliver, Draws, TrainingLabels
 from softlabel.errors import DataError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def to_huggingface(
     columns: Mapping[str, Sequence[Any]] | Dataset,
-    teaching: Teaching,
+    teaching: TrainingLabels,
     deliver: Deliver,
     seed: int = 0,
     *,

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from softlabel.deliver import Deliver, Draws, Teaching
+from softlabel.deliver import Deliver, Draws, TrainingLabels
 from softlabel.errors import DataError
 
 
@@ -26,7 +26,7 @@ class LabelledDataset(Dataset[Any]):
     def __init__(
         self,
         inputs: Any,
-        teaching: Teaching,
+        teaching: TrainingLabels,
         deliver: Deliver,
         seed: int = 0,
         transform: Callable[[Any], Any] | None = None,

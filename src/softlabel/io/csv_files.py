@@ -139,7 +139,3 @@ def escape_formulas(table: Table) -> Table:
 
 def _is_risky(cell: pl.Expr) -> pl.Expr:
     return cell.str.contains(RISKY) & ~cell.str.contains(NUMBER)
-
-
-escaped = escape_formula  # OLD NAME
-escaped_table = escape_formulas  # OLD NAME

@@ -255,8 +255,3 @@ def compact_names(column: pl.Series) -> Names:
     for start in range(0, len(column), PIECE):
         array[start : start + PIECE] = column.slice(start, PIECE).to_list()
     return given_away(array)
-
-
-blank = has_blank  # OLD NAME
-compact = compact_names  # OLD NAME
-places_of = match_classes  # OLD NAME

@@ -54,10 +54,6 @@ class Source:
     asked: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def said(self) -> AnswerTable:
-        return self.answers  # OLD NAME
-
-    @property
     def facts(self) -> dict[str, str]:
         """What to report about the reading: what was left out and what came late."""
         facts = {"left out": describe_left_out(self.left_out)}
@@ -188,8 +184,3 @@ def _collect(
         simulated=collected.simulated,
         asked=dict(collected.asked),
     )
-
-
-Said = AnswerTable  # OLD NAME
-read = read_answers  # OLD NAME
-read_rows = collect_records  # OLD NAME

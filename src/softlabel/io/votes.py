@@ -163,6 +163,3 @@ def sort_naturally(names: Iterable[str]) -> list[str]:
     if not all(map(math.isfinite, numbers)):
         return sorted(names)
     return [name for _, name in sorted(zip(numbers, names, strict=True))]
-
-
-codes_among = find_codes  # OLD NAME

@@ -148,11 +148,3 @@ def _write_frame(frame: pl.DataFrame, path: Path, kind: str) -> None:
         frame.write_parquet(path)
     else:
         frame.write_ndjson(path)
-
-
-SAID_KINDS = ANSWER_KINDS  # OLD NAME
-SOFT_KINDS = LABEL_KINDS  # OLD NAME
-refuse_classes = check_class_names  # OLD NAME
-write_rows = write_table  # OLD NAME
-write_said = write_answers  # OLD NAME
-write_soft = write_soft_labels  # OLD NAME

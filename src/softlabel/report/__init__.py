@@ -1,10 +1,7 @@
 """Reports: charts, tables and self-contained HTML pages."""
 
 from softlabel.report import charts
-from softlabel.report import charts as svg  # OLD NAME
-from softlabel.report import drawing as axes  # OLD NAME
 from softlabel.report.annotators import annotators_page
-from softlabel.report.annotators import annotators_page as render  # OLD NAME
 from softlabel.report.charts import (
     FILLS,
     Dot,
@@ -19,7 +16,6 @@ from softlabel.report.charts import (
     stacked,
     whiskers,
 )
-from softlabel.report.charts import reliability_chart as reliability  # OLD NAME
 from softlabel.report.drawing import (
     FONT,
     GRID,
@@ -30,6 +26,7 @@ from softlabel.report.drawing import (
     Frame,
     Html,
     Scale,
+    chart_height,
     el,
     empty_chart,
     format_tick,
@@ -39,10 +36,6 @@ from softlabel.report.drawing import (
     text_at,
     ticks,
 )
-from softlabel.report.drawing import empty_chart as nothing  # OLD NAME
-from softlabel.report.drawing import format_tick as label  # OLD NAME
-from softlabel.report.drawing import svg_document as drawing  # OLD NAME
-from softlabel.report.drawing import text_at as words  # OLD NAME
 from softlabel.report.page import (
     WIDE,
     Section,
@@ -58,13 +51,7 @@ from softlabel.report.page import (
     table,
     unwrap,
 )
-from softlabel.report.page import add_caption as captioned  # OLD NAME
-from softlabel.report.page import format_interval as interval  # OLD NAME
-from softlabel.report.page import format_number as number  # OLD NAME
-from softlabel.report.page import standalone_svg as alone  # OLD NAME
-from softlabel.report.page import unwrap as flowing  # OLD NAME
 from softlabel.report.runs import runs_section
-from softlabel.report.runs import runs_section as section  # OLD NAME
 
 __all__ = [
     "FILLS",
@@ -83,47 +70,34 @@ __all__ = [
     "Scale",
     "Section",
     "add_caption",
-    "alone",
     "annotators_page",
-    "axes",
-    "captioned",
+    "chart_height",
     "charts",
     "command",
     "confusion_chart",
-    "drawing",
     "el",
     "empty_chart",
     "figure",
-    "flowing",
     "format_interval",
     "format_number",
     "format_tick",
     "histogram",
-    "interval",
     "join",
-    "label",
     "lines",
     "listing",
-    "nothing",
-    "number",
     "page",
     "picture",
-    "reliability",
     "reliability_chart",
-    "render",
     "rule",
     "runs_section",
     "scatter",
-    "section",
     "spark",
     "stacked",
     "standalone_svg",
-    "svg",
     "svg_document",
     "table",
     "text_at",
     "ticks",
     "unwrap",
     "whiskers",
-    "words",
 ]

@@ -182,8 +182,3 @@ def empty_chart(frame: Frame, height: float = 60) -> Html:
     return svg_document(
         frame, height, text_at(frame.width / 2, height / 2 + 4, "no data", "middle")
     )
-
-
-height = chart_height  # OLD NAME
-drawing = svg_document  # OLD NAME
-words = text_at  # OLD NAME

@@ -12,10 +12,9 @@ from typing import ClassVar, Literal
 from urllib.parse import quote, urlsplit
 
 from softlabel.errors import SoftlabelError, StoreError, UnknownName
-from softlabel.serve import databases
 from softlabel.serve.secret import Secret, hash_token, new_token
-from softlabel.store import LEFT, Store
-from softlabel.study import LONGEST, Recruit, Study
+from softlabel.store import FINAL_STAGES, Store
+from softlabel.study import MAX_ID_LENGTH, Recruit, Study
 
 Outcome = Literal["complete", "screenout", "noconsent"]
 OUTCOMES: dict[str, Outcome] = {  # by the stage at which a session ended
@@ -131,11 +130,11 @@ class Url(Recruiter):
         if person not in parameters:
             return None
         id = parameters[person]
-        if not (0 < len(id) <= LONGEST and re.fullmatch(pattern, id)):
+        if not (0 < len(id) <= MAX_ID_LENGTH and re.fullmatch(pattern, id)):
             return Refused("entry_parameter", {"name": person})
         if session is None:
             return Arrival(id)
-        if not 0 < len(parameters.get(session, "")) <= LONGEST:
+        if not 0 < len(parameters.get(session, "")) <= MAX_ID_LENGTH:
             return Refused("entry_parameter", {"name": session})
         return Arrival(id, parameters[session])
 
@@ -190,7 +189,7 @@ def revoke(study: Study, store: Store, name: str, now: float) -> None:
     store.revoke(study.name, name, now).result()
     invited = next(one for one in store.invitations(study.name) if one.name == name)
     session = invited.annotator and store.session_of(study.name, invited.annotator)
-    if session and session.stage not in LEFT:
+    if session and session.stage not in FINAL_STAGES:
         store.set_stage(session.id, "closed", event="revoked", detail={}, now=now).result()
 
 
@@ -213,8 +212,3 @@ def find_annotator(study: Study, store: Store, secret: Secret, person: str) -> s
         f"study {study.name!r} has nobody called {person!r}: this is no pseudonym, no recruiter's "
         "id, no invited name and no code for deletion"
     )
-
-
-opened = databases.open_study  # OLD NAME
-open_to_read = databases.open_to_read  # OLD NAME
-find = find_annotator  # OLD NAME

@@ -8,14 +8,8 @@ if TYPE_CHECKING:
     from softlabel.simulate import browser, crowd, people
     from softlabel.simulate.browser import fill_in_browser
     from softlabel.simulate.crowd import Report, fill_study
-    from softlabel.simulate.people import (
-        Habits,
-        Participant,
-        draw_participants,
-        keyed,
-        keyed_rng,
-    )
-    from softlabel.simulate.server import run_server, serving
+    from softlabel.simulate.people import Habits, Participant, draw_participants, keyed_rng
+    from softlabel.simulate.server import run_server
 
 __all__ = [
     "Habits",
@@ -26,11 +20,9 @@ __all__ = [
     "draw_participants",
     "fill_in_browser",
     "fill_study",
-    "keyed",
     "keyed_rng",
     "people",
     "run_server",
-    "serving",
 ]
 
 __getattr__ = lazy_names(

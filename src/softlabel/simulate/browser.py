@@ -168,6 +168,3 @@ class BrowserVisit:
                 if showing["position"] == position:
                     return dict(showing)
         raise Refused(f"the page shows position {position}, which is not in the plan")
-
-
-fill = fill_in_browser  # OLD NAME

@@ -11,7 +11,7 @@ from typing import Any
 
 from softlabel.errors import SoftlabelError
 from softlabel.simulate.client import Client, Log, Progress, Request
-from softlabel.simulate.people import Habits, Participant, draw_participants
+from softlabel.simulate.people import Habits, draw_participants
 from softlabel.simulate.truth import read_truth
 from softlabel.simulate.visit import Outcome, Site, Visit, make_links
 from softlabel.study import Study
@@ -126,9 +126,3 @@ async def _run_visits(visits: list[Visit], links: list[str], concurrency: int | 
         for visit in here:
             if visit.end is None:
                 await visit.ask_more()
-
-
-fill = fill_study  # OLD NAME
-crowd = draw_participants  # OLD NAME
-known = read_truth  # OLD NAME
-Somebody = Participant  # OLD NAME

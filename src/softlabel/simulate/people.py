@@ -25,7 +25,7 @@ from scipy.special import softmax
 
 from softlabel.elicit import Mode, expected_seconds
 from softlabel.errors import SoftlabelError
-from softlabel.records import stack
+from softlabel.records import stack_answers
 from softlabel.registry import check_parameters
 from softlabel.tables import Floats, Index, Statements, check_simplex
 
@@ -179,7 +179,9 @@ def read_responses(index: Index, mode: Mode, responses: Sequence[Response]) -> S
     labels = index.labels.tolist()
     item = np.array([response.item for response in responses], dtype=np.int64)
     annotator = np.array([response.annotator for response in responses], dtype=np.int64)
-    return stack(index, item, annotator, [mode.read(one.answer, labels) for one in responses])
+    return stack_answers(
+        index, item, annotator, [mode.read(one.answer, labels) for one in responses]
+    )
 
 
 # ── people in front of a browser ─────────────────────────────────────────────────────────────
@@ -229,8 +231,6 @@ class Participant:
         rng = self.draw(item, occasion)
         return mode.simulate(draw_belief(self.person, held, rng)[0], labels, rng)
 
-    says = answer  # OLD NAME
-
 
 def draw_participants(annotators: int, seed: int) -> list[Participant]:
     """Draw so many people; one in eight hardly looks."""
@@ -265,11 +265,3 @@ def simulate_timing(
         "hidden_ms": round(hidden),
         "fields": {name: round(at) for name, at in zip(given, moments.tolist(), strict=False)},
     }
-
-
-people = draw_people  # OLD NAME
-plan = plan_showings  # OLD NAME
-opinions = draw_opinions  # OLD NAME
-answers = simulate_answers  # OLD NAME
-statements = read_responses  # OLD NAME
-keyed = keyed_rng  # OLD NAME

@@ -70,6 +70,3 @@ def _read_all(output: IO[bytes]) -> str:
     """Read without moving the writer's place in the file, which is shared."""
     number = output.fileno()
     return os.pread(number, os.fstat(number).st_size, 0).decode(errors="replace")
-
-
-serving = run_server  # OLD NAME

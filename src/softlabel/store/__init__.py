@@ -5,17 +5,15 @@ from __future__ import annotations
 from softlabel.errors import MissingExtra
 
 try:
-    from softlabel.store.backup import Contents, backup, contents, read_contents, restore
-    from softlabel.store.engine import display_name, name_of
+    from softlabel.store.backup import Contents, backup, read_contents, restore
+    from softlabel.store.engine import display_name
     from softlabel.store.store import Store, open
 except ModuleNotFoundError as error:
     if error.name not in ("sqlalchemy", "alembic", "psycopg"):
         raise
     raise MissingExtra("keeping answers", "serve") from error
 from softlabel.store.rows import (
-    AHEAD,
     FINAL_STAGES,
-    LEFT,
     MAX_HELD,
     MAX_REVISIONS,
     Ack,
@@ -36,9 +34,7 @@ from softlabel.store.rows import (
 )
 
 __all__ = [
-    "AHEAD",
     "FINAL_STAGES",
-    "LEFT",
     "MAX_HELD",
     "MAX_REVISIONS",
     "Ack",
@@ -59,9 +55,7 @@ __all__ = [
     "TimedAnswer",
     "Timing",
     "backup",
-    "contents",
     "display_name",
-    "name_of",
     "open",
     "read_contents",
     "restore",

@@ -85,9 +85,6 @@ def read_contents(path: Path) -> Contents:
         raise StoreError(f"{path}: {error}") from None
 
 
-contents = read_contents  # OLD NAME
-
-
 def _sqlite_path(place: str | Path, command: str, file: Path) -> Path:
     path, url = locate(place)
     if url is not None:

@@ -119,9 +119,6 @@ def display_name(place: str | Path) -> str:
     return str(path) if url is None else _hide_password(url)
 
 
-name_of = display_name  # OLD NAME
-
-
 def _hide_password(url: sa.URL) -> str:
     return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=True)
 

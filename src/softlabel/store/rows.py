@@ -22,9 +22,6 @@ FINAL_STAGES = frozenset({"screened-out", "no-consent", "withdrawn", "full", "cl
 MAX_HELD = 25
 """How many targets of a large batch a person holds at most."""
 
-LEFT = FINAL_STAGES  # OLD NAME
-AHEAD = MAX_HELD  # OLD NAME
-
 
 class ItemRow(NamedTuple):
     """An item of a study, as assignment sees it.

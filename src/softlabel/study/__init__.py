@@ -4,13 +4,10 @@ from softlabel.study import shapes
 from softlabel.study.folder import find_problems, read
 from softlabel.study.model import Item, Media, Pay, Question, Quiz, Recruit, Study, estimate
 from softlabel.study.new import write_new
-from softlabel.study.recruiting import LONGEST, MAX_ID_LENGTH
+from softlabel.study.recruiting import MAX_ID_LENGTH
 from softlabel.study.schema import json_schema
 
-png = shapes  # OLD NAME
-
 __all__ = [
-    "LONGEST",
     "MAX_ID_LENGTH",
     "Item",
     "Media",

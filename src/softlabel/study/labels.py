@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from softlabel import registry
-from softlabel.elicit import Mode, prefixes
+from softlabel.elicit import Mode, list_branches
 from softlabel.errors import SoftlabelError, nearest
 from softlabel.study.findings import FILE, Findings, Refused, find_name_fault, load_json
 from softlabel.study.settings import Reader
@@ -106,7 +106,7 @@ def read_synonyms(
         given = _read_synonym_file(reader, given)
     known = dict.fromkeys(labels or ())
     for label in labels or ():
-        known |= dict.fromkeys(prefixes(label, getattr(mode, "path", "")))
+        known |= dict.fromkeys(list_branches(label, getattr(mode, "path", "")))
     for label, words in given.items():
         if labels is not None and label not in known:
             reason = f"no such label{nearest(label, known)}"

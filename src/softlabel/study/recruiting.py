@@ -52,8 +52,6 @@ MAX_STEPS = 100_000  # a few milliseconds
 NO_IDS = ("", " ", "{{%ID%}}")  # nothing, a space, and a placeholder that was not filled in
 EXAMPLE = "for instance [A-Za-z0-9_-]{1,64}"
 
-LONGEST = MAX_ID_LENGTH  # OLD NAME
-
 
 def read_recruit(reader: Reader) -> Recruit:
     """Return the recruiter, with all its return addresses."""

@@ -148,9 +148,3 @@ def encode_png(pixels: Pixels) -> bytes:
 def png_data_uri(pixels: Pixels) -> str:
     """Return the PNG file as text for ``<img src>``."""
     return "data:image/png;base64," + base64.b64encode(encode_png(pixels)).decode("ascii")
-
-
-weights = draw_weights  # OLD NAME
-truth = compute_truth  # OLD NAME
-encode = encode_png  # OLD NAME
-data_uri = png_data_uri  # OLD NAME

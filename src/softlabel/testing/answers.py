@@ -12,7 +12,7 @@ import numpy as np
 from softlabel.construct import Clamp, Construct
 from softlabel.elicit import Answer, Kind, Mode
 from softlabel.errors import ResponseError
-from softlabel.records import stack
+from softlabel.records import stack_answers
 from softlabel.tables import Floats, Index, check_simplex, names
 from softlabel.testing.examples import agree, example_statements
 
@@ -52,7 +52,7 @@ def _label(answer: Answer, labels: Sequence[str]) -> Floats:
     assert len(answer.named) == len(answer.percent), "each class named has a chance, or NaN"
     assert np.shape(answer.possible) == (k,), f"possible has shape {np.shape(answer.possible)}"
     index, first = Index(names(["item"]), names(["person"]), names(labels)), np.array([0])
-    statements = stack(index, first, first, [answer])
+    statements = stack_answers(index, first, first, [answer])
     probs = Clamp()(statements).soft()
     check_simplex("the label", probs)
     return np.asarray(probs[0])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.aggregate import Mean
-from softlabel.deliver import Deliver, Delivery, Draws, Teaching
+from softlabel.deliver import Deliver, Delivery, Draws, TrainingLabels
 from softlabel.errors import DataError
 from softlabel.tables import Floats, check_simplex
 from softlabel.testing.examples import EXACT, agree, example_soft, example_votes
@@ -25,15 +25,15 @@ EPOCHS = (0, 1, 2, 7, 10**9)
 CHANCE = 1e-9  # that a policy which is right fails the statistical check
 
 
-def example_teaching(seed: int = 0, soft: bool = False, items: int = 40) -> Teaching:
+def example_teaching(seed: int = 0, soft: bool = False, items: int = 40) -> TrainingLabels:
     """Return votes or soft answers, their mean and the true class; every tenth item has none."""
     votes, truth = example_votes(seed, items)
     each = example_soft(seed, items) if soft else votes
     each = each.take(each.item % 10 != 3)
-    return Teaching.of(Mean()(each), each, truth)
+    return TrainingLabels.of(Mean()(each), each, truth)
 
 
-def _deliveries(deliver: Deliver) -> Iterator[tuple[Teaching, Delivery]]:
+def _deliveries(deliver: Deliver) -> Iterator[tuple[TrainingLabels, Delivery]]:
     """Deliver votes, soft answers, and pooled labels alone unless the policy refuses those."""
     for known in (example_teaching(), example_teaching(soft=True)):
         yield known, deliver(known, RNG)
@@ -45,7 +45,7 @@ def _deliveries(deliver: Deliver) -> Iterator[tuple[Teaching, Delivery]]:
     yield alone, delivery
 
 
-def _epoch_of(delivery: Delivery, known: Teaching, epoch: int) -> Floats:
+def _epoch_of(delivery: Delivery, known: TrainingLabels, epoch: int) -> Floats:
     """(m, k) the labels of all items."""
     return delivery.labels_for(epoch, np.arange(len(known)), RNG)
 
@@ -148,7 +148,7 @@ def the_mean_over_epochs_is_as_expected(deliver: Deliver) -> None:
         )
 
 
-def _epochs_that_labels_are_kept(delivery: Delivery, known: Teaching, most: int = 100) -> int:
+def _epochs_that_labels_are_kept(delivery: Delivery, known: TrainingLabels, most: int = 100) -> int:
     """The first epoch with other labels than epoch 0; 0 if there is none."""
     first = _epoch_of(delivery, known, 0)
     changed = (not np.array_equal(_epoch_of(delivery, known, e), first) for e in range(1, most))

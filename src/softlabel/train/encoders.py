@@ -25,9 +25,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from softlabel._util.files import aside
+from softlabel._util.files import write_atomically
 from softlabel.errors import DataError, FileError, MissingExtra
-from softlabel.io import Tell, silent
+from softlabel.io import Progress, silent
 from softlabel.train.identity import digest
 from softlabel.train.splits import Split
 
@@ -75,7 +75,7 @@ class EfficientNetLite0:
 ENCODERS: dict[str, Callable[[], Encoder]] = {"lite0": EfficientNetLite0}
 
 
-def encode(images: npt.NDArray[np.uint8], encoder: Encoder, tell: Tell = silent) -> Features:
+def encode(images: npt.NDArray[np.uint8], encoder: Encoder, tell: Progress = silent) -> Features:
     """Return the features of these pictures, float32 (m, d), from the cache or computed now."""
     name = getattr(encoder, "name", None)
     path = None if name is None else _cache() / f"{name}-{digest({'images': images})[:32]}.npy"
@@ -90,12 +90,12 @@ def encode(images: npt.NDArray[np.uint8], encoder: Encoder, tell: Tell = silent)
         raise DataError(f"the encoder made {features.shape} of {len(images)} pictures, not (m, d)")
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with aside(path) as part, part.open("wb") as file:
+        with write_atomically(path) as part, part.open("wb") as file:
             np.save(file, features, allow_pickle=False)
     return features
 
 
-def encode_split(split: Split, encoder: Encoder | None = None, tell: Tell = silent) -> Split:
+def encode_split(split: Split, encoder: Encoder | None = None, tell: Progress = silent) -> Split:
     """Return the split with pictures replaced by their features (by default ``lite0``'s)."""
     if not split.images:
         return split

@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self
 from softlabel import registry
 from softlabel.deliver import Deliver
 from softlabel.errors import FileError, SoftlabelError, UnknownName, nearest
-from softlabel.io import Tell, silent
+from softlabel.io import Progress, silent
 from softlabel.train.config import Config, change_settings
 from softlabel.train.encoders import encode_split
 from softlabel.train.identity import code_digest
@@ -41,7 +41,7 @@ class Trainer(Protocol):
 
     def start_run(self, seed: int, out: str) -> Run: ...
 
-    def complete_run(self, seed: int, out: str, tell: Tell) -> Run: ...
+    def complete_run(self, seed: int, out: str, tell: Progress) -> Run: ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Source:
         """Return True if nothing is left to measure on a finished run."""
         return True
 
-    def probe(self, run: Run, tell: Tell) -> None:
+    def probe(self, run: Run, tell: Progress) -> None:
         """Measure what is left to measure on a finished run, and keep it in its folder."""
 
 
@@ -181,7 +181,7 @@ class Job:
         trainer = self.source.trainer()
         return None if trainer is None else trainer.seconds
 
-    def split(self, tell: Tell = silent) -> Split:
+    def split(self, tell: Progress = silent) -> Split:
         """Return what to learn from; read once, although many jobs may share it."""
         key = self._key()
         if key not in _SPLITS:
@@ -206,14 +206,14 @@ class Job:
 
     # ── the run ──────────────────────────────────────────────────────────────────────────────
 
-    def start_run(self, tell: Tell = silent) -> Run:
+    def start_run(self, tell: Progress = silent) -> Run:
         """Return the run, new, interrupted or finished; every wrong value is an error here."""
         if (trainer := self.source.trainer()) is not None:
             return trainer.start_run(self.seed, self.out)
         recipe, *words = self._words(tell)
         return recipe.start_run(*words, seed=self.seed, out=self.out)
 
-    def complete_run(self, tell: Tell = silent) -> Run:
+    def complete_run(self, tell: Progress = silent) -> Run:
         """Return the run, finished and probed."""
         if (trainer := self.source.trainer()) is not None:
             run = trainer.complete_run(self.seed, self.out, tell)
@@ -227,7 +227,7 @@ class Job:
         """Return True if nothing is left to do."""
         return run.finished and self.source.is_probed(run)
 
-    def _words(self, tell: Tell) -> tuple[Recipe, Any, Any, Any]:
+    def _words(self, tell: Progress) -> tuple[Recipe, Any, Any, Any]:
         if self.load is not None:
             _load_strategies(self.load)
         return self.find_recipe(), self.config, self.split(tell), self.policy

@@ -25,9 +25,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from softlabel._util.files import aside
-from softlabel._util.progress import Tell, silent
-from softlabel.deliver import Delivery, Draws, Teaching
+from softlabel._util.files import write_atomically
+from softlabel._util.progress import Progress, silent
+from softlabel.deliver import Delivery, Draws, TrainingLabels
 from softlabel.errors import DataError, FileError, SoftlabelError
 from softlabel.randomness import name_keys
 from softlabel.tables import names
@@ -69,11 +69,11 @@ class Trained:
 def fit(
     config: Config,
     inputs: npt.NDArray[Any],
-    delivery: Delivery | Teaching,
+    delivery: Delivery | TrainingLabels,
     *,
     seed: int,
     folder: Path | None = None,
-    tell: Tell = silent,
+    tell: Progress = silent,
     check: Check | None = None,
 ) -> Trained:
     """Train a network on uint8 pictures (m, h, w, 3) or float32 features (m, d).
@@ -140,7 +140,7 @@ def _run_epoch(
     objective: Objective,
     pictures: Pictures,
     epoch: int,
-    tell: Tell,
+    tell: Progress,
     record: _Record,
 ) -> tuple[float, float]:
     """Train on every item once; return the mean loss and the last learning rate."""
@@ -340,7 +340,7 @@ class _Record:
         self.log.append(line)
         self.note(line)
         if self.folder and (last or time.monotonic() - self.saved >= self.every):
-            with aside(self.folder / CHECKPOINT) as part, part.open("wb") as file:
+            with write_atomically(self.folder / CHECKPOINT) as part, part.open("wb") as file:
                 torch.save({**learner.state(), "log": self.log, "made_by": self.made_by}, file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -354,7 +354,7 @@ class _Record:
 
 def write_log(folder: Path, lines: Sequence[Mapping[str, Any]]) -> None:
     """Write the log anew, one JSON object per line."""
-    with aside(folder / LOG) as part:
+    with write_atomically(folder / LOG) as part:
         part.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
 
 

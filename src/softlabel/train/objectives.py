@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.deliver import Delivery, Draws, Teaching
+from softlabel.deliver import Delivery, Draws, TrainingLabels
 from softlabel.errors import DataError, SoftlabelError
 from softlabel.tables import Annotations, Floats, Ints
 from softlabel.train.config import Config
@@ -114,11 +114,15 @@ class VoteObjective:
 
 
 def make_objective(
-    config: Config, delivery: Delivery | Teaching, draws: Draws, device: torch.device, count: int
+    config: Config,
+    delivery: Delivery | TrainingLabels,
+    draws: Draws,
+    device: torch.device,
+    count: int,
 ) -> Objective:
     """Make the objective that ``config`` names; a crowd layer takes the ``Teaching`` itself in
     place of a delivery."""
-    if isinstance(delivery, Teaching):
+    if isinstance(delivery, TrainingLabels):
         if config.objective == "labels":
             raise SoftlabelError("objective = 'labels' takes a delivery: policy(teaching, draws)")
         if delivery.each is None or len(delivery) != count:

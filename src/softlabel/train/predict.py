@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from softlabel._util.files import aside
+from softlabel._util.files import write_atomically
 from softlabel.errors import DataError, FileError
 from softlabel.tables import Floats
 from softlabel.train.data import (
@@ -107,7 +107,7 @@ def odin(
 def save_network(run: Run, net: Net, classes: int, inputs: int) -> None:
     """Write ``weights.pt``, whole or not at all: for what needs gradients."""
     state = {"state": net.state_dict(), "classes": classes, "inputs": inputs}
-    with aside(run.path / WEIGHTS) as part, part.open("wb") as file:
+    with write_atomically(run.path / WEIGHTS) as part, part.open("wb") as file:
         torch.save(state, file)
 
 

@@ -31,7 +31,7 @@ from torch import nn
 from softlabel import registry
 from softlabel.deliver import Deliver, Draws
 from softlabel.errors import SoftlabelError
-from softlabel.io import Tell, silent
+from softlabel.io import Progress, silent
 from softlabel.metrics import accuracy, cross_entropy, evaluate, kl, mode
 from softlabel.tables import Predictions
 from softlabel.train import runs
@@ -145,7 +145,7 @@ class Learn(Protocol):
         *,
         seed: int,
         folder: Path,
-        tell: Tell,
+        tell: Progress,
     ) -> Singles: ...
 
 
@@ -156,7 +156,7 @@ def learn_split(
     *,
     seed: int,
     folder: Path,
-    tell: Tell = silent,
+    tell: Progress = silent,
 ) -> Singles:
     """Train one network, from its checkpoint if there is one, and keep it in the folder."""
     taught = split.teaching if deliver is None else deliver(split.teaching, Draws(seed))
@@ -195,7 +195,7 @@ def learn_folds(
     *,
     seed: int,
     folder: Path,
-    tell: Tell = silent,
+    tell: Progress = silent,
 ) -> Singles:
     """Train a network for every fold of few items that all have votes.
 
@@ -257,7 +257,7 @@ class Recipe:
         *,
         seed: int,
         out: str | Path,
-        tell: Tell = silent,
+        tell: Progress = silent,
     ) -> Run:
         """Return the run, finished: at once if it was, from its checkpoint if it was interrupted
         and ``learn`` keeps any."""

@@ -22,8 +22,8 @@ from typing import Any, Literal
 import torch
 
 from softlabel._util.machine import cores
-from softlabel.engine import connected
-from softlabel.io import Tell
+from softlabel.engine import connect_cluster
+from softlabel.io import Progress
 from softlabel.train import worker
 from softlabel.train.jobs import Job
 from softlabel.train.runs import Run
@@ -72,7 +72,7 @@ class JobState:
 Watch = Callable[[Sequence[JobState]], None]
 
 
-def find_states(jobs: Sequence[Job], tell: Tell) -> list[JobState]:
+def find_states(jobs: Sequence[Job], tell: Progress) -> list[JobState]:
     """Return the state of each job before anything is done; make its folder if there is none."""
     states = []
     for number, job in enumerate(jobs):
@@ -215,7 +215,7 @@ class _Cluster:
     """Dask workers; the run of a lost one goes on elsewhere, if they see the same folder."""
 
     def __init__(self, waiting: Sequence[JobState], where: str) -> None:
-        self.opened = connected(where)
+        self.opened = connect_cluster(where)
         self.client = self.opened.__enter__()
         self.futures = [
             (one, self.client.submit(worker.complete_job, job, pure=False))

@@ -25,7 +25,7 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
-from softlabel._util.files import aside
+from softlabel._util.files import write_atomically
 from softlabel.errors import FileError, SoftlabelError, UnknownName
 from softlabel.tables import Index, Predictions, Score, SoftLabels, complaining, load_arrays, names
 from softlabel.train.identity import (
@@ -266,7 +266,7 @@ def start(
 @contextmanager
 def open_synced(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing that is either whole or as it was before, also after a power cut."""
-    with aside(path) as part, part.open("wb") as file:
+    with write_atomically(path) as part, part.open("wb") as file:
         yield file
         file.flush()
         os.fsync(file.fileno())

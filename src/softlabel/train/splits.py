@@ -20,7 +20,7 @@ import numpy.typing as npt
 from softlabel import datasets
 from softlabel.aggregate import Mean
 from softlabel.construct import Clamp
-from softlabel.deliver import Teaching
+from softlabel.deliver import TrainingLabels
 from softlabel.errors import DataError, FileError, UnknownName
 from softlabel.io import read_answers
 from softlabel.label import Plan, construct_labels
@@ -43,7 +43,7 @@ class Split:
     """
 
     inputs: Inputs
-    teaching: Teaching
+    teaching: TrainingLabels
     held: Inputs
     index: Index
     people: SoftLabels
@@ -65,7 +65,7 @@ class Split:
             )
 
     @classmethod
-    def of(cls, inputs: Inputs, teaching: Teaching, held: Inputs, people: SoftLabels) -> Self:
+    def of(cls, inputs: Inputs, teaching: TrainingLabels, held: Inputs, people: SoftLabels) -> Self:
         """Make a split that is tested on exactly the items of ``people``."""
         index = Index(people.index.items, names([]), people.index.labels)
         return cls(inputs, teaching, held, index, people)
@@ -161,7 +161,7 @@ def read_split(images: str, labels: str | None = None, against: str | None = Non
         people = _hold_out(pooled) if against is None else _read_people(against)
         held = people.index.items
         learn = pooled.index.items[pooled.answered & ~np.isin(pooled.index.items, held)]
-        teaching = Teaching.of(
+        teaching = TrainingLabels.of(
             select_labels(pooled, learn), None if each is None else select_items(each, learn)
         )
         classes = pooled.index.labels
@@ -265,7 +265,7 @@ def select_items(each: Annotations, wanted: Names) -> Annotations:
 
 def _relabel(
     known: PublishedData, answers: tuple[Annotations | None, SoftLabels], called: str
-) -> Teaching:
+) -> TrainingLabels:
     """Teach a published set by other labels where there are any, else by its given class."""
     each, pooled = answers
     if pooled.index.labels.tolist() != known.people.index.labels.tolist():
@@ -280,11 +280,11 @@ def _relabel(
     at = _rows_of(pooled.index.items[both], known.learn, known.name)
     soft[at] = pooled.probs[both]
     if each is not None:
-        return Teaching(known.gold, soft, select_items(each, known.learn))
+        return TrainingLabels(known.gold, soft, select_items(each, known.learn))
     # one annotator for all tells which items were labelled at all
     index = Index(known.learn, names(["label"]), pooled.index.labels)
     one = Annotations(index, at, np.zeros(len(at), dtype=np.int64), probs=pooled.probs[both])
-    return Teaching(known.gold, soft, one)
+    return TrainingLabels(known.gold, soft, one)
 
 
 # ── published data ───────────────────────────────────────────────────────────────────────────
@@ -300,7 +300,7 @@ class PublishedData:
     images: npt.NDArray[Any]
     learn: Names
     gold: Ints
-    teaching: Teaching
+    teaching: TrainingLabels
     held: Names
     people: SoftLabels
 
@@ -309,7 +309,9 @@ def load_cifar10h() -> PublishedData:
     """Load 7,000 images with the shares of about 51 votes each, and 3,000 to be tested on."""
     learn, held = _read_indices()
     each = _select_images(_read_votes(), learn)
-    return _publish("cifar10h", learn, held, lambda gold: Teaching.of(Mean()(each), each, gold))
+    return _publish(
+        "cifar10h", learn, held, lambda gold: TrainingLabels.of(Mean()(each), each, gold)
+    )
 
 
 def load_cifar10s() -> PublishedData:
@@ -321,17 +323,17 @@ def load_cifar10s() -> PublishedData:
     learn = learn[~np.isin(learn, apart)]
     each = _select_images(_read_beliefs(), learn)
 
-    def teach(gold: Ints) -> Teaching:
+    def teach(gold: Ints) -> TrainingLabels:
         asked = np.bincount(each.item, minlength=len(learn)) > 0
         soft = np.eye(each.index.shape[2])[gold]
         soft[asked] = Mean()(each).probs[asked]
-        return Teaching(gold, soft, each)
+        return TrainingLabels(gold, soft, each)
 
     return _publish("cifar10s", learn, np.concatenate([held, apart]), teach)
 
 
 def _publish(
-    name: str, learn: Ints, held: Ints, teach: Callable[[Ints], Teaching]
+    name: str, learn: Ints, held: Ints, teach: Callable[[Ints], TrainingLabels]
 ) -> PublishedData:
     data = datasets.cifar10.load("test")
     assert data.gold is not None, "CIFAR-10 has its classes"
@@ -363,7 +365,7 @@ def _read_indices() -> tuple[Ints, Ints]:
     """Read the 7,000 and the 3,000 of Uma et al., which Collins et al. use too."""
     info = datasets.cifar10s.INFO
     return tuple(  # type: ignore[return-value]
-        np.sort(datasets.array(datasets.locate(info, f"{part}_indices.npy")))
+        np.sort(datasets.read_npy(datasets.locate(info, f"{part}_indices.npy")))
         for part in ("train", "test")
     )
 

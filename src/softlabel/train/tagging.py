@@ -24,7 +24,7 @@ from torch import nn
 
 from softlabel.deliver import Deliver, Draws
 from softlabel.errors import DataError
-from softlabel.io import Tell, silent
+from softlabel.io import Progress, silent
 from softlabel.tables import Ints
 from softlabel.train.config import Config
 from softlabel.train.identity import digest
@@ -115,7 +115,7 @@ def learn_tagging(
     *,
     seed: int,
     folder: Path,
-    tell: Tell = silent,
+    tell: Progress = silent,
 ) -> Singles:
     """Return logits (m, k) of the words held out, by the network of the epoch that tagged the words
     of ``choosing`` best."""

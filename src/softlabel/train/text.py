@@ -17,7 +17,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from softlabel.deliver import Teaching
+from softlabel.deliver import TrainingLabels
 from softlabel.errors import DataError
 from softlabel.tables import Ints, SoftLabels
 from softlabel.train.networks.text import BUCKETS, PIECES
@@ -57,7 +57,7 @@ def split_texts(texts: Texts, read: Reader, reader: str) -> Split:
     if not held.any() or held.all():
         raise DataError(f"{texts.name}: {len(held)} items are too few to hold one in {ONE_IN} out")
     people = select_labels(texts.pooled, items[held])
-    teaching = Teaching.of(select_labels(texts.pooled, items[~held]), hard=texts.hard[~held])
+    teaching = TrainingLabels.of(select_labels(texts.pooled, items[~held]), hard=texts.hard[~held])
     split = Split.of(rows[~held], teaching, rows[held], people)
     return replace(split, named={"texts": texts.name, "encoder": reader})
 

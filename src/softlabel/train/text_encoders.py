@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from softlabel.errors import FileError, MissingExtra
-from softlabel.io import Tell, silent
+from softlabel.io import Progress, silent
 from softlabel.train.encoders import Features, encode
 from softlabel.train.networks import NETS, Net
 
@@ -76,7 +76,7 @@ class MiniLM(Frozen):
         super().__init__(str(find_minilm()), "minilm")
 
 
-def encode_texts(sides: Sequence[Sequence[str]], encoder: Any, tell: Tell = silent) -> Features:
+def encode_texts(sides: Sequence[Sequence[str]], encoder: Any, tell: Progress = silent) -> Features:
     """Return (m, d) for single texts, (m, 4 d) for two; computed once for the same texts."""
     features = []
     for texts in sides:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softlabel import io as files
+from softlabel import io
 from softlabel.annotators import alpha, pairwise_variation
 from softlabel.construct import Clamp
 from softlabel.elicit import Quick
@@ -272,7 +272,7 @@ def test_answers_of_an_earlier_version_of_the_mode_still_count(make_world, monke
     found = look(world).insight
     assert (found.unreadable, [person.answers > 0 for person in found.people]) == (0, [True] * 2)
     export(world.study, world.store, tmp_path / "answers.jsonl")
-    exported = files.read(tmp_path / "answers.jsonl").said
+    exported = io.read_answers(tmp_path / "answers.jsonl").said
     assert set(exported.index.annotators.tolist()) == {"early", "late"}
 
 

@@ -197,7 +197,3 @@ def _newton_step(features: Floats, target: Floats, share: Floats, weight: Floats
     size = len(weight)
     hessian = heavy.reshape(-1, size).T @ centred.reshape(-1, size) + 2 * RIDGE * np.eye(size)
     return np.asarray(np.linalg.solve(hessian, gradient))
-
-
-class logit:  # OLD NAME
-    fit, predicted = staticmethod(fit_logit), staticmethod(predict_logit)

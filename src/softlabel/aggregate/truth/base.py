@@ -578,9 +578,3 @@ def resume_skill(start: TruthPosterior | None, index: Index, otherwise: Any) -> 
     earlier = start.skill[old]
     skill[new] = np.where(np.isnan(earlier), skill[new], earlier)
     return skill
-
-
-Fitted = FitResult  # OLD NAME
-Stopped = FitState  # OLD NAME
-added = add_sums  # OLD NAME
-watched = watch_fit  # OLD NAME

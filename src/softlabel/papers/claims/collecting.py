@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from softlabel._util.files import aside
+from softlabel._util.files import write_atomically
 from softlabel.errors import FileError
 from softlabel.papers.claims.results import SCALES, Result, Results, Scale
 from softlabel.train import Run
@@ -52,7 +52,7 @@ def write_map(
             same = old.finished and old.config == one.config and old.labels == one.labels
             if seed not in table[cell] and same:
                 table[cell][seed] = name
-    with aside(path) as part:
+    with write_atomically(path) as part:
         part.write_text(json.dumps(table, indent=1), "utf-8")
 
 
@@ -124,7 +124,7 @@ def save_probes(run: Run, paper: str, cell: str, probes: Mapping[str, float]) ->
         name: value if abs(value) < float("inf") else str(value)  # JSON has no NaN
         for name, value in numbers.items()
     }
-    with aside(path) as part:
+    with write_atomically(path) as part:
         part.write_text(json.dumps(table, allow_nan=False, indent=1), "utf-8")
 
 

@@ -13,7 +13,19 @@ from dataclasses import dataclass
 from softlabel.metrics import intervals
 from softlabel.papers.claims.claims import Published
 from softlabel.papers.claims.results import Named, Results, bounds, over_runs
-from softlabel.report import FONT, Dot, Frame, Html, Line, axes, el, svg
+from softlabel.report import (
+    FONT,
+    INK,
+    Dot,
+    Frame,
+    Html,
+    Line,
+    chart_height,
+    charts,
+    el,
+    svg_document,
+    text_at,
+)
 from softlabel.tables import Floats, Score
 
 NOTHING = Score(math.nan, math.nan, math.nan, 0)
@@ -93,7 +105,7 @@ def curve(
             ends.append(f"{line.name}: {first:.3g} at {a:g}, {last:.3g} at {b:g}")
 
     def draw(width: float) -> Html:
-        return svg.lines(lines, _frame(words, width, "; ".join(ends)), zero=zero, named=named)
+        return charts.lines(lines, _frame(words, width, "; ".join(ends)), zero=zero, named=named)
 
     return Figure(words.name, words.title, words.caption, draw)
 
@@ -114,7 +126,7 @@ def scatter(
     text = "; ".join(f"{name}: {len(xs)} points" for name, (xs, _) in series.items())
 
     def draw(width: float) -> Html:
-        return svg.scatter(series, _frame(words, width, text), diagonal=diagonal, limits=limits)
+        return charts.scatter(series, _frame(words, width, text), diagonal=diagonal, limits=limits)
 
     return Figure(words.name, words.title, words.caption, draw)
 
@@ -139,7 +151,7 @@ def beside(words: Words, rows: Mapping[str, tuple[Score | None, Published | None
 
     def draw(width: float) -> Html:
         frame = _frame(words, width, text)
-        return svg.whiskers(dots, frame, ("ours", "published"), row=18, zero=False)
+        return charts.whiskers(dots, frame, ("ours", "published"), row=18, zero=False)
 
     return Figure(words.name, words.title, words.caption, draw)
 
@@ -156,10 +168,10 @@ def panels(name: str, title: str, caption: str, some: Mapping[str, Figure]) -> F
             row = charts[first : first + columns]
             for place, (heading, chart) in enumerate(row):
                 x = place * (each + GAP)
-                marks.append(axes.words(x, y + FONT, heading, fill=axes.INK, font_weight=600))
+                marks.append(text_at(x, y + FONT, heading, fill=INK, font_weight=600))
                 marks.append(el("g", chart, transform=f"translate({x:g} {y + HEADING:g})"))
-            y += HEADING + max(axes.height(chart) for _, chart in row) + GAP
-        return axes.drawing(Frame(title, width=width), y - GAP, *marks)
+            y += HEADING + max(chart_height(chart) for _, chart in row) + GAP
+        return svg_document(Frame(title, width=width), y - GAP, *marks)
 
     return Figure(name, title, caption, draw)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from softlabel import __version__
 from softlabel.datasets import MissingData
-from softlabel.io import Tell, silent
+from softlabel.io import Progress, silent
 from softlabel.metrics import evaluate
 from softlabel.papers.claims.claims import VERDICTS, Claim, Judged, Kind, count, judge, verdict
 from softlabel.papers.claims.collecting import collect, list_started
@@ -30,7 +30,7 @@ from softlabel.papers.claims.results import (
     read_facts,
     read_shipped,
 )
-from softlabel.report import WIDE, Html, Section, alone, el, figure, join, listing, page
+from softlabel.report import WIDE, Html, Section, el, figure, join, listing, page, standalone_svg
 from softlabel.report import table as html_table
 from softlabel.tables import Score
 
@@ -92,7 +92,7 @@ def judge_folder(paper: Paper, out: str | Path, facts: Sequence[Judged] = ()) ->
     return judge_paper(paper, {one: collect(out, paper.NAME, one) for one in scales}, facts)
 
 
-def compute_facts(paper: Paper, tell: Tell = silent) -> list[Judged]:
+def compute_facts(paper: Paper, tell: Progress = silent) -> list[Judged]:
     """Compute the facts of the released data now; without the data they are untested."""
     facts = []
     claims = paper.facts()
@@ -403,7 +403,7 @@ def _paper_page(findings: Findings, pictures: dict[str, str]) -> list[str]:
     for scale, drawn in findings.figures():
         name = _picture_name(findings.paper, scale, drawn)
         assert name not in pictures, f"two figures are called {name}"
-        pictures[name] = alone(drawn.draw(WIDE))
+        pictures[name] = standalone_svg(drawn.draw(WIDE))
         parts.append(f"## {drawn.title} ({SCALE_NAMES[scale]})\n")
         parts.append(f"![{drawn.title}](../{FOLDER}/{name})\n\n{flatten(drawn.caption)}\n")
     return parts

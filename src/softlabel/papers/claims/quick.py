@@ -11,9 +11,9 @@ import numpy as np
 
 from softlabel.aggregate import Mean
 from softlabel.construct import Clamp, Hard
-from softlabel.deliver import Teaching
+from softlabel.deliver import TrainingLabels
 from softlabel.elicit import Classic
-from softlabel.simulate import people as simulate
+from softlabel.simulate import people
 from softlabel.study import shapes
 from softlabel.tables import Annotations, Floats, Index, Ints, SoftLabels, Statements, names
 
@@ -58,19 +58,21 @@ def made() -> Made:
     """Draw the pictures and simulate the people, always the same."""
     rng = np.random.default_rng(SEED)
     count = LEARN + HELD
-    blend = shapes.weights(count, rng)
+    blend = shapes.draw_weights(count, rng)
     images = np.stack([shapes.draw(row, rng, SIZE) for row in blend])
-    truth = shapes.truth(blend)
-    persons = simulate.people(PEOPLE, rng)
+    truth = shapes.compute_truth(blend)
+    persons = people.draw_people(PEOPLE, rng)
     index = Index(
         names([f"picture {i}" for i in range(count)]),
         names([f"person {a}" for a in range(PEOPLE)]),
         names(list(shapes.LABELS)),
     )
-    showings = simulate.plan(count, PEOPLE, rng, per_item=PER_ITEM)
+    showings = people.plan_showings(count, PEOPLE, rng, per_item=PER_ITEM)
     mode = Classic()
-    sent = simulate.answers(truth, persons, mode, list(shapes.LABELS), rng, showings=showings)
-    said = simulate.statements(index, mode, sent)
+    sent = people.simulate_answers(
+        truth, persons, mode, list(shapes.LABELS), rng, showings=showings
+    )
+    said = people.read_responses(index, mode, sent)
     return Made(images, truth, said, Hard()(said), Clamp()(said))
 
 
@@ -88,6 +90,6 @@ def lesson(rich: bool = False, features: bool = False) -> Split:
     pooled = SoftLabels(pooled_index, Mean()(each).probs, each.votes_per_item())
     held = Index(every.index.items[LEARN:], names([]), index.labels)
     people = SoftLabels(held, data.truth[LEARN:], np.full(HELD, PER_ITEM))
-    teaching = Teaching.of(pooled, each, data.gold[:LEARN])
+    teaching = TrainingLabels.of(pooled, each, data.gold[:LEARN])
     whole = Split.of(inputs[:LEARN], teaching, inputs[LEARN:], people)
     return replace(whole, named={"labels": "rich answers" if rich else "votes"})

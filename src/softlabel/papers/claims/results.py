@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from softlabel import __version__
-from softlabel._util.files import aside
+from softlabel._util.files import write_atomically
 from softlabel.errors import FileError, MissingExtra
 from softlabel.metrics import evaluate, intervals
 from softlabel.tables import Floats, Score
@@ -279,7 +279,7 @@ def _write_lines(path: Path, lines: list[dict[str, Any]]) -> Path:
         for line in lines
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    with aside(path) as part:
+    with write_atomically(path) as part:
         part.write_text(text, "utf-8")
     return path
 

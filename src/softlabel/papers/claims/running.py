@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from softlabel.errors import SoftlabelError, UnknownName
-from softlabel.io import Tell, silent
+from softlabel.io import Progress, silent
 from softlabel.papers.claims import papers
 from softlabel.papers.claims.collecting import collect, read_probes, save_probes, write_map
 from softlabel.papers.claims.papers import Cell
@@ -72,7 +72,7 @@ class CellSource(Source):
     def is_probed(self, run: Run) -> bool:
         return not self._unprobed(run)
 
-    def probe(self, run: Run, tell: Tell) -> None:
+    def probe(self, run: Run, tell: Progress) -> None:
         paper = papers.find(self.paper)
         for name in self._unprobed(run):
             tell("probing")
@@ -143,7 +143,7 @@ def run(
     seeds: int | None = None,
     out: str | Path = "runs",
     quick: bool = False,
-    tell: Tell = silent,
+    tell: Progress = silent,
 ) -> Results:
     """Make all runs of a paper that are left, two at a time, and return the results."""
 
@@ -163,7 +163,7 @@ def find_states(
     seeds: int | None,
     out: str | Path,
     quick: bool = False,
-    tell: Tell = silent,
+    tell: Progress = silent,
 ) -> list[JobState]:
     """Return the state of every run of a paper, in the order in which they will be made.
 

@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from softlabel import datasets, metrics
 from softlabel.aggregate import Mean
-from softlabel.construct import Clamp, Select, Uniform, labelled, percents
-from softlabel.deliver import Teaching
+from softlabel.construct import Clamp, Select, Uniform, make_annotations, stated_percents
+from softlabel.deliver import TrainingLabels
 from softlabel.errors import UnknownName
 from softlabel.metrics import evaluate, one_hot
 from softlabel.papers.claims import Cell, quick
@@ -137,7 +137,7 @@ def _generate(name: str) -> Setting:
         made.features if name == FEATURES else made.images,
         items[learn],
         gold[learn],
-        Teaching(gold[learn], one_hot(gold[learn], made.truth.shape[1])),
+        TrainingLabels(gold[learn], one_hot(gold[learn], made.truth.shape[1])),
         items[quick.LEARN :],
         exams["10h"].people,
     )
@@ -156,8 +156,8 @@ class Unspread:
     top: int
 
     def __call__(self, said: Statements) -> Annotations:
-        percent = percents(said, 2 if self.top == 2 else 1, "strict")
-        return labelled(said, percent / percent.sum(axis=1, keepdims=True))
+        percent = stated_percents(said, 2 if self.top == 2 else 1, "strict")
+        return make_annotations(said, percent / percent.sum(axis=1, keepdims=True))
 
 
 # made from first answers
@@ -204,7 +204,7 @@ def _make_plain(images: str) -> Split:
     classes = known.people.index.labels
     return Split(
         known.images[learn],
-        Teaching(known.gold, one_hot(known.gold, len(classes))),
+        TrainingLabels(known.gold, one_hot(known.gold, len(classes))),
         known.images[held],
         Index(known.held, names([]), classes),
         known.people,
@@ -212,7 +212,7 @@ def _make_plain(images: str) -> Split:
     )
 
 
-def teach(known: PublishedData, said: Annotations) -> Teaching:
+def teach(known: PublishedData, said: Annotations) -> TrainingLabels:
     """Teach what people say about the items to learn from, and the given class of the others."""
     place = {item: row for row, item in enumerate(known.learn.tolist())}
     row = np.array([place.get(item, -1) for item in said.index.items.tolist()], dtype=np.int64)
@@ -222,17 +222,17 @@ def teach(known: PublishedData, said: Annotations) -> Teaching:
     asked = each.votes_per_item() > 0
     soft = one_hot(known.gold, len(said.index.labels))
     soft[asked] = Mean()(each).probs[asked]
-    return Teaching(known.gold, soft, each)
+    return TrainingLabels(known.gold, soft, each)
 
 
-def _smooth(setting: Setting, beta: float) -> Teaching:
+def _smooth(setting: Setting, beta: float) -> TrainingLabels:
     """Smooth the relabelled items only, as published."""
     relabelled = setting.first.index.items[np.unique(setting.first.item)]
     asked = np.isin(setting.known.learn, relabelled)
     k = len(setting.first.index.labels)
     soft = one_hot(setting.known.gold, k)
     soft[asked] = (1 - beta) * soft[asked] + beta / k
-    return Teaching(setting.known.gold, soft)
+    return TrainingLabels(setting.known.gold, soft)
 
 
 # ── scores of a finished run ────────────────────────────────────────────────────────────────

@@ -21,7 +21,7 @@ from softlabel.annotators import (
     measure_stability,
     repeat_distance,
 )
-from softlabel.construct import Clamp, Construct, Uniform, percents
+from softlabel.construct import Clamp, Construct, Uniform, stated_percents
 from softlabel.tables import Bools, Floats, Ints, Statements
 
 HIGH, LOW = 0.25, 0.1  # nats of CIFAR-10H entropy: ambiguous from here, easy up to there
@@ -78,7 +78,7 @@ class Released:
         self.flags = flag_answers(self.said)
         self.twice: Bools = self.flags["same-class-twice"]
         self.ambiguous: Bools = self.unsure[self.said.item] >= HIGH
-        percent = percents(self.said, 2, "reference")
+        percent = stated_percents(self.said, 2, "reference")
         self.used_up: Bools = percent.sum(axis=1) >= 100  # named classes have all mass
         self.others: Ints = self.said.possible.sum(axis=1) - (percent > 0).sum(axis=1)
         self.stability = measure_stability(self.unique)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from softlabel import datasets, metrics, registry
 from softlabel.aggregate import Mean
-from softlabel.deliver import NO_CLASS, Draws, Foretold, Teaching
+from softlabel.deliver import NO_CLASS, Draws, ExpectedDelivery, TrainingLabels
 from softlabel.papers.claims import Cell, Scale
 from softlabel.papers.claims import quick as generated
 from softlabel.randomness import name_keys
@@ -139,7 +139,7 @@ def cifar10h() -> Split:
 
 
 @cache
-def cifar10h_teaching() -> Teaching:
+def cifar10h_teaching() -> TrainingLabels:
     """Return the votes for the 8,000."""
     return teach(*_cifar10h_votes())
 
@@ -175,10 +175,10 @@ def held_out(items: Names, classes: Ints) -> Bools:
     return held
 
 
-def teach(votes: Annotations, held: Bools) -> Teaching:
+def teach(votes: Annotations, held: Bools) -> TrainingLabels:
     """Return the votes on the items that are not held out."""
     no_class = np.full(len(held), NO_CLASS)
-    return Teaching.of(Mean()(votes), votes, no_class).only(np.flatnonzero(~held))
+    return TrainingLabels.of(Mean()(votes), votes, no_class).only(np.flatnonzero(~held))
 
 
 def make_lesson(
@@ -200,12 +200,14 @@ EDGES = (0.0, 0.02, 0.1, 0.2, 0.4, 1.0)  # of total variation between the kept a
 BINS = tuple(f"{low:g}-{high:g}" for low, high in pairwise(EDGES))
 
 
-def kept_shares(votes: int | None, known: Teaching, seed: int) -> Floats:
+def kept_shares(votes: int | None, known: TrainingLabels, seed: int) -> Floats:
     """Return (m, k) the shares of the votes that a run keeps, whatever its policy."""
     return _start(Condition("soft", votes).deliver, known, seed).expected()
 
 
-def label_distances(deliver: str, known: Teaching, seed: int, epochs: int) -> dict[str, float]:
+def label_distances(
+    deliver: str, known: TrainingLabels, seed: int, epochs: int
+) -> dict[str, float]:
     """Return mean distances from the shares of all votes: of the ``target``, which the policy
     delivers in the long run, and of the labels that were ``taught`` in these epochs."""
     delivery, rng = _start(deliver, known, seed), Draws(seed)
@@ -229,6 +231,6 @@ def learned_by_distance(full: Floats, kept: Floats, losses: Floats) -> dict[str,
     return {f"learned/{BINS[one]}": float(losses[place == one].mean()) for one in np.unique(place)}
 
 
-def _start(deliver: str, known: Teaching, seed: int) -> Foretold:
-    delivery: Foretold = registry.parse("deliver", deliver)(known, Draws(seed))
+def _start(deliver: str, known: TrainingLabels, seed: int) -> ExpectedDelivery:
+    delivery: ExpectedDelivery = registry.parse("deliver", deliver)(known, Draws(seed))
     return delivery

@@ -17,7 +17,7 @@ from scipy.special import log_softmax
 from scipy.stats import rankdata
 
 from softlabel import metrics
-from softlabel.deliver import SLS, Deliver, Draws, Multipass, Teaching
+from softlabel.deliver import SLS, Deliver, Draws, Multipass, TrainingLabels
 from softlabel.metrics import intervals
 from softlabel.papers.claims import Claim, Kind, Results
 from softlabel.papers.gheibi2026.cells import cifar10h_teaching
@@ -40,7 +40,7 @@ def facts() -> list[Claim]:
     loss = f"{a_round} loss is the soft loss, item by item (largest gap)"
     gradient = f"{a_round} gradient is the soft one (largest gap)"
     noise = f"mean square of SLS's gradient noise minus 1 - |p|^2, {draws}"
-    zeros: list[tuple[str, str, Callable[[Teaching], Score], Kind, float]] = [
+    zeros: list[tuple[str, str, Callable[[TrainingLabels], Score], Kind, float]] = [
         ("round-loss", loss, round_loss, "exact", 1e-9),
         ("round-gradient", gradient, round_gradient, "exact", 1e-12),
         ("drawn-loss", f"mean loss of SLS minus the soft loss, {draws}", drawn_loss, "value", 0.0),
@@ -81,7 +81,7 @@ def facts() -> list[Claim]:
     ]
 
 
-def _on_votes(measure: Callable[[Teaching], Score], results: Results) -> Score:
+def _on_votes(measure: Callable[[TrainingLabels], Score], results: Results) -> Score:
     return measure(cifar10h_teaching())
 
 
@@ -98,7 +98,7 @@ def smallest_p(pairs: int) -> float:
 # ── the identity ─────────────────────────────────────────────────────────────────────────────
 
 
-def round_loss(known: Teaching, policy: Deliver | None = None, seed: int = 0) -> Score:
+def round_loss(known: TrainingLabels, policy: Deliver | None = None, seed: int = 0) -> Score:
     """Return the largest difference, over items, between the mean loss of a round of single votes
     and the loss of the shares.  A round has as many epochs as the item has votes."""
     log_q = _predictions(known, seed)
@@ -110,7 +110,7 @@ def round_loss(known: Teaching, policy: Deliver | None = None, seed: int = 0) ->
     return _without_interval(gap.max(), len(known))
 
 
-def round_gradient(known: Teaching, seed: int = 0) -> Score:
+def round_gradient(known: TrainingLabels, seed: int = 0) -> Score:
     """Return the largest entry, over items and classes, of the mean of e_y over a round minus p;
     the gradients q - e_y and q - p differ by as much, whatever q."""
     size = _votes_per_item(known)
@@ -120,7 +120,7 @@ def round_gradient(known: Teaching, seed: int = 0) -> Score:
     return _without_interval(np.abs(total / size[:, None] - known.pooled).max(), len(known))
 
 
-def drawn_loss(known: Teaching, seed: int = 0, epochs: int = EPOCHS) -> Score:
+def drawn_loss(known: TrainingLabels, seed: int = 0, epochs: int = EPOCHS) -> Score:
     """Return the mean loss of drawn votes minus the loss of the shares, with its interval over
     epochs."""
     log_q = _predictions(known, seed)
@@ -130,7 +130,7 @@ def drawn_loss(known: Teaching, seed: int = 0, epochs: int = EPOCHS) -> Score:
     return intervals.over_seeds(np.array(single) - soft)
 
 
-def drawn_variance(known: Teaching, seed: int = 0, epochs: int = EPOCHS) -> Score:
+def drawn_variance(known: TrainingLabels, seed: int = 0, epochs: int = EPOCHS) -> Score:
     """Return the mean squared length of the gradient's noise e_y - p minus the mean of 1 - |p|^2,
     with its interval over epochs."""
     draws = _epochs(SLS(), known, epochs, seed)
@@ -147,20 +147,20 @@ def extra_variance(shares: Floats) -> Floats:
     return np.asarray(1 - (shares**2).sum(axis=1))
 
 
-def variance_and_entropy(known: Teaching) -> Score:
+def variance_and_entropy(known: TrainingLabels) -> Score:
     """Return Spearman's correlation over items of the extra variance with the entropy."""
     ranks = (rankdata(of(known.pooled)) for of in (extra_variance, metrics.entropy))
     return _without_interval(metrics.correlation(*ranks), len(known))
 
 
-def _predictions(known: Teaching, seed: int) -> Floats:
+def _predictions(known: TrainingLabels, seed: int) -> Floats:
     """Return (m, k) logarithms of arbitrary predictions."""
     logits = np.random.default_rng(seed).normal(0, 2, known.pooled.shape)
     return np.asarray(log_softmax(logits, axis=1))
 
 
 def _epochs(
-    policy: Deliver, known: Teaching, epochs: int, seed: int
+    policy: Deliver, known: TrainingLabels, epochs: int, seed: int
 ) -> Iterator[tuple[int, Floats]]:
     """Yield the labels (m, k) of every epoch."""
     rng, rows = Draws(seed), np.arange(len(known))
@@ -168,6 +168,6 @@ def _epochs(
     return ((epoch, delivery.labels_for(epoch, rows, rng)) for epoch in range(epochs))
 
 
-def _votes_per_item(known: Teaching) -> Floats:
+def _votes_per_item(known: TrainingLabels) -> Floats:
     assert known.each is not None, "the lesson is made of votes"
     return known.each.votes_per_item().astype(np.float64)

@@ -21,8 +21,9 @@ from softlabel.aggregate import (
     Stack,
     Weighted,
     confusion_table,
-    logit,
+    fit_logit,
     posterior_mean,
+    predict_logit,
     rich_weight,
     search,
     shares,
@@ -189,8 +190,8 @@ class Fold:
     def _stack(self, sums: Floats) -> Floats:
         features = Features(True).features(sums, self.prior)
         target = self.made.share[self.rest]
-        weight = logit.fit(features[self.rest], target, np.ones(len(target)), np.array(WITH_VOTES))
-        return logit.predicted(features[self.test], weight)
+        weight = fit_logit(features[self.rest], target, np.ones(len(target)), np.array(WITH_VOTES))
+        return predict_logit(features[self.test], weight)
 
 
 # ── recalibration ────────────────────────────────────────────────────────────────────────────

@@ -21,7 +21,7 @@ from softlabel.train import Run
 
 if TYPE_CHECKING:  # claims can be read without torch
     from softlabel.deliver import Deliver
-    from softlabel.io import Tell
+    from softlabel.io import Progress
     from softlabel.papers.uma2020.tasks import Truth
     from softlabel.train import Recipe, Split
 
@@ -130,7 +130,7 @@ class TaskTrainer:
         trainer, *arguments = self._arguments()
         return trainer.start_run(*arguments, seed=seed, out=out)
 
-    def complete_run(self, seed: int, out: str, tell: Tell) -> Run:
+    def complete_run(self, seed: int, out: str, tell: Progress) -> Run:
         trainer, *arguments = self._arguments()
         return trainer.complete_run(*arguments, seed=seed, out=out, tell=tell)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from softlabel import datasets
 from softlabel.aggregate import DawidSkene, Majority, Share, Softmax, shares
-from softlabel.deliver import Teaching
+from softlabel.deliver import TrainingLabels
 from softlabel.errors import DataError
 from softlabel.metrics import one_hot
 from softlabel.papers.claims import quick as generated
@@ -31,13 +31,13 @@ CHOOSING = 10  # one training tweet in so many is set aside to choose the best e
 DAWID_SKENE = DawidSkene(smoothing=0.0, tol=1e-6)
 
 
-def teach(votes: Annotations, gold: Ints, way: Way) -> Teaching:
+def teach(votes: Annotations, gold: Ints, way: Way) -> TrainingLabels:
     """Return what is taught in one of the ways: one class for ``gold``, ``majority`` and
     ``dawid-skene``, a distribution for ``shares`` and ``softmax``, the votes for a crowd layer."""
     pools: Any = {"softmax": Softmax(), "majority": Majority(), "dawid-skene": DAWID_SKENE}
     soft = pools.get(way, Share())(votes)
     hard = gold if way == "gold" else soft.probs.argmax(axis=1)
-    return Teaching(hard, soft.probs, votes)
+    return TrainingLabels(hard, soft.probs, votes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ def pos(way: Way) -> SentenceSplit:
         tables["held"] = np.concatenate([tables["held"], other])
         items += [f"lowlands {row}" for row in range(len(other))]
     unpooled = np.full((len(gold), len(data.index.labels)), np.nan)
-    learned = Teaching(gold, unpooled, votes).only(learn)
+    learned = TrainingLabels(gold, unpooled, votes).only(learn)
     assert learned.each is not None, "the votes were given"
     all_people = pos_truth().people[""]
     index = Index(all_people.index.items[held], names([]), data.index.labels)

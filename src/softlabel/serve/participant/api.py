@@ -315,7 +315,7 @@ def practice_feedback(study: Study, item: Item, answer: Answer | None) -> dict[s
     if answer is not None:
         index = Index(names(["this"]), names(["you"]), names(study.labels))
         code = np.zeros(1, dtype=np.int64)
-        made = Clamp(spread=0.0)(records.stack(index, code, code, [answer]))
+        made = Clamp(spread=0.0)(records.stack_answers(index, code, code, [answer]))
         assert made.probs is not None, "a construction gives distributions"
         yours = by_label(made.probs[0])
     reference = None if item.gold is None else by_label(item.gold)

@@ -18,10 +18,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
 
 from softlabel import __version__
-from softlabel.elicit import prefixes
+from softlabel.elicit import list_branches
 from softlabel.serve.static import StaticTable
 from softlabel.serve.texts import Catalogue
-from softlabel.store import AHEAD, Plan, Portion, Session
+from softlabel.store import MAX_HELD, Plan, Portion, Session
 from softlabel.study import Media, Study
 
 FORM = "modes/form.js"  # draws any mode from its fields
@@ -62,7 +62,7 @@ def portion_size(study: Study) -> int:
     """
     sizes = [len(items) for items in study.batches.values()]
     batch = max(sizes, default=min(study.batch_size, study.items_per_person))
-    return batch if batch <= 2 * AHEAD else AHEAD
+    return batch if batch <= 2 * MAX_HELD else MAX_HELD
 
 
 class PlanWriter:
@@ -153,7 +153,9 @@ class LabelIndex:
         self, labels: Sequence[str], synonyms: Mapping[str, Sequence[str]], path: str = "/"
     ) -> None:
         self.synonyms, self.path = synonyms, path
-        names = dict.fromkeys(node for label in labels for node in (*prefixes(label, path), label))
+        names = dict.fromkeys(
+            node for label in labels for node in (*list_branches(label, path), label)
+        )
         self._names = list(names)
         keys = (key for place in range(len(names)) for key in self._keys(place))
         self._sorted_keys = sorted(set(keys))

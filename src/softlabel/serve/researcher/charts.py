@@ -21,16 +21,16 @@ from softlabel.report import (
     Html,
     Line,
     Scale,
-    drawing,
     el,
-    label,
+    empty_chart,
+    format_tick,
     lines,
-    nothing,
     rule,
     stacked,
+    svg_document,
+    text_at,
     ticks,
     whiskers,
-    words,
 )
 from softlabel.serve.researcher.overview import Seconds, Speed
 from softlabel.tables import Floats
@@ -44,14 +44,14 @@ def columns(counts: Sequence[tuple[str, float]], frame: Frame, mark: str | None 
     """Draw upright bars, each with its name; the one called ``mark`` is the aim."""
     most = max((count for _, count in counts), default=0)
     if not most:
-        return nothing(frame, 80)
+        return empty_chart(frame, 80)
     left, right, bottom = 44.0, frame.width - 6, frame.height - 40
     y = Scale(0, most, bottom, 24.0)
-    parts = [words(0.0, 10.0, frame.y, fill=INK), rule(left, bottom, right, bottom, QUIET)]
+    parts = [text_at(0.0, 10.0, frame.y, fill=INK), rule(left, bottom, right, bottom, QUIET)]
     for value in ticks(0, most, 4):
         if value == int(value):
             parts.append(rule(left, y(value), right, y(value)))
-            parts.append(words(left - 7, y(value) + 4, label(value), "end"))
+            parts.append(text_at(left - 7, y(value) + 4, format_tick(value), "end"))
     wide = (right - left) / len(counts)
     every = math.ceil(LETTER * (1.5 + max(len(name) for name, _ in counts)) / wide)
     for i, (name, count) in enumerate(counts):
@@ -60,9 +60,9 @@ def columns(counts: Sequence[tuple[str, float]], frame: Frame, mark: str | None 
         hover = el("title", f"{name}: {count:g}")
         parts.append(el("rect", hover, height=bottom - y(count), fill=colour, **shape))
         if i % every == 0:
-            parts.append(words(x + wide / 2, bottom + 16, name, "middle"))
-    parts.append(words(right, bottom + 35, frame.x, "end", fill=INK))
-    return drawing(frame, frame.height, *parts)
+            parts.append(text_at(x + wide / 2, bottom + 16, name, "middle"))
+    parts.append(text_at(right, bottom + 35, frame.x, "end", fill=INK))
+    return svg_document(frame, frame.height, *parts)
 
 
 def answers_per_item(histogram: Sequence[int], wanted: int) -> Html:
@@ -101,7 +101,7 @@ def progress_bar(done: float, of: float, title: str) -> Html:
     share = min(done / of, 1.0) if of else 0.0
     frame = Frame(title, f"{100 * share:.0f} %", width=WIDTH)
     shape = {"y": 0.0, "height": 8.0, "rx": 4.0}
-    return drawing(
+    return svg_document(
         frame,
         8,
         el("rect", x=0.0, width=WIDTH, fill=GRID, **shape),

@@ -12,12 +12,11 @@ from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response, StreamingResponse
 
-from softlabel.io import Cell, escaped
-from softlabel.metrics import spread
-from softlabel.serve.monitor.export import chunks, export, refuse_json
-from softlabel.serve.monitor.lines import iso
-from softlabel.serve.monitor.people import Person
+from softlabel.annotators import Card
+from softlabel.io import Cell, escape_formula
+from softlabel.records import format_time
 from softlabel.serve.researcher import wording
+from softlabel.serve.researcher.export import chunks, export_answers, refuse_json
 from softlabel.serve.researcher.overview import LiveOverview, Overview
 from softlabel.serve.site import Site
 from softlabel.store import Session, Store
@@ -89,7 +88,7 @@ class Downloads:
         if name == PARQUET:  # cannot be streamed: it is written to a file, which is then removed
             folder = tempfile.TemporaryDirectory(prefix="softlabel-")
             path = Path(folder.name) / PARQUET
-            export(study, store, path)
+            export_answers(study, store, path)
             removal = BackgroundTask(folder.cleanup)
             return FileResponse(path, media_type=media_type, headers=headers, background=removal)
         if name == PEOPLE:
@@ -102,19 +101,19 @@ class Downloads:
 
 # ── people ───────────────────────────────────────────────────────────────────────────────────
 
-COLUMNS: dict[str, Callable[[Session, Person], Cell]] = {
+COLUMNS: dict[str, Callable[[Session, Card], Cell]] = {
     "annotator": lambda session, person: session.annotator,
     "simulated": lambda session, person: session.simulated,
     "session": lambda session, person: session.id,
     "stage": lambda session, person: session.stage,
-    "entered_at": lambda session, person: iso(session.entered_at),
+    "entered_at": lambda session, person: format_time(session.entered_at),
     "quiz_tries": lambda session, person: session.quiz_tries,
     "answered": lambda session, person: session.answered,
     "skipped": lambda session, person: session.skipped,
     "targets_and_repeats": lambda session, person: person.answers,
     "seconds_median": lambda session, person: person.seconds.median,
     "agreement": lambda session, person: person.agreement,
-    "entropy": lambda session, person: person.entropy,
+    "entropy": lambda session, person: person.sharpness,
     "repeats": lambda session, person: person.repeats.pairs,
     "repeats_changed": lambda session, person: person.repeats.changed,
     "repeats_variation": lambda session, person: person.repeats.variation,
@@ -136,15 +135,17 @@ def write_roster(study: Study, store: Store, overview: Overview) -> bytes:
     """
     text = io.StringIO(newline="")
     table = csv.writer(text)
-    table.writerow(map(escaped, (*COLUMNS, *(question.text for question in study.debrief))))
+    table.writerow(map(escape_formula, (*COLUMNS, *(question.text for question in study.debrief))))
     known = {one.annotator: one for one in overview.people()}
     debriefs = {event.annotator: event.detail for event in store.debriefs(study.name)}
     for session in store.sessions(study.name):
         name = session.annotator
-        person = known.get(name) or Person(name, 0, spread([]))
+        person = known.get(name) or Card(name, 0)
         cells = [column(session, person) for column in COLUMNS.values()]
         cells += [answer for _, answer in debrief_answers(study, debriefs.get(name, {}))]
-        table.writerow(escaped(None if cell != cell else cell) for cell in cells)  # NaN is empty
+        table.writerow(
+            escape_formula(None if cell != cell else cell) for cell in cells
+        )  # NaN is empty
     return text.getvalue().encode()
 
 

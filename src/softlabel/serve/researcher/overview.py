@@ -9,18 +9,22 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import numpy as np
 
 from softlabel import registry
-from softlabel.annotators import Repeats, measure_repeats
+from softlabel.annotators import Agreement, Card, Repeats, measure_repeats
 from softlabel.metrics import Spread, spread
-from softlabel.serve.monitor.accord import Agreement, agreement, disagreement
-from softlabel.serve.monitor.people import Person, Reference, people
+from softlabel.serve.researcher.people import (
+    Reference,
+    make_people_cards,
+    measure_disagreement,
+    measure_sample_agreement,
+)
 from softlabel.serve.researcher.sample import MOST, SUBMIT, LatestAnswers, Sample, Steps, Throttle
-from softlabel.store import LEFT, Session, Store
+from softlabel.store import FINAL_STAGES, Session, Store
 from softlabel.study import Study
 
 PAID = ("debrief", "done")  # stages of people who have answered everything
@@ -88,7 +92,7 @@ def count_answers(study: Study, store: Store) -> Counts:
 
     def share(session: Session) -> float:
         """Return how much of a whole session somebody who is still at it has answered."""
-        if session.stage in PAID or session.stage in LEFT:
+        if session.stage in PAID or session.stage in FINAL_STAGES:
             return 0.0
         return min(session.answered / study.showings_per_person, 1.0)
 
@@ -234,7 +238,7 @@ class Insight:
     speed: Speed
     agreement: Agreement | None
     repeats: Repeats
-    people: tuple[Person, ...]
+    people: tuple[Card, ...]
     disagreement: Mapping[str, float]
 
     @property
@@ -257,22 +261,21 @@ class Overview:
     bill: Bill | None
 
     @property
-    def standing(self) -> Counts:  # OLD NAME
-        return self.counts
-
-    @property
     def hours_left(self) -> float:
         """Hours until every item has its answers at the latest hour's speed; NaN if unknown."""
         if self.insight is None:
             return math.nan
         return self.insight.speed.hours_left(self.counts.missing)
 
-    def people(self) -> tuple[Person, ...]:
+    def people(self) -> tuple[Card, ...]:
         """Everybody in the sample, those with most flags first; leaving early is a flag as well."""
         known = self.insight.people if self.insight is not None else ()
         stages = self.counts.stage_of
-        flagged = [one.with_flag(LEFT_EARLY.get(stages.get(one.annotator, ""))) for one in known]
-        return tuple(sorted(flagged, key=lambda one: (-len(one.flags), one.annotator)))
+        cards = []
+        for card in known:
+            early = LEFT_EARLY.get(stages.get(card.annotator, ""))
+            cards.append(replace(card, flags=(*card.flags, early)) if early else card)
+        return tuple(sorted(cards, key=lambda card: (-len(card.flags), card.annotator)))
 
 
 def compute_overview(study: Study, store: Store, now: float, most: int = MOST) -> Overview:
@@ -287,7 +290,7 @@ def compute_insight(study: Study, sample: Sample, now: float, throttle: Throttle
     asked = sample.asked
     seconds = seconds_by_mode((one.mode, one.active, one.first, one.steps) for one in asked)
     throttle()
-    agreed = agreement(sample)
+    agreed = measure_sample_agreement(sample)
     throttle()
     known = {
         item.id: Reference(item.kind, item.gold) for item in study.checks if item.gold is not None
@@ -302,8 +305,8 @@ def compute_insight(study: Study, sample: Sample, now: float, throttle: Throttle
         speed=measure_speed(times, now, sample.whole),
         agreement=agreed,
         repeats=measure_repeats(sample.each, sample.said, sample.is_repeat)[0],
-        people=people(sample, known, throttle),
-        disagreement=disagreement(sample.once),
+        people=make_people_cards(sample, known, throttle),
+        disagreement=measure_disagreement(sample.once),
     )
 
 

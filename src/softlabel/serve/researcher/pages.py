@@ -15,17 +15,16 @@ from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
-from softlabel.metrics import spread
-from softlabel.serve.monitor.lines import iso
-from softlabel.serve.monitor.people import Person
+from softlabel.annotators import Card
+from softlabel.records import format_time
 from softlabel.serve.participant.plans import media_address
-from softlabel.serve.research import persons
 from softlabel.serve.researcher import charts, wording
 from softlabel.serve.researcher.charts import in_words
 from softlabel.serve.researcher.downloads import Downloads, debrief_answers
 from softlabel.serve.researcher.login import HOME, LOGIN, Login
 from softlabel.serve.researcher.overview import LiveOverview, Overview
-from softlabel.serve.researcher.sample import Reader, labelled, statements, to_seconds
+from softlabel.serve.researcher.people import person_figures, person_row
+from softlabel.serve.researcher.sample import Reader, label_statements, statements, to_seconds
 from softlabel.serve.site import Site, describe_form
 from softlabel.store import ResponseRow
 from softlabel.study import Item, Study
@@ -142,9 +141,7 @@ class Pages:
         return self._page(
             "people",
             rows=[
-                persons.person_row(
-                    one, stages.get(one.annotator, ""), skipped.get(one.annotator, 0)
-                )
+                person_row(one, stages.get(one.annotator, ""), skipped.get(one.annotator, 0))
                 for one in shown
             ],
             caption=wording.people_caption(overview, len(people)),
@@ -163,7 +160,7 @@ class Pages:
             raise HTTPException(404)
         overview = self.live.overview()
         known = {one.annotator: one for one in overview.people()}
-        person = known.get(annotator) or Person(annotator, 0, spread([]))
+        person = known.get(annotator) or Card(annotator, 0)
         rows = store.responses_by(study.name, annotator)
         median = overview.insight.median if overview.insight else float("nan")
         times = [(row.timing.active_ms or 0) / 1000 for row in rows if row.skip is None]
@@ -174,7 +171,7 @@ class Pages:
             "person",
             annotator=annotator,
             person=person,
-            figures=persons.person_figures(person, session),
+            figures=person_figures(person, session),
             seconds=Markup(charts.one_by_one(times, median)),
             caption=f"{wording.count(len(rows))} stored, newest first",
             answers=self._answer_rows(rows[::-1][:MANY]),
@@ -235,7 +232,9 @@ class Pages:
         """Return each row's distribution over the labels; None where it has none."""
         answers = [self.reader.read(row) for row in rows]
         given = statements(self.site.study.labels, answers)
-        soft = iter(labelled(given, {one.mode for one in answers}).soft() if len(given) else ())
+        soft = iter(
+            label_statements(given, {one.mode for one in answers}).soft() if len(given) else ()
+        )
         return [None if one.answer is None else next(soft) for one in answers]
 
     def _answer_rows(self, rows: Sequence[ResponseRow]) -> list[dict[str, str]]:
@@ -252,7 +251,7 @@ class Pages:
             described.append(
                 {
                     "time": wording.moment(row.received_at, self.site.now()),
-                    "iso": iso(row.received_at),
+                    "iso": format_time(row.received_at),
                     "item": row.item,
                     "item_link": f"{HOME}/items?{urlencode({'find': row.item})}",
                     "annotator": row.annotator,

@@ -18,9 +18,9 @@ import numpy as np
 
 from softlabel import registry
 from softlabel.construct import Clamp
-from softlabel.elicit import Answer, Hard, Mode, versions_read
+from softlabel.elicit import Answer, Hard, Mode, readable_versions
 from softlabel.errors import ResponseError, SoftlabelError
-from softlabel.records import stack
+from softlabel.records import stack_answers
 from softlabel.sampling import one_per_annotator
 from softlabel.store import ResponseRow, Store, TimedAnswer
 from softlabel.study import Study
@@ -100,7 +100,7 @@ class Sample:
     @cached_property
     def each(self) -> Annotations:
         """The label of each of these statements."""
-        return labelled(self.said, {one.mode for one in self.seen})
+        return label_statements(self.said, {one.mode for one in self.seen})
 
     @cached_property
     def once(self) -> Annotations:
@@ -124,10 +124,10 @@ def statements(labels: Sequence[str], answers: Sequence[ReadAnswer]) -> Statemen
     items, item = encode([one.item for one, _ in given])
     people, annotator = encode([one.annotator for one, _ in given])
     index = Index(names(items), names(people), names(list(labels)))
-    return stack(index, item, annotator, [answer for _, answer in given])
+    return stack_answers(index, item, annotator, [answer for _, answer in given])
 
 
-def labelled(given: Statements, modes: set[str]) -> Annotations:
+def label_statements(given: Statements, modes: set[str]) -> Annotations:
     """Clamp the statements; plain votes stay votes, as in ``softlabel label``."""
     if modes <= {Hard.name} and len(given):
         return Annotations(given.index, given.item, given.annotator, label=given.named[:, 0])
@@ -226,8 +226,6 @@ class Reader:
             self._cache[key] = self._read_json(*key)
         return self._cache[key]
 
-    said = read_answer  # OLD NAME
-
     def _read_json(self, name: str, version: int, options: str, text: str) -> Answer | None:
         if (name, options) not in self._modes:
             try:
@@ -235,7 +233,7 @@ class Reader:
             except SoftlabelError:
                 self._modes[name, options] = None
         mode = self._modes[name, options]
-        if mode is None or version not in versions_read(mode):
+        if mode is None or version not in readable_versions(mode):
             return None
         try:
             return mode.read(json.loads(text), self.study.labels)
@@ -262,6 +260,3 @@ def split_steps(fields: Mapping[str, float], submit_ms: float | None) -> Steps:
         steps.append((name, round((at - before) / 1000, 3)))
         before = at
     return tuple(steps)
-
-
-Pace = Throttle  # OLD NAME

@@ -205,7 +205,7 @@ def agreement_rows(insight: Insight | None) -> list[tuple[str, str]]:
     alpha = f"{number(agreement.alpha.value)} (95 % interval {_interval(insight)})"
     return [
         ("Krippendorff’s alpha", alpha),
-        ("Two people name the same label", f"{100 * agreement.observed:.0f} % of the time"),
+        ("Two people name the same label", f"{100 * agreement.observed.value:.0f} % of the time"),
         ("Distance between two people", f"{number(agreement.variation)} (mean total variation)"),
         ("Agreement with the others", f"{number(agreement.others)} (1 − distance to their mean)"),
         ("Items with two answers or more", count(agreement.shared)),

@@ -58,7 +58,7 @@ TEXTS = ("choice", "rest")  # kinds that hold one text; all others are written a
 Count = Callable[[int], None]
 
 
-def export(study: Study, store: Store, path: Path, count: Count = lambda done: None) -> int:
+def export_answers(study: Study, store: Store, path: Path, count: Count = lambda done: None) -> int:
     """Write all answers, in the kind that the file's name ends in; return how many there are.
 
     The file is either whole or absent.  ``count`` is called with how many are written so far.
@@ -216,7 +216,7 @@ def _collins(study: Study, store: Store, counted: Count) -> Iterator[bytes]:
 
 def _collins_record(study: Study, reader: Reader, row: ResponseRow) -> dict[str, Any]:
     """Return one answer as it was read: with its slips repaired, as in the published file."""
-    answer = reader.said(row)
+    answer = reader.read_answer(row)
     if answer is None or row.mode != Classic.name:
         raise SoftlabelError(
             f"{study.name}: answer {row.id} was given in the mode {row.mode!r} (version "

@@ -1,1 +1,0 @@
-"""OLD NAME of ``softlabel.serve.researcher``, for the module that is still here."""
