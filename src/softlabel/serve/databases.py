@@ -152,7 +152,7 @@ def restore(
     key = _key(folder, place)
     expected = None if known is None else known.databases.get(key)
     if expected is not None and not new_database:
-        id = stores.contents(file).id
+        id = stores.read_contents(file).id
         if id not in (expected, None):
             raise StoreError(
                 f"{file} is a backup of database {id}, but according to {folder / FOLDER / NAME} "
@@ -181,7 +181,7 @@ def warnings(store: Store) -> Iterator[str]:
 def _key(folder: Path, place: str | Path) -> str:
     """Return the name of a place in ``secret.json``: relative if it is inside the folder, so that
     the folder can be moved."""
-    return stores.name_of(place).removeprefix(f"{folder.absolute()}/")
+    return stores.display_name(place).removeprefix(f"{folder.absolute()}/")
 
 
 def _read_secret(folder: Path) -> Secret | None:
@@ -198,7 +198,9 @@ def _check_id(folder: Path, place: str | Path, expected: str) -> None:
     except StoreError as error:
         raise StoreError(f"{recorded}, but {error}; {RESTORE}") from None
     if id != expected:
-        raise StoreError(f"{recorded}, but {stores.name_of(place)} is database {id}; {RESTORE}")
+        raise StoreError(
+            f"{recorded}, but {stores.display_name(place)} is database {id}; {RESTORE}"
+        )
 
 
 def _refuse_other_secret(folder: Path, study: str, store: Store, known: Secret | None) -> None:

@@ -23,7 +23,6 @@ from softlabel.serve.researcher.charts import in_words
 from softlabel.serve.researcher.downloads import Downloads, debrief_answers
 from softlabel.serve.researcher.login import HOME, LOGIN, Login
 from softlabel.serve.researcher.overview import LiveOverview, Overview
-from softlabel.serve.researcher.people import person_figures, person_row
 from softlabel.serve.researcher.sample import Reader, label_statements, statements, to_seconds
 from softlabel.serve.site import Site, describe_form
 from softlabel.store import ResponseRow
@@ -141,7 +140,9 @@ class Pages:
         return self._page(
             "people",
             rows=[
-                person_row(one, stages.get(one.annotator, ""), skipped.get(one.annotator, 0))
+                wording.person_row(
+                    one, stages.get(one.annotator, ""), skipped.get(one.annotator, 0)
+                )
                 for one in shown
             ],
             caption=wording.people_caption(overview, len(people)),
@@ -171,7 +172,7 @@ class Pages:
             "person",
             annotator=annotator,
             person=person,
-            figures=person_figures(person, session),
+            figures=wording.person_figures(person, session),
             seconds=Markup(charts.one_by_one(times, median)),
             caption=f"{wording.count(len(rows))} stored, newest first",
             answers=self._answer_rows(rows[::-1][:MANY]),

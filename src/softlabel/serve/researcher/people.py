@@ -1,4 +1,4 @@
-"""The annotators of a running study: a card each, and the words that show it.
+"""The annotators of a running study: a card each, agreement and disagreement.
 
 A flag excludes nobody and rejects nobody; it names a fact and the limit that it passed.
 """
@@ -30,9 +30,7 @@ from softlabel.annotators import (
 from softlabel.elicit import Hard
 from softlabel.metrics import spread, total_variation
 from softlabel.records import CHECKS, PRACTICE
-from softlabel.serve.researcher import wording
 from softlabel.serve.researcher.sample import Sample, Throttle, label_statements
-from softlabel.store import Session
 from softlabel.tables import Annotations, Floats
 
 RULES = PRESETS["paper"]
@@ -47,9 +45,6 @@ class Reference:
 
     kind: str
     gold: tuple[float, ...]
-
-
-# ── computing ────────────────────────────────────────────────────────────────────────────────
 
 
 def make_people_cards(
@@ -141,63 +136,3 @@ def measure_disagreement(annotations: Annotations) -> Mapping[str, float]:
     distance = pairwise_variation(annotations)
     pairs = zip(annotations.index.items.tolist(), distance.tolist(), strict=True)
     return {item: value for item, value in pairs if math.isfinite(value)}
-
-
-# ── wording ──────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class PersonRow:
-    """One annotator in the table of people."""
-
-    annotator: str
-    stage: str
-    answers: str
-    skips: str
-    seconds: str
-    agreement: str
-    repeats: str
-    checks: str
-    flags: tuple[str, ...]
-    remarks: tuple[str, ...]
-
-
-def person_row(card: Card, stage: str, skipped: int) -> PersonRow:
-    """Word the numbers of one annotator, who ``skipped`` so many items."""
-    checks, failed = card.gold.n + card.attention.n, card.gold.failed + card.attention.failed
-    pairs = card.repeats.pairs
-    return PersonRow(
-        card.annotator,
-        wording.STAGES.get(stage, stage),
-        wording.count(card.answers),
-        wording.count(skipped),
-        wording.seconds(card.seconds.median),
-        wording.number(card.agreement),
-        f"{card.repeats.changed} of {pairs}" if pairs else wording.NONE,
-        f"{failed} of {checks}" if checks else wording.NONE,
-        card.flags,
-        card.remarks,
-    )
-
-
-def person_figures(card: Card, session: Session) -> list[tuple[str, str]]:
-    """Word the card of one annotator; reasons of skips only if the sample holds them all."""
-    row = person_row(card, session.stage, session.skipped)
-    known = card.skipped == session.skipped
-    times = card.seconds
-    range_ = f" (four of five: {wording.seconds(times.p10)} to {wording.seconds(times.p90)})"
-    gold = wording.number(card.gold.variation)
-    gold += f" ({card.gold.failed} too far)" if card.gold.failed else ""
-    return [
-        ("Stage", row.stage),
-        ("Came in", f"{wording.day(session.entered_at)} UTC"),
-        ("Answers to items and repeats", row.answers),
-        ("Items skipped", wording.skips(card.skips) if known else row.skips),
-        ("Seconds per answer", row.seconds + (range_ if times.n else "")),
-        ("Agreement with the others", row.agreement),
-        ("Entropy of own labels", f"{wording.number(card.sharpness)} nats"),
-        ("Repeats with another top label", row.repeats),
-        ("Distance between repeats", wording.number(card.repeats.variation)),
-        ("Gold: distance to the reference", gold),
-        ("Checks failed", row.checks),
-    ]

@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
+from softlabel.annotators import Card
 from softlabel.metrics import Spread
 from softlabel.serve.researcher import charts
 from softlabel.serve.researcher.overview import Insight, Overview
+from softlabel.store import Session
 
 NONE = "–"
 LATER = "being computed; it appears here in a moment"
@@ -331,3 +333,63 @@ def _seconds_tile(insight: Insight | None) -> Tile:
     middle = f"{seconds(first.answer.p10)} to {seconds(first.answer.p90)}"
     more = f"mode {first.mode}; four of five take {middle} s"
     return Tile(name, seconds(first.answer.median), "s", more)
+
+
+# ── one annotator ────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    """One annotator in the table of people."""
+
+    annotator: str
+    stage: str
+    answers: str
+    skips: str
+    seconds: str
+    agreement: str
+    repeats: str
+    checks: str
+    flags: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def person_row(card: Card, stage: str, skipped: int) -> PersonRow:
+    """Word the numbers of one annotator, who ``skipped`` so many items."""
+    checks, failed = card.gold.n + card.attention.n, card.gold.failed + card.attention.failed
+    pairs = card.repeats.pairs
+    return PersonRow(
+        card.annotator,
+        STAGES.get(stage, stage),
+        count(card.answers),
+        count(skipped),
+        seconds(card.seconds.median),
+        number(card.agreement),
+        f"{card.repeats.changed} of {pairs}" if pairs else NONE,
+        f"{failed} of {checks}" if checks else NONE,
+        card.flags,
+        card.remarks,
+    )
+
+
+def person_figures(card: Card, session: Session) -> list[tuple[str, str]]:
+    """Word the card of one annotator; reasons of skips only if the sample holds them all."""
+    row = person_row(card, session.stage, session.skipped)
+    known = card.skipped == session.skipped
+    times = card.seconds
+    range_ = f" (four of five: {seconds(times.p10)} to {seconds(times.p90)})"
+    gold = number(card.gold.variation)
+    gold += f" ({card.gold.failed} too far)" if card.gold.failed else ""
+    return [
+        ("Stage", row.stage),
+        ("Came in", f"{day(session.entered_at)} UTC"),
+        ("Answers to items and repeats", row.answers),
+        ("Items skipped", skips(card.skips) if known else row.skips),
+        ("Seconds per answer", row.seconds + (range_ if times.n else "")),
+        ("Agreement with the others", row.agreement),
+        ("Entropy of own labels", f"{number(card.sharpness)} nats"),
+        ("Repeats with another top label", row.repeats),
+        ("Distance between repeats", number(card.repeats.variation)),
+        ("Gold: distance to the reference", gold),
+        ("Checks failed", row.checks),
+    ]
