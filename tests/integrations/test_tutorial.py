@@ -42,5 +42,5 @@ def test_the_commands_on_cifar10h_run(data_folder, tmp_path):
     assert {run.config["deliver"] for run in found} == {"hard", "aggregate"}
     assert all(run.predictions.probs.shape == (3000, 10) for run in found)
     said = softlabel(evaluate, tmp_path)
-    assert "learned from scratch, 3,000 items" in said
+    assert "trained from scratch, 3,000 items" in said
     assert "difference from deliver=hard" in said
