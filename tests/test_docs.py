@@ -81,7 +81,7 @@ def test_links_lead_somewhere(page):
 
 def test_the_result_in_the_readme_is_computed():
     """Each number of "One result" is printed by the page that computes it."""
-    said = (ROOT / "README.md").read_text().split("## One result")[1].split("## ")[0]
+    said = (ROOT / "README.md").read_text().split("**One result.**")[1].split("\n\n")[0]
     page = (DOCS / "pools" / "worth.md").read_text()
     printed = "".join(text for language, text in blocks(DOCS / "pools" / "worth.md"))
     numbers = re.findall(r"\d+\.\d|\[[\d., ]+\]", said)

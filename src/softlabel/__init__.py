@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from softlabel.study import Study
     from softlabel.tables import Annotations, Index, Predictions, Score, SoftLabels, Statements
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 HOMES = {
     **dict.fromkeys(
