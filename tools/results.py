@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from softlabel.papers import PAPERS
-from softlabel.papers.claims.collecting import begun, collect
+from softlabel.papers.claims.collecting import list_started, collect
 from softlabel.papers.claims.findings import FOLDER, compute_facts, judge_shipped, make_markdown
 from softlabel.papers.claims.papers import find
 from softlabel.papers.claims.results import write_facts, write_results
@@ -40,7 +40,7 @@ def write() -> None:
 
 
 def gather(folder: str) -> None:
-    for paper, scale in begun(folder):
+    for paper, scale in list_started(folder):
         results = collect(folder, paper, scale)
         if results.all:
             print(f"{len(results.all)} runs: {write_results(results)}", file=sys.stderr)

@@ -243,7 +243,7 @@ def test_what_is_wrong_is_named(features, pictures, delivery, teaching):
         Config(epochs=0)
     with pytest.raises(SoftlabelError, match=r"ema = 1\.0"):
         Config(ema=1.0)
-    with pytest.raises(SoftlabelError, match="pass the Teaching itself"):
+    with pytest.raises(SoftlabelError, match="pass the TrainingLabels itself"):
         fit(replace(QUICK, objective="mw"), pictures, delivery, seed=1)
     with pytest.raises(SoftlabelError, match="takes a delivery"):
         fit(QUICK, pictures, teaching, seed=1)

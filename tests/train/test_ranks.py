@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 import numpy as np, torch
 from softlabel import Annotations, Index
-from softlabel.deliver import Teaching
+from softlabel.deliver import TrainingLabels
 from softlabel.train import Config, fit, ranks
 
 rng = np.random.default_rng(0)
@@ -30,7 +30,7 @@ class Fixed:
 index = Index([str(i) for i in range(50)], list("abcd"), list("xyz"))
 item, who = (rng.random((50, 4)) < 0.4).nonzero()
 said = Annotations(index, item, who, label=rng.integers(0, 3, len(item)))
-known = Teaching(soft.argmax(1), soft, said)
+known = TrainingLabels(soft.argmax(1), soft, said)
 
 def run(out):
     long, short = {"epochs": 3, "dtype": "float64"}, {"epochs": 1, "lr": 0.01}
