@@ -70,17 +70,12 @@ def load(split: str = "test") -> Dataset:
     rows = _read_images(split, count)
     images = np.ascontiguousarray(rows[:, 2:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
     index = Index(number_names(range(count), f"{split}/"), names([]), CLASSES)
-    return Dataset(
-        f"cifar100/{split}",
-        INFO,
-        index,
-        gold=rows[:, 1].astype(np.int64),
-        arrays={"images": images, "coarse": rows[:, 0]},
-        notes=(
-            "Some classes are near to CIFAR-10's (pickup_truck, bus, streetcar to truck and "
-            "automobile, wolf and fox to dog, tiger and lion to cat): not all of it is far away.",
-        ),
+    gold, arrays = rows[:, 1].astype(np.int64), {"images": images, "coarse": rows[:, 0]}
+    near = (
+        "Some classes are near to CIFAR-10's (pickup_truck, bus, streetcar to truck and "
+        "automobile, wolf and fox to dog, tiger and lion to cat): not all of it is far away."
     )
+    return Dataset(f"cifar100/{split}", INFO, index, gold=gold, arrays=arrays, notes=(near,))
 
 
 def _read_images(split: str, count: int) -> npt.NDArray[np.uint8]:
@@ -97,12 +92,8 @@ def _read_images(split: str, count: int) -> npt.NDArray[np.uint8]:
     if len(data) != count * RECORD:
         raise FileError(path, f"{name} has {len(data):,} bytes, not {count:,} images of {RECORD:,}")
     rows = np.frombuffer(data, np.uint8).reshape(-1, RECORD)
-    for column, most in (("coarse label", len(COARSE)), ("fine label", len(CLASSES))):
-        codes = rows[:, 0 if column == "coarse label" else 1]
-        wrong = np.flatnonzero(codes >= most)
-        if len(wrong):
-            row = int(wrong[0])
-            raise FileError(
-                path, f"{name}, image {row}: {column} {codes[row]} is not 0..{most - 1}"
-            )
+    for level, codes, classes in (("coarse", rows[:, 0], COARSE), ("fine", rows[:, 1], CLASSES)):
+        for row in np.flatnonzero(codes >= len(classes)):
+            reason = f"{level} label {codes[row]} is not 0..{len(classes) - 1}"
+            raise FileError(path, f"{name}, image {row}: {reason}")
     return rows

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from builtins import map as in_turn
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
@@ -34,6 +34,7 @@ from softlabel.errors import DataError
 from softlabel.registry import check_parameters
 from softlabel.tables import (
     Annotations,
+    Estimand,
     Floats,
     Index,
     Ints,
@@ -171,26 +172,23 @@ class Belief:
     def _per_item(
         self, function: Callable[[Floats, Floats], Floats], prior: Prior | None = None
     ) -> Floats:
-        """Return ``function(evidence, kinds)`` of each item, from chunks of distinct rows."""
+        """Return ``function(evidence, kinds)`` of each item."""
         rows, where = self._distinct
-        prior = prior or self.prior
-        rows_of_chunks = [
-            function(rows.n[part], _kinds(prior, rows.n[part]))
-            for part in _chunks(len(rows), prior.alpha.size)
-        ]
-        if not rows_of_chunks:
-            return function(rows.n, np.zeros((0, len(prior.weight))))
-        return np.concatenate(rows_of_chunks)[where]
+        return _by_chunks(function, prior or self.prior, rows)[where]
 
 
 def posterior_mean(prior: Prior, evidence: Floats) -> Floats:
     """(m, k) labels of rows of evidence under a prior of the same classes."""
     rows, where = distinct(evidence)
-    means = [
-        _mean(prior, rows.n[part], _kinds(prior, rows.n[part]))
-        for part in _chunks(len(rows), prior.alpha.size)
-    ]
-    return np.concatenate(means)[where] if means else np.zeros_like(evidence)
+    return _by_chunks(lambda n, r: _mean(prior, n, r), prior, rows)[where]
+
+
+def _by_chunks(function: Callable[[Floats, Floats], Floats], prior: Prior, rows: Rows) -> Floats:
+    """Return ``function(evidence, kinds)`` of distinct rows, from chunks that memory holds."""
+    if not len(rows):
+        return function(rows.n, np.zeros((0, len(prior.weight))))
+    chunks = [rows.n[part] for part in _chunks(len(rows), prior.alpha.size)]
+    return np.concatenate([function(n, _kinds(prior, n)) for n in chunks])
 
 
 def _chunks(rows: int, cells: int) -> Iterator[slice]:
@@ -336,6 +334,8 @@ class CountSums:
 class CountPool:
     """The entry point of pools without a prior: fit the parameters, then make the labels."""
 
+    estimand: ClassVar[Estimand] = "distribution"
+
     def __call__(
         self, annotations: Annotations, map: Map = in_turn, shards: int = 1
     ) -> LabelDistribution:
@@ -357,6 +357,7 @@ class BayesPool:
     """The entry point of pools with a prior: add up votes and rich answers, find the prior, fit
     what else there is to fit, and make the labels."""
 
+    estimand: ClassVar[Estimand] = "distribution"
     limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of the parameters
 
     def __call__(
@@ -468,10 +469,7 @@ def separate_rich(
     for name in ("items", "labels"):
         if getattr(annotations.index, name).tolist() != getattr(rich.index, name).tolist():
             raise DataError(f"votes and rich answers must have the same {name}, in the same order")
-    label = (
-        annotations.label if annotations.label is not None else annotations.soft().argmax(axis=1)
-    )
-    return True, [
-        Annotations(annotations.index, annotations.item, annotations.annotator, label=label),
-        rich,
-    ]
+    label = annotations.label
+    if label is None:
+        label = annotations.soft().argmax(axis=1)
+    return True, [replace(annotations, label=label, probs=None), rich]

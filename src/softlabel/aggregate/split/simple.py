@@ -19,7 +19,7 @@ from softlabel.aggregate.split.base import CountPool, CountSums, shares
 from softlabel.aggregate.split.mixtures import CELLS, distinct, majorities, sample_items
 from softlabel.errors import DataError
 from softlabel.registry import SMALLEST, check_parameters
-from softlabel.tables import Annotations, Estimand, Floats, Ints
+from softlabel.tables import Annotations, Floats, Ints
 
 FIT_ITEMS = 20_000  # two numbers need no more
 COARSE, FINE = 32, 2.0**-6  # first steps of the search, in units of FINE; that in logarithms
@@ -39,7 +39,6 @@ class Mean(CountPool, CountSums):
 
     name: ClassVar[str] = "mean"
     paper: ClassVar[str] = "Stone 1961; Collins, Bhatt & Weller 2022"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def rows(self, sums: Floats) -> Floats:
         """(m, k) labels."""
@@ -74,7 +73,6 @@ class Softmax(CountPool, CountSums):
 
     name: ClassVar[str] = "softmax"
     paper: ClassVar[str] = "Uma et al. 2020, equation 4"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def fit(self, annotations: Annotations) -> Softmax:
         """Return this pool with a number for ``tau``; 1 where no item has two answers."""
@@ -110,7 +108,6 @@ class LogPool(CountPool, CountSums):
 
     name: ClassVar[str] = "log-pool"
     paper: ClassVar[str] = "Genest & Zidek 1986"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def fit(self, annotations: Annotations) -> LogPool:
         """Return this pool with numbers for both; .01 and 1 where no item has two answers."""
@@ -128,16 +125,15 @@ class LogPool(CountPool, CountSums):
 
     def sums(self, annotations: Annotations) -> Floats:
         """(m, 2k) the counts, then the sums of log(p + floor)."""
-        m, _, k = annotations.index.shape
+        m = len(annotations.index.items)
         counts = annotations.counts()
         if annotations.hard:  # a vote is log(1 + floor) on one class and log(floor) on the others
             zero, one = self._log(np.array([0.0, 1.0])).tolist()
             logs = counts * one + (annotations.votes_per_item()[:, None] - counts) * zero
         else:
             each = self._log(annotations.soft())
-            logs = np.stack(
-                [np.bincount(annotations.item, each[:, j], minlength=m) for j in range(k)], 1
-            )
+            columns = [np.bincount(annotations.item, column, minlength=m) for column in each.T]
+            logs = np.stack(columns, axis=1)
         return np.concatenate([counts, logs], axis=1)
 
     def rows(self, sums: Floats) -> Floats:
@@ -172,7 +168,6 @@ class Extremised(CountPool):
 
     name: ClassVar[str] = "extremised"
     paper: ClassVar[str] = "Ranjan & Gneiting 2010; Satopää et al. 2014"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def fit(self, annotations: Annotations) -> Sharpened:
         """Return the pool with numbers for floor and power, and its table of confusions."""

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 from softlabel.aggregate.split.base import BayesPool, Belief, Counting, posterior_mean
 from softlabel.aggregate.split.mixtures import Prior, fit_by_class, fit_dirichlet, sample_items
-from softlabel.tables import Annotations, Estimand, Floats, Index, given_away
+from softlabel.tables import Annotations, Floats, Index, given_away
 
 FLOOR = 0.01  # added before logarithms of chances
 ENOUGH = 200  # items with votes from which weights, and a prior by class, are learned
@@ -41,7 +41,6 @@ class Stack(BayesPool):
 
     name: ClassVar[str] = "stack"
     paper: ClassVar[str] = "Wolpert 1992"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def counting(self, rich: bool) -> Features:
         return Features(rich)

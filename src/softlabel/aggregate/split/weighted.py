@@ -10,7 +10,7 @@ import numpy as np
 from softlabel.aggregate.split.base import CountPool, CountSums, shares
 from softlabel.errors import DataError
 from softlabel.registry import SMALLEST, check_parameters
-from softlabel.tables import Annotations, Estimand, Floats, Names
+from softlabel.tables import Annotations, Floats, Names
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,6 @@ class Weighted(CountPool):
 
     name: ClassVar[str] = "weighted"
     paper: ClassVar[str] = "Bates & Granger 1969"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def explain(self, fitted: Weights) -> str:
         low, high = fitted.weight.min(initial=1), fitted.weight.max(initial=1)
@@ -68,10 +67,8 @@ class Weights(CountSums):
             flat = annotations.item.astype(np.int64) * k + annotations.label
             heavy = np.bincount(flat, each, minlength=m * k).reshape(m, k)
         else:
-            soft = annotations.soft()
-            columns = [
-                np.bincount(annotations.item, each * soft[:, j], minlength=m) for j in range(k)
-            ]
+            soft = (each[:, None] * annotations.soft()).T
+            columns = [np.bincount(annotations.item, column, minlength=m) for column in soft]
             heavy = np.stack(columns, axis=1)
         return np.concatenate([annotations.counts(), heavy], axis=1)
 

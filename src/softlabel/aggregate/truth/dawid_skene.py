@@ -37,7 +37,7 @@ from softlabel.aggregate.truth.base import (
 )
 from softlabel.errors import DataError
 from softlabel.registry import SMALLEST
-from softlabel.tables import Annotations, Estimand, Floats, Index, Ints, given_away
+from softlabel.tables import Annotations, Floats, Index, Ints, given_away
 
 LARGEST_TABLE = 4 * GIGABYTE
 BLOCK = 4096  # people whose logarithms are taken at a time
@@ -48,6 +48,7 @@ D, A0, SPREAD = 1.0, 4.0, 0.1
 RIGHT = 2.0  # imaginary right votes of the whole crowd: they keep a handful of votes in place
 CELLS = 2**15  # of a confusion table, that a thread works on at a time
 
+INSIDE = (SMALLEST, 1 - SMALLEST)  # of a chance that is never sure
 OUTSIDE = 0.05  # on either side of a 90 % interval
 LEAST = 1e-3  # votes that a Beta distribution has at least
 TINY = 1e-300
@@ -334,9 +335,8 @@ class LearnedDirichlet:
         """Return the beliefs of an earlier result: the counts behind its means, for new people
         those of vote shares, and its population."""
         if not isinstance(start, ConfusionPosterior) or start.population is None:
-            raise DataError(
-                "the result to start from does not say what it learned of the population"
-            )
+            reason = "does not say what it learned of the population"
+            raise DataError(f"the result to start from {reason}")
         assert start.strength is not None, "it comes with the population"
         order = match_classes(start, index)
         alpha = np.asarray(start.strength * start.population[order][:, order].T)
@@ -369,9 +369,9 @@ def improve_alpha(counts: npt.NDArray[Any], alpha: Floats) -> Floats:
         return up, down
 
     up, down = np.zeros((k, k)), np.zeros(k)
-    for one, other in _by_people(add, counts):
-        up += one
-        down += other
+    for more_up, more_down in _by_people(add, counts):
+        up += more_up
+        down += more_down
     up *= alpha
     strength = (up.sum() + D) / (down.sum() + D / A0)
     return np.asarray(strength * _population(up))
@@ -450,12 +450,7 @@ class DawidSkene(ConfusionMethod):
 
     name: ClassVar[str] = "dawid-skene"
     paper: ClassVar[str] = "Dawid & Skene 1979; Paun et al. 2018"
-    estimand: ClassVar[Estimand] = "truth"
-    limits: ClassVar = {
-        "smoothing": (0, math.inf),
-        "diagonal": (SMALLEST, 1 - SMALLEST),
-        "anchor": (0, math.inf),
-    }
+    limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": INSIDE, "anchor": (0, math.inf)}
     result: ClassVar[type[TruthPosterior]] = ConfusionPosterior
 
     @property
@@ -487,8 +482,7 @@ class FastDawidSkene(ConfusionMethod):
 
     name: ClassVar[str] = "fast-dawid-skene"
     paper: ClassVar[str] = "Sinha, Rao & Balasubramanian 2018"
-    estimand: ClassVar[Estimand] = "truth"
-    limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": (SMALLEST, 1 - SMALLEST)}
+    limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": INSIDE}
     hard: ClassVar[bool] = True
 
     @property
@@ -522,10 +516,9 @@ class BayesDawidSkene(ConfusionMethod):
 
     name: ClassVar[str] = "bayes-dawid-skene"
     paper: ClassVar[str] = "Kim & Ghahramani 2012; Simpson et al. 2013; Paun et al. 2018"
-    estimand: ClassVar[Estimand] = "truth"
     limits: ClassVar = {
         "smoothing": (SMALLEST, math.inf),
-        "diagonal": (SMALLEST, 1 - SMALLEST),
+        "diagonal": INSIDE,
         "anchor": (0, math.inf),
     }
     result: ClassVar[type[TruthPosterior]] = ConfusionPosterior

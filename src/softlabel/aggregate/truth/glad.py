@@ -22,7 +22,7 @@ from softlabel.aggregate.truth.base import (
     stack_rows,
 )
 from softlabel.errors import DataError
-from softlabel.tables import Estimand, Floats, Index, Names, given_away
+from softlabel.tables import Floats, Index, Names, given_away
 
 CENTRE = 1.0  # mean of the priors of ability and log ease; both have variance 1
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -54,7 +54,6 @@ class Glad(TruthMethod):
 
     name: ClassVar[str] = "glad"
     paper: ClassVar[str] = "Whitehill, Ruvolo, Wu, Bergsma & Movellan 2009"
-    estimand: ClassVar[Estimand] = "truth"
     result: ClassVar[type[TruthPosterior]] = GladPosterior
 
     def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:

@@ -22,7 +22,7 @@ from softlabel.aggregate.truth.base import (
     stack_rows,
 )
 from softlabel.errors import DataError
-from softlabel.tables import Estimand, Floats, Index, given_away
+from softlabel.tables import Floats, Index, given_away
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,6 @@ class Kos(TruthMethod):
 
     name: ClassVar[str] = "kos"
     paper: ClassVar[str] = "Karger, Oh & Shah 2011"
-    estimand: ClassVar[Estimand] = "truth"
     classes: ClassVar[int] = 2
 
     def check(self, index: Index) -> None:

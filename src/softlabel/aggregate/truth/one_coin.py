@@ -21,7 +21,7 @@ from softlabel.aggregate.truth.base import (
 )
 from softlabel.errors import DataError
 from softlabel.registry import SMALLEST
-from softlabel.tables import Estimand, Floats, Index, given_away
+from softlabel.tables import Floats, Index, given_away
 
 
 class Coins(NamedTuple):
@@ -48,7 +48,6 @@ class OneCoin(EMMethod):
 
     name: ClassVar[str] = "one-coin"
     paper: ClassVar[str] = "Zhang, Chen, Zhou & Jordan 2016"
-    estimand: ClassVar[Estimand] = "truth"
     limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": (SMALLEST, 1 - SMALLEST)}
 
     @property
