@@ -22,7 +22,7 @@ from softlabel._util.files import shorten
 from softlabel.elicit import Answer, Classic, Hard, Mode, readable_versions
 from softlabel.errors import FileError, ResponseError, SoftlabelError
 from softlabel.sampling import first_presentation
-from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Statements, broken, names
+from softlabel.tables import ANONYMOUS, Annotations, Floats, Index, Ints, Statements, broken, names
 
 SCHEMA = "softlabel.response/1"
 KEYS = ("schema", "item", "annotator", "labels", "presentation", "answer")  # every record has them
@@ -140,7 +140,7 @@ class Collected(NamedTuple):
     answers: Statements | Annotations
     lines: list[int]
     asked_again: list[bool]
-    seconds: list[float]
+    seconds: Floats
     late: int
     simulated: int
     left_out: Mapping[str, int]
@@ -190,12 +190,12 @@ def read_records(
             record["presentation"]["kind"] == "repeat" or bool(record.get("late"))
             for record in records
         ],
-        seconds=[_read_seconds(record) for record in records],
+        seconds=np.array([_read_seconds(record) for record in records], dtype=np.float64),
         late=sum(bool(record.get("late")) for record in records),
         simulated=sum(bool(record.get("simulated")) for record in records),
-        left_out=left_out,
+        left_out=dict(left_out),
         skips=count_skips(every),
-        asked=Counter(_describe_asking(record) for record in records if mode is None),
+        asked=dict(Counter(_describe_asking(record) for record in records if mode is None)),
     )
 
 

@@ -41,11 +41,9 @@ from softlabel.aggregate.truth.base import (
     watch_fit,
 )
 from softlabel.aggregate.truth.dawid_skene import BayesDawidSkene, DawidSkene, FastDawidSkene
-from softlabel.aggregate.truth.glad import Glad, GladPosterior
-from softlabel.aggregate.truth.kos import Kos
 from softlabel.aggregate.truth.mace import Mace, ZenCrowd
 from softlabel.aggregate.truth.majority import Majority
-from softlabel.aggregate.truth.one_coin import OneCoin
+from softlabel.aggregate.truth.skill import Glad, GladPosterior, Kos, OneCoin
 from softlabel.aggregate.truth.weighting import Catd, Wawa, ZeroBasedSkill
 from softlabel.registry import FAMILIES
 

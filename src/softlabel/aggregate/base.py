@@ -53,6 +53,13 @@ def pool(
     return SoftLabels(annotations.index, given_away(probs), count, pooler.estimand, repr(pooler))
 
 
+def sum_by_item(annotations: Annotations, values: Floats) -> Floats:
+    """(m, c) sums over the annotations of each item, of columns of numbers (n, c)."""
+    m = len(annotations.index.items)
+    columns = [np.bincount(annotations.item, column, minlength=m) for column in values.T]
+    return np.stack(columns, axis=1)
+
+
 def map_items(
     kernel: Callable[[Annotations], Floats], annotations: Annotations, map: Map, shards: int
 ) -> Floats:

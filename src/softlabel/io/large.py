@@ -236,8 +236,7 @@ def order_by_appearance(codes: Ints) -> tuple[Ints, Ints]:
 
 
 def compact_names(column: pl.Series) -> Names:
-    """Return a column of text as an array of names; only a piece of them are Python objects at a
-    time."""
+    """Return a column of text as an array of names; few of them are Python objects at a time."""
     array: Names = np.empty(len(column), dtype=NAMES)
     for start in range(0, len(column), PIECE):
         array[start : start + PIECE] = column.slice(start, PIECE).to_list()

@@ -159,18 +159,7 @@ def collect_records(
 def _collect(
     where: str | Path, rows: Iterable[Line], labels: list[str] | None, mode: Mode | None
 ) -> Source:
-    collected = read_records(where, rows, labels, mode)
-    first = first_presentation(collected.answers)
-    by_design = bool((first | np.array(collected.asked_again, np.bool_)).all())
-    return Source(
-        str(where),
-        collected.answers,
-        collected.lines.__getitem__,
-        repeats="first" if by_design else "error",
-        left_out=dict(collected.left_out),
-        late=collected.late,
-        seconds=np.array(collected.seconds, dtype=np.float64),
-        skips=collected.skips,
-        simulated=collected.simulated,
-        asked=dict(collected.asked),
-    )
+    facts = read_records(where, rows, labels, mode)._asdict()
+    line_of, asked_again = facts.pop("lines").__getitem__, facts.pop("asked_again")
+    by_design = (first_presentation(facts["answers"]) | np.array(asked_again, np.bool_)).all()
+    return Source(str(where), line_of=line_of, repeats="first" if by_design else "error", **facts)

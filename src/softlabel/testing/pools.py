@@ -14,15 +14,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.aggregate import Aggregate, Belief, Posterior, Share, TruthPosterior, takes
-from softlabel.tables import (
-    Annotations,
-    Bools,
-    Floats,
-    Index,
-    SoftLabels,
-    check_simplex,
-    names,
-)
+from softlabel.tables import Annotations, Bools, Floats, Index, SoftLabels, check_simplex, names
 from softlabel.testing.examples import agree, example_soft, example_votes, reindex, rename
 
 FALL = 1e-9  # of the objective, relative: rounding

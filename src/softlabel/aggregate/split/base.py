@@ -355,13 +355,17 @@ class CountPool:
 
 class BayesPool:
     """The entry point of pools with a prior: add up votes and rich answers, find the prior, fit
-    what else there is to fit, and make the labels."""
+    what else there is to fit, and make the labels.
+
+    ``counting(rich)`` returns how answers are added up, where there are rich answers or not;
+    ``fit_sums(index, counting, sums, prior)`` the fitted pool, and where its parameters come from.
+    """
 
     estimand: ClassVar[Estimand] = "distribution"
     limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of the parameters
 
     def __call__(
-        self,
+        self: Any,
         annotations: Annotations,
         map: Map = in_turn,
         shards: int = 1,
@@ -380,16 +384,6 @@ class BayesPool:
         count = np.sum([table.votes_per_item() for table in tables], axis=0)
         fitted, why = self.fit_sums(annotations.index, counting, sums, prior)
         return make_labels(self, fitted, annotations.index, sums, count, why)
-
-    def counting(self, rich: bool) -> Any:
-        """Return how answers are added up; ``rich``: whether there are rich answers."""
-        raise NotImplementedError
-
-    def fit_sums(
-        self, index: Index, counting: Any, sums: Floats, prior: Prior | None
-    ) -> tuple[FittedPool, str]:
-        """Return the fitted pool, and where its parameters come from."""
-        raise NotImplementedError
 
 
 # ── votes and rich answers as evidence ───────────────────────────────────────────────────────
@@ -458,8 +452,7 @@ def is_rich(annotations: Annotations) -> bool:
 def separate_rich(
     annotations: Annotations, rich: Annotations | None
 ) -> tuple[bool, list[Annotations]]:
-    """Return whether there are rich answers, and the tables to add up: votes as codes beside
-    them."""
+    """Return whether there are rich answers, and the tables to add up; votes become codes."""
     if rich is None:
         return is_rich(annotations), [annotations]
     if rich.hard:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from softlabel.aggregate.base import sum_by_item
 from softlabel.aggregate.split.base import CountPool, CountSums, shares
 from softlabel.aggregate.split.mixtures import CELLS, distinct, majorities, sample_items
 from softlabel.errors import DataError
@@ -41,7 +42,6 @@ class Mean(CountPool, CountSums):
     paper: ClassVar[str] = "Stone 1961; Collins, Bhatt & Weller 2022"
 
     def rows(self, sums: Floats) -> Floats:
-        """(m, k) labels."""
         return shares(sums)
 
 
@@ -87,7 +87,6 @@ class Softmax(CountPool, CountSums):
         return "" if fitted == self else f"tau = {fitted.tau:.4g}"
 
     def rows(self, sums: Floats) -> Floats:
-        """(m, k) labels."""
         assert self.tau is not None, "fitted before it is used"
         scaled = sums / self.tau
         weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))  # the largest becomes 1
@@ -125,19 +124,15 @@ class LogPool(CountPool, CountSums):
 
     def sums(self, annotations: Annotations) -> Floats:
         """(m, 2k) the counts, then the sums of log(p + floor)."""
-        m = len(annotations.index.items)
         counts = annotations.counts()
         if annotations.hard:  # a vote is log(1 + floor) on one class and log(floor) on the others
             zero, one = self._log(np.array([0.0, 1.0])).tolist()
             logs = counts * one + (annotations.votes_per_item()[:, None] - counts) * zero
         else:
-            each = self._log(annotations.soft())
-            columns = [np.bincount(annotations.item, column, minlength=m) for column in each.T]
-            logs = np.stack(columns, axis=1)
+            logs = sum_by_item(annotations, self._log(annotations.soft()))
         return np.concatenate([counts, logs], axis=1)
 
     def rows(self, sums: Floats) -> Floats:
-        """(m, k) labels."""
         k = sums.shape[1] // 2
         return self._labels(sums[:, k:], sums[:, :k].sum(axis=1))
 
@@ -197,7 +192,6 @@ class Sharpened(CountSums):
     table: Floats | None
 
     def rows(self, sums: Floats) -> Floats:
-        """(m, k) labels."""
         return self.labels(shares(sums))
 
     def labels(self, lin: Floats) -> Floats:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from softlabel.aggregate.base import sum_by_item
 from softlabel.aggregate.split.base import CountPool, CountSums, shares
 from softlabel.errors import DataError
 from softlabel.registry import SMALLEST, check_parameters
@@ -65,15 +66,12 @@ class Weights(CountSums):
         each = self._weights_of(annotations.index.annotators)[annotations.annotator]
         if annotations.label is not None:
             flat = annotations.item.astype(np.int64) * k + annotations.label
-            heavy = np.bincount(flat, each, minlength=m * k).reshape(m, k)
+            heavy: Floats = np.bincount(flat, each, minlength=m * k).reshape(m, k)
         else:
-            soft = (each[:, None] * annotations.soft()).T
-            columns = [np.bincount(annotations.item, column, minlength=m) for column in soft]
-            heavy = np.stack(columns, axis=1)
+            heavy = sum_by_item(annotations, each[:, None] * annotations.soft())
         return np.concatenate([annotations.counts(), heavy], axis=1)
 
     def rows(self, sums: Floats) -> Floats:
-        """(m, k) labels."""
         return shares(sums[:, sums.shape[1] // 2 :])
 
     def _weights_of(self, annotators: Names) -> Floats:

@@ -287,7 +287,7 @@ def add_sums(results: Iterable[Any], plus: Callable[[Any, Any], Any] | None = No
     Few are held at a time, and the same parts give the same rounding wherever they were computed.
     ``plus`` adds sums that are held elsewhere.
     """
-    plus = plus or _add_entries
+    plus = _add_entries if plus is None else plus
     waiting: list[tuple[int, Any]] = []  # (how many parts are in it, their sum)
     for result in results:
         size, total = 1, result
@@ -491,14 +491,14 @@ class TruthMethod:
 
 
 class EMMethod(TruthMethod):
-    """A method that is its own ``Model``, fitted by expectation maximisation."""
+    """A method that is its own ``Model``, fitted by expectation maximisation.
 
-    @property
-    def objective(self) -> str:
-        """What the trace holds."""
-        raise NotImplementedError
+    ``objective`` is what the trace holds, ``resume(sums, start, index)`` returns the parameters of
+    an earlier result, and for new people those of the sums, and ``describe(result)`` skills,
+    confusions and prior, as fields of the result.
+    """
 
-    def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
+    def infer(self: Any, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         result = self.best(engine, start, index)
         learned = {
             "trace": given_away(result.trace),
@@ -518,14 +518,6 @@ class EMMethod(TruthMethod):
     def infer_rows(self: Any, engine: Local, parameters: Parameters) -> Floats:
         """Return the (m, k) posterior of all items."""
         return engine.rows(self.posterior, parameters)
-
-    def resume(self, sums: Sums, start: TruthPosterior, index: Index, /) -> Parameters:
-        """Return the parameters of an earlier result, and for new people those of the sums."""
-        raise NotImplementedError
-
-    def describe(self, result: FitResult, /) -> dict[str, Any]:
-        """Return skills, confusions and prior, as fields of the result."""
-        raise NotImplementedError
 
 
 def mask_unasked(values: Floats, asked: npt.NDArray[Any]) -> Floats:

@@ -88,10 +88,12 @@ class Beliefs(NamedTuple):
 
 
 class ConfusionMethod(EMMethod):
-    """The steps over votes that the family shares; ``prior`` learns from their sums."""
+    """The steps over votes that the family shares; ``prior``, of confusion matrices, learns from
+    their sums."""
 
     hard: ClassVar[bool] = False  # whether an item goes to its likeliest class in every step
     dtype: Any = "float64"
+    prior: Any
 
     def parts(self, annotations: Annotations, shards: int | None) -> int | None:
         """Return ``shards``, or fewer than there are cores where the tables of all parts would
@@ -140,11 +142,6 @@ class ConfusionMethod(EMMethod):
             table = np.log(table, out=np.full_like(table, kernels.NEVER), where=table > 0)
         sums = self.hard, counts.reshape(-1), mass, rows
         return float(kernels.expect(part.ballots(), prior, read_only(table).reshape(-1), *sums))
-
-    @property
-    def prior(self) -> Any:
-        """The prior of confusion matrices."""
-        raise NotImplementedError
 
     def learn(self, sums: Sums, before: Any = None) -> Any:
         return self.prior.learn(sums, before)

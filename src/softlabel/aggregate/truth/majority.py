@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from softlabel.aggregate.base import Map, pool
+from softlabel.aggregate.base import Map, pool, sum_by_item
 from softlabel.errors import DataError
 from softlabel.randomness import name_keys, uniform
 from softlabel.registry import check_parameters
@@ -108,12 +108,8 @@ def _trust(annotations: Annotations) -> Floats:
 
 def _break_by_trust(annotations: Annotations, trust: Floats) -> Floats:
     """(m, k) where ties go to the class whose voters are trusted more, in sum."""
-    votes, m = (
-        annotations.soft() * trust[annotations.annotator][:, None],
-        len(annotations.index.items),
-    )
-    sums = [np.bincount(annotations.item, column, m) for column in votes.T]
-    return _break_ties(annotations, np.stack(sums, axis=1))
+    votes = annotations.soft() * trust[annotations.annotator][:, None]
+    return _break_ties(annotations, sum_by_item(annotations, votes))
 
 
 def _break_ties(annotations: Annotations, favour: Floats) -> Floats:
