@@ -244,11 +244,8 @@ def _label_parts(
         "made_by": np.array(repr(pooler)),
     }
     combine(sorted(rows.glob("*.parquet")), job.out, about)
-    facts = {
-        "items": f"{items:,}",
-        "pool": registry.describe(pooler),
-        "estimates": ESTIMATES[pooler.estimand],
-    }
+    facts = {"items": f"{items:,}", "pool": registry.describe(pooler)}
+    facts["estimates"] = ESTIMATES[pooler.estimand]
     if fit is not None:
         end = "converged" if fit.converged else "not converged"
         facts["fit"] = f"{len(fit.trace)} steps, {end}; {pooler.objective} {fit.trace[-1]:.6g}"

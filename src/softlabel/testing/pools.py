@@ -24,12 +24,10 @@ LEVEL = 0.9  # of the intervals
 
 
 def _labels_of(aggregate: Aggregate) -> int:
-    """How many classes the examples have."""
     return getattr(aggregate, "classes", 3)
 
 
 def _examples(aggregate: Aggregate) -> Iterator[Annotations]:
-    """Votes, and soft annotations with zeros in them."""
     yield example_votes(labels=_labels_of(aggregate))[0]
     yield example_soft(labels=_labels_of(aggregate))
 

@@ -46,7 +46,6 @@ def _deliveries(deliver: Deliver) -> Iterator[tuple[TrainingLabels, Delivery]]:
 
 
 def _epoch_of(delivery: Delivery, known: TrainingLabels, epoch: int) -> Floats:
-    """(m, k) the labels of all items."""
     return delivery.labels_for(epoch, np.arange(len(known)), RNG)
 
 

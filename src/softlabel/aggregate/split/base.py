@@ -172,7 +172,6 @@ class Belief:
     def _per_item(
         self, function: Callable[[Floats, Floats], Floats], prior: Prior | None = None
     ) -> Floats:
-        """Return ``function(evidence, kinds)`` of each item."""
         rows, where = self._distinct
         return _by_chunks(function, prior or self.prior, rows)[where]
 

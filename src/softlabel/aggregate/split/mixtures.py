@@ -289,8 +289,7 @@ def fit_by_class(index: Index, evidence: Floats, levels: int | None, n_iter: int
 
 
 def _rows_to_fit(index: Index, evidence: Floats) -> Rows:
-    """Return distinct evidence of the items that have any; of very many different items a sample,
-    drawn by name."""
+    """Return distinct evidence of answered items; of very many a sample, drawn by name."""
     rows, _ = distinct(evidence[evidence.sum(axis=1) > 0])
     if len(rows) <= FIT_ITEMS:
         return rows

@@ -242,8 +242,7 @@ class LeaveOneOut:
 
     @classmethod
     def of(cls, annotations: Annotations) -> LeaveOneOut:
-        """Return all answers to items that have another one; of very many different items a
-        sample, drawn by name."""
+        """Return all answers to items that have another; of very many a sample, drawn by name."""
         size = annotations.votes_per_item()
         if annotations.label is not None:
             rows, _ = distinct(annotations.counts()[size > 1])
