@@ -85,8 +85,7 @@ def label_source(source: Source, out: Path, plan: Plan, progress: Progress = sil
 
 
 def prepare(source: Source, plan: Plan, progress: Progress = silent) -> tuple[Annotations, Facts]:
-    """Return one label per answer that counts, ready to be aggregated, and what became of the
-    others."""
+    """Return one label per answer that counts, ready to aggregate, and the fate of the others."""
     check_class_names(source.answers.index.labels.tolist(), ("item", COUNT))
     source.refuse_mixtures()
     answers, facts = _select(source, plan, progress)
@@ -137,10 +136,9 @@ def _select(source: Source, plan: Plan, progress: Progress) -> tuple[AnswerTable
         **source.facts,
     }
     if isinstance(answers, Statements):
-        repaired = {name: int(rows.sum()) for name, rows in answers.repairs.items()}
-        shown = ", ".join(f"{name} {count}" for name, count in sorted(repaired.items()) if count)
         facts["contradictory answers"] = f"{int(answers.contradictory.sum()):,}"
-        facts["repaired answers"] = shown or "0"
+        made = [(name, int(rows.sum())) for name, rows in sorted(answers.repairs.items())]
+        facts["repaired answers"] = ", ".join(f"{name} {n}" for name, n in made if n) or "0"
     return answers, facts
 
 
@@ -183,13 +181,11 @@ def _construct(answers: AnswerTable, plan: Plan) -> tuple[Annotations, str]:
 def aggregate_labels(
     aggregate: Aggregate, each: Annotations, gold: Ints | None = None
 ) -> SoftLabels:
-    """Return one label per item; ``gold`` (m,) are known classes (-1: not known), for pools that
-    learn from them."""
+    """Return one label per item; ``gold`` (m,) are known classes to learn from (-1: not known)."""
     if gold is None:
         return aggregate(each)
     check_gold(aggregate)
-    soft: SoftLabels = aggregate(each, gold=gold)  # type: ignore[call-arg]
-    return soft
+    return aggregate(each, gold=gold)  # type: ignore[call-arg]
 
 
 def check_gold(aggregate: Aggregate) -> None:

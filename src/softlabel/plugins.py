@@ -25,16 +25,15 @@ def load_strategies(path: Path, check: Check) -> None:
     """
     before = {family: dict(known) for family, known in registry.families().items()}
     LOADED.add(str(path))
-    passed = False
-    with _note_on_errors(f"in {path}"):
-        try:
+    try:
+        with _note_on_errors(f"in {path}"):
             _run_file(path)
             _check_new(path, before, check)
-            passed = True
-        finally:
-            for family, known in registry.families().items() if not passed else ():
-                known.clear()
-                known.update(before[family])
+    except BaseException:
+        for family, known in registry.families().items():
+            known.clear()
+            known.update(before[family])
+        raise
 
 
 def describe_user_error(error: Exception) -> str:

@@ -22,7 +22,7 @@ from softlabel._util.files import shorten
 from softlabel.elicit import Answer, Classic, Hard, Mode, readable_versions
 from softlabel.errors import FileError, ResponseError, SoftlabelError
 from softlabel.sampling import first_presentation
-from softlabel.tables import ANONYMOUS, Annotations, Index, Ints, Statements, broken, names
+from softlabel.tables import ANONYMOUS, Annotations, Floats, Index, Ints, Statements, broken, names
 
 SCHEMA = "softlabel.response/1"
 KEYS = ("schema", "item", "annotator", "labels", "presentation", "answer")  # every record has them
@@ -140,7 +140,7 @@ class Collected(NamedTuple):
     answers: Statements | Annotations
     lines: list[int]
     asked_again: list[bool]
-    seconds: list[float]
+    seconds: Floats
     late: int
     simulated: int
     left_out: Mapping[str, int]
@@ -163,12 +163,19 @@ def read_records(
         left_out[OTHER_MODE] = len(kept) - len(own)
         kept = own
     labels = _read_labels(path, every, labels)
-    reader = _AnswerReader(path, mode)
-    answers = [reader.read(row, labels) for row in kept]
-    items, item = _encode([_read_name(path, row, "item") for row in kept])
-    people, annotator = _read_people(path, kept)
-    index = Index(names(items), names(people), names(labels))
+    modes: dict[str, Mode] = {}  # each is made once
+    answers = [_read_answer(path, row, labels, mode, modes) for row in kept]
     records = [record for _, record in kept]
+    items, item = _read_names(path, kept, "item")
+    people: list[str] = []
+    annotator: Ints = np.full(len(kept), ANONYMOUS)  # where annotators were not released
+    anonymous = [row for row in kept if row[1]["annotator"] is None]
+    if not anonymous:
+        people, annotator = _read_names(path, kept, "annotator")
+    elif len(anonymous) < len(kept):
+        reason = "is null here but named elsewhere; name all of them or none"
+        raise _wrong(path, anonymous[0], "annotator", None, reason)
+    index = Index(names(items), names(people), names(labels))
     table: Statements | Annotations
     if {record["presentation"]["mode"] for record in records} == {Hard.name}:
         votes = np.array([answer.named[0] for answer in answers])
@@ -183,12 +190,12 @@ def read_records(
             record["presentation"]["kind"] == "repeat" or bool(record.get("late"))
             for record in records
         ],
-        seconds=[_read_seconds(record) for record in records],
+        seconds=np.array([_read_seconds(record) for record in records], dtype=np.float64),
         late=sum(bool(record.get("late")) for record in records),
         simulated=sum(bool(record.get("simulated")) for record in records),
-        left_out=left_out,
+        left_out=dict(left_out),
         skips=count_skips(every),
-        asked=Counter(_describe_asking(record) for record in records if mode is None),
+        asked=dict(Counter(_describe_asking(record) for record in records if mode is None)),
     )
 
 
@@ -240,62 +247,52 @@ def stack_answers(
 def votes_to_statements(votes: Annotations) -> Statements:
     """Return hard votes as statements: one class named with 100 %, no class ruled out."""
     assert votes.label is not None, "only hard votes name one class"
-    n, k = len(votes), len(votes.index.labels)
-    return Statements(
-        votes.index,
-        votes.item,
-        votes.annotator,
-        votes.label[:, None],
-        np.full((n, 1), 100.0),
-        np.ones((n, k), dtype=np.bool_),
-    )
+    sure = np.full((len(votes), 1), 100.0)
+    possible = np.ones((len(votes), len(votes.index.labels)), dtype=np.bool_)
+    named = votes.label[:, None]
+    return Statements(votes.index, votes.item, votes.annotator, named, sure, possible)
 
 
-class _AnswerReader:
-    """Reads the answers of a file; each mode is made once."""
+def _read_answer(
+    path: str | Path, row: Line, labels: Sequence[str], given: Mode | None, modes: dict[str, Mode]
+) -> Answer:
+    record = row[1]
+    mode = _find_mode(path, row, given, modes)
+    version, known = record["presentation"].get("mode_version"), readable_versions(mode)
+    if type(version) is not int or version not in known:
+        which = f"version{'s' if len(known) > 1 else ''} {' and '.join(map(str, known))}"
+        reason = f"answers of the mode {mode.name!r} are read in {which} only"
+        raise _wrong(path, row, "presentation.mode_version", version, reason)
+    try:
+        answer: Answer = mode.read(record["answer"], labels)
+    except ResponseError as error:
+        column = "answer" if error.field == "answer" else f"answer.{error.field}"
+        raise _wrong(path, row, column, error.value, error.reason) from None
+    return add_repairs(answer, record.get(REPAIRS, ()))
 
-    def __init__(self, path: str | Path, given: Mode | None) -> None:
-        self.path, self.given = path, given
-        self.made: dict[str, Mode] = {}
 
-    def read(self, row: Line, labels: Sequence[str]) -> Answer:
-        record = row[1]
-        mode = self.mode(row)
-        version, known = record["presentation"].get("mode_version"), readable_versions(mode)
-        if type(version) is not int or version not in known:
-            which = f"version{'s' if len(known) > 1 else ''} {' and '.join(map(str, known))}"
-            reason = f"answers of the mode {mode.name!r} are read in {which} only"
-            raise _wrong(self.path, row, "presentation.mode_version", version, reason)
-        try:
-            answer: Answer = mode.read(record["answer"], labels)
-        except ResponseError as error:
-            column = "answer" if error.field == "answer" else f"answer.{error.field}"
-            raise _wrong(self.path, row, column, error.value, error.reason) from None
-        return add_repairs(answer, record.get(REPAIRS, ()))
-
-    def mode(self, row: Line) -> Mode:
-        """Return the mode that asked for this answer, with the options it had."""
-        shown = row[1]["presentation"]
-        name = str(shown.get("mode"))
-        if self.given is not None and self.given.name == name:
-            return self.given
-        options = shown.get("mode_options") or {}
-        if not isinstance(options, dict):
-            raise _wrong(self.path, row, "presentation.mode_options", options, "must be an object")
-        text = f"{name}:{','.join(f'{key}={value}' for key, value in options.items())}"
-        try:
-            if text not in self.made:
-                for key, value in options.items():
-                    if "," in f"{key}{value}" or "=" in key:
-                        raise SoftlabelError(f"{key} = {value!r} is no option of a mode")
-                # parsed as on the command line, so that each option has the type it must have
-                mode: Mode = registry.parse("mode", text)
-                mode.rules()  # refuses impossible values
-                self.made[text] = mode
-        except SoftlabelError as error:
-            column = f"presentation.{'mode_options' if options else 'mode'}"
-            raise FileError(self.path, str(error), line=row[0], column=column) from None
-        return self.made[text]
+def _find_mode(path: str | Path, row: Line, given: Mode | None, modes: dict[str, Mode]) -> Mode:
+    """Return the mode that asked for this answer, with the options it had."""
+    shown = row[1]["presentation"]
+    name, options = str(shown.get("mode")), shown.get("mode_options") or {}
+    if given is not None and given.name == name:
+        return given
+    if not isinstance(options, dict):
+        raise _wrong(path, row, "presentation.mode_options", options, "must be an object")
+    text = f"{name}:{','.join(f'{key}={value}' for key, value in options.items())}"
+    try:
+        if text not in modes:
+            for key, value in options.items():
+                if "," in f"{key}{value}" or "=" in key:
+                    raise SoftlabelError(f"{key} = {value!r} is no option of a mode")
+            # parsed as on the command line, so that each option has the type it must have
+            mode: Mode = registry.parse("mode", text)
+            mode.rules()  # refuses impossible values
+            modes[text] = mode
+    except SoftlabelError as error:
+        column = f"presentation.{'mode_options' if options else 'mode'}"
+        raise FileError(path, str(error), line=row[0], column=column) from None
+    return modes[text]
 
 
 def _wrong(path: str | Path, row: Line, column: str, value: object, reason: str) -> FileError:
@@ -327,28 +324,16 @@ def _read_labels(path: str | Path, rows: list[Line], wanted: list[str] | None) -
     return wanted or labels
 
 
-def _read_name(path: str | Path, row: Line, key: str) -> str:
-    try:
-        return parse_name(row[1][key])
-    except ValueError as error:
-        raise _wrong(path, row, key, row[1][key], str(error)) from None
-
-
-def _read_people(path: str | Path, rows: list[Line]) -> tuple[list[str], Ints]:
-    """Null on every line means that annotators were not released; null on some is a mistake."""
-    anonymous = [row for row in rows if row[1]["annotator"] is None]
-    if len(anonymous) == len(rows):
-        return [], np.full(len(rows), ANONYMOUS)
-    if anonymous:
-        reason = "is null here but named elsewhere; name all of them or none"
-        raise _wrong(path, anonymous[0], "annotator", None, reason)
-    return _encode([_read_name(path, row, "annotator") for row in rows])
-
-
-def _encode(values: list[str]) -> tuple[list[str], Ints]:
-    """Return the distinct values in order of first appearance, and the code of each value."""
-    codes = {name: code for code, name in enumerate(dict.fromkeys(values))}
-    return list(codes), np.array([codes[value] for value in values], dtype=np.int64)
+def _read_names(path: str | Path, rows: list[Line], key: str) -> tuple[list[str], Ints]:
+    """Return the distinct names in order of first appearance, and the code of each row's name."""
+    codes: dict[str, int] = {}
+    column = []
+    for row in rows:
+        try:
+            column.append(codes.setdefault(parse_name(row[1][key]), len(codes)))
+        except ValueError as error:
+            raise _wrong(path, row, key, row[1][key], str(error)) from None
+    return list(codes), np.array(column, dtype=np.int64)
 
 
 def _read_seconds(record: Mapping[str, Any]) -> float:
@@ -413,8 +398,7 @@ def options_when_asked(study: Any, row: Any) -> dict[str, Any]:
     Where they were not stored, they are the study's if the mode is still its own.
     """
     if row.frame is not None:
-        stored: dict[str, Any] = json.loads(row.mode_options)
-        return stored
+        return dict(json.loads(row.mode_options))
     mode = study.mode
     same = row.mode == mode.name and row.mode_version in readable_versions(mode)
     return dict(registry.settings(mode)) if same else {}

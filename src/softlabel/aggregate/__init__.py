@@ -41,11 +41,9 @@ from softlabel.aggregate.truth.base import (
     watch_fit,
 )
 from softlabel.aggregate.truth.dawid_skene import BayesDawidSkene, DawidSkene, FastDawidSkene
-from softlabel.aggregate.truth.glad import Glad, GladPosterior
-from softlabel.aggregate.truth.kos import Kos
 from softlabel.aggregate.truth.mace import Mace, ZenCrowd
 from softlabel.aggregate.truth.majority import Majority
-from softlabel.aggregate.truth.one_coin import OneCoin
+from softlabel.aggregate.truth.skill import Glad, GladPosterior, Kos, OneCoin
 from softlabel.aggregate.truth.weighting import Catd, Wawa, ZeroBasedSkill
 from softlabel.registry import FAMILIES
 
@@ -61,57 +59,12 @@ AGGREGATORS: dict[str, type[Aggregate]] = FAMILIES["aggregate"]
 AGGREGATORS.update({kind.name: kind for kind in (*SPLIT, *TRUTH)})
 
 __all__ = [
-    "AGGREGATORS",
-    "WITH_VOTES",
-    "Aggregate",
-    "Atoms",
-    "Auto",
-    "BayesDawidSkene",
-    "Belief",
-    "Catd",
-    "DawidSkene",
-    "Dirichlet",
-    "DirichletMixture",
-    "Engine",
-    "Extremised",
-    "FastDawidSkene",
-    "Features",
-    "FitResult",
-    "FitState",
-    "Glad",
-    "GladPosterior",
-    "Kos",
-    "LabelDistribution",
-    "LogPool",
-    "Mace",
-    "Majority",
-    "Mean",
-    "OneCoin",
-    "Parameters",
-    "Posterior",
-    "Prior",
-    "Share",
-    "Sharpened",
-    "Softmax",
-    "Stack",
-    "Sums",
-    "TruthPosterior",
-    "Votes",
-    "Wawa",
-    "Weighted",
-    "ZenCrowd",
-    "ZeroBasedSkill",
-    "add_sums",
-    "confusion_table",
-    "fit",
-    "fit_logit",
-    "pool",
-    "posterior_mean",
-    "predict_logit",
-    "rich_weight",
-    "search",
-    "shares",
-    "takes",
-    "update",
-    "watch_fit",
-]
+    "AGGREGATORS", "WITH_VOTES",
+    "Aggregate", "Atoms", "Auto", "BayesDawidSkene", "Belief", "Catd", "DawidSkene", "Dirichlet",
+    "DirichletMixture", "Engine", "Extremised", "FastDawidSkene", "Features", "FitResult",
+    "FitState", "Glad", "GladPosterior", "Kos", "LabelDistribution", "LogPool", "Mace", "Majority",
+    "Mean", "OneCoin", "Parameters", "Posterior", "Prior", "Share", "Sharpened", "Softmax", "Stack",
+    "Sums", "TruthPosterior", "Votes", "Wawa", "Weighted", "ZenCrowd", "ZeroBasedSkill",
+    "add_sums", "confusion_table", "fit", "fit_logit", "pool", "posterior_mean", "predict_logit",
+    "rich_weight", "search", "shares", "takes", "update", "watch_fit",
+]  # fmt: skip

@@ -53,6 +53,13 @@ def pool(
     return SoftLabels(annotations.index, given_away(probs), count, pooler.estimand, repr(pooler))
 
 
+def sum_by_item(annotations: Annotations, values: Floats) -> Floats:
+    """(m, c) sums over the annotations of each item, of columns of numbers (n, c)."""
+    m = len(annotations.index.items)
+    columns = [np.bincount(annotations.item, column, minlength=m) for column in values.T]
+    return np.stack(columns, axis=1)
+
+
 def map_items(
     kernel: Callable[[Annotations], Floats], annotations: Annotations, map: Map, shards: int
 ) -> Floats:
@@ -67,11 +74,8 @@ def map_items(
         parts = []
         edges = np.linspace(0, items, min(shards, max(items, 1)) + 1).astype(int)
         for start, stop in pairwise(edges.tolist()):
-            rows = np.flatnonzero((annotations.item >= start) & (annotations.item < stop))
+            part = annotations.take((annotations.item >= start) & (annotations.item < stop))
             index = replace(annotations.index, items=annotations.index.items[start:stop])
-            label = None if annotations.label is None else annotations.label[rows]
-            probs = None if annotations.probs is None else annotations.probs[rows]
-            item, annotator = annotations.item[rows] - start, annotations.annotator[rows]
-            parts.append(Annotations(index, item, annotator, label=label, probs=probs))
+            parts.append(replace(part, index=index, item=part.item - start))
     done = [np.asarray(rows) for rows in map(kernel, parts)]
     return done[0] if len(done) == 1 else np.concatenate(done)

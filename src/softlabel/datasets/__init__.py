@@ -6,9 +6,8 @@ puts them.  Nothing is downloaded unless asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from types import ModuleType
 
 from softlabel.datasets import (
     base,
@@ -33,39 +32,19 @@ from softlabel.datasets.files import FetchError, Report
 from softlabel.datasets.reading import read_npy
 from softlabel.errors import UnknownName
 
-
-class Source(Protocol):
-    """What each file of this room offers."""
-
-    @property
-    def INFO(self) -> Info: ...
-
-    @property
-    def load(self) -> Callable[..., Dataset]: ...
-
-
-_ALL: tuple[Source, ...] = (
-    cifar10,
-    cifar10h,
-    cifar10s,
-    cifar10n,
-    chaosnli,
-    popquorn,
-    labelme,
-    sentiment,
-    pos,
-    rte,
-    crowd,
-    cifar100,
-    svhn,
+# each file of this room offers INFO: Info, and load: Callable[..., Dataset]
+SOURCES: tuple[ModuleType, ...] = (
+    *(cifar10, cifar10h, cifar10s, cifar10n, chaosnli, popquorn, labelme, sentiment),
+    *(pos, rte, crowd, cifar100, svhn),
 )
-DATASETS = {source.INFO.name: source for source in _ALL}
+DATASETS = {source.INFO.name: source for source in SOURCES}
 
 
 def load(name: str) -> Dataset:
     """Load the data set ``name``, or its part ``name/part``."""
     source, part = _split(name)
-    return source.load(part) if part else source.load()
+    dataset: Dataset = source.load(part) if part else source.load()
+    return dataset
 
 
 def list_infos() -> list[Info]:
@@ -88,7 +67,7 @@ def verify(name: str) -> list[str]:
     return files.verify(_split(name)[0].INFO)
 
 
-def _split(name: str) -> tuple[Source, str]:
+def _split(name: str) -> tuple[ModuleType, str]:
     whole, slash, part = name.partition("/")
     if whole not in DATASETS:
         raise UnknownName("data set", whole, DATASETS)
@@ -98,22 +77,7 @@ def _split(name: str) -> tuple[Source, str]:
 
 __all__ = [
     "DATASETS",
-    "Dataset",
-    "FetchError",
-    "File",
-    "Info",
-    "MissingData",
-    "cifar10s",
-    "cifar100",
-    "fetch",
-    "find_files",
-    "infos",
-    "list_infos",
-    "load",
-    "locate",
-    "read_npy",
-    "shifted",
-    "svhn",
-    "verify",
-    "where",
-]
+    "Dataset", "FetchError", "File", "Info", "MissingData",
+    "cifar10s", "cifar100", "fetch", "find_files", "infos", "list_infos", "load", "locate",
+    "read_npy", "shifted", "svhn", "verify", "where",
+]  # fmt: skip

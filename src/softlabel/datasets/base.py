@@ -137,7 +137,5 @@ def explain_missing(info: Info, filename: str) -> str:
     if any(file.url for file in info.files if file.name == filename):
         return text + f"Get it with: softlabel data fetch {info.name}"
     absent = [file.name for file in info.files if not file.url and find(info, file.name) is None]
-    wanted = " and ".join(absent or [filename])
-    return (
-        f"{text}It must be got by hand. {info.by_hand.rstrip()}\nPut {wanted} into such a folder."
-    )
+    text += f"It must be got by hand. {info.by_hand.rstrip()}\n"
+    return f"{text}Put {' and '.join(absent or [filename])} into such a folder."

@@ -65,16 +65,9 @@ def load(part: str = "") -> Dataset:
     arrays = {"counts": counts, "majority": majority}
     if any(old):
         arrays["old_counts"] = np.array([[row.count(label) for label in labels] for row in old])
-    return Dataset(
-        f"chaosnli/{part}",
-        INFO,
-        index,
-        annotations=votes_from_counts(index, counts),
-        gold=gold,
-        arrays=arrays,
-        texts=texts,
-        notes=(
-            "Annotator ids are not released: the counts are expanded to anonymous votes.",
-            "Gold is the label of the original data set; the 100 people often disagree with it.",
-        ),
+    votes = votes_from_counts(index, counts)
+    notes = (
+        "Annotator ids are not released: the counts are expanded to anonymous votes.",
+        "Gold is the label of the original data set; the 100 people often disagree with it.",
     )
+    return Dataset(f"chaosnli/{part}", INFO, index, None, votes, gold, arrays, texts, notes)

@@ -18,8 +18,6 @@ from softlabel.datasets.reading import number_names, read_npz, reading
 from softlabel.errors import FileError
 from softlabel.tables import Index, Ints, names
 
-Bytes = npt.NDArray[np.uint8]
-
 CLASSES = names(
     ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 )
@@ -63,13 +61,14 @@ def load(split: str = "test") -> Dataset:
     ``train10k`` are the first 10,000 train images, ``dev3k`` the first 3,000.
     """
     count, _, _ = SPLITS[INFO.part(split)]
-    pieces = [(part["images"], part["labels"]) for part in _read_pieces(split, "images", "labels")]
-    images, labels = (np.concatenate(piece)[:count] for piece in zip(*pieces, strict=True))
+    pieces = list(_read_pieces(split, "images", "labels"))
+    arrays = {
+        name: np.concatenate([piece[name] for piece in pieces])[:count]
+        for name in ("images", "labels")
+    }
     before = "" if split == "test" else "train/"
     index = Index(number_names(range(count), before), names([]), CLASSES)
-    return Dataset(
-        f"cifar10/{split}", INFO, index, gold=labels, arrays={"images": images, "labels": labels}
-    )
+    return Dataset(f"cifar10/{split}", INFO, index, gold=arrays["labels"], arrays=arrays)
 
 
 def gold_of_test() -> Ints | None:
@@ -91,7 +90,7 @@ def _read_pieces(split: str, *wanted: str) -> Iterator[dict[str, npt.NDArray[Any
     with reading(path), tarfile.open(path) as tape:
         for batch in batches:
             member = tape.extractfile(f"cifar-10-batches-bin/{batch}.bin")
-            rows: Bytes = np.frombuffer(member.read() if member else b"", np.uint8)
+            rows: npt.NDArray[np.uint8] = np.frombuffer(member.read() if member else b"", np.uint8)
             if len(rows) != 10_000 * RECORD:
                 raise FileError(path, f"{batch}.bin has {len(rows)} bytes, not 10,000 images")
             rows = rows.reshape(-1, RECORD)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tarfile
 
 import numpy as np
-import numpy.typing as npt
 
 from softlabel.datasets.base import Dataset, File, Info, find, locate
 from softlabel.datasets.reading import number_names, read_bytes, reading
@@ -66,26 +65,7 @@ INFO = Info(
 def load(split: str = "test") -> Dataset:
     """Load ``arrays["images"]`` uint8 (m, 32, 32, 3), the fine class of each image as gold, and
     ``arrays["coarse"]``, its group among ``COARSE``."""
-    count = COUNTS[INFO.part(split)]
-    rows = _read_images(split, count)
-    images = np.ascontiguousarray(rows[:, 2:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
-    index = Index(number_names(range(count), f"{split}/"), names([]), CLASSES)
-    return Dataset(
-        f"cifar100/{split}",
-        INFO,
-        index,
-        gold=rows[:, 1].astype(np.int64),
-        arrays={"images": images, "coarse": rows[:, 0]},
-        notes=(
-            "Some classes are near to CIFAR-10's (pickup_truck, bus, streetcar to truck and "
-            "automobile, wolf and fox to dog, tiger and lion to cat): not all of it is far away.",
-        ),
-    )
-
-
-def _read_images(split: str, count: int) -> npt.NDArray[np.uint8]:
-    """Read (m, 3074) the records of a split, from its own file or else from the archive."""
-    name = f"{split}.bin"
+    count, name = COUNTS[INFO.part(split)], f"{split}.bin"
     path = find(INFO, name)
     if path is not None:
         data = read_bytes(path)
@@ -97,12 +77,15 @@ def _read_images(split: str, count: int) -> npt.NDArray[np.uint8]:
     if len(data) != count * RECORD:
         raise FileError(path, f"{name} has {len(data):,} bytes, not {count:,} images of {RECORD:,}")
     rows = np.frombuffer(data, np.uint8).reshape(-1, RECORD)
-    for column, most in (("coarse label", len(COARSE)), ("fine label", len(CLASSES))):
-        codes = rows[:, 0 if column == "coarse label" else 1]
-        wrong = np.flatnonzero(codes >= most)
-        if len(wrong):
-            row = int(wrong[0])
-            raise FileError(
-                path, f"{name}, image {row}: {column} {codes[row]} is not 0..{most - 1}"
-            )
-    return rows
+    for level, codes, classes in (("coarse", rows[:, 0], COARSE), ("fine", rows[:, 1], CLASSES)):
+        for row in np.flatnonzero(codes >= len(classes)):
+            reason = f"{level} label {codes[row]} is not 0..{len(classes) - 1}"
+            raise FileError(path, f"{name}, image {row}: {reason}")
+    images = np.ascontiguousarray(rows[:, 2:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
+    index = Index(number_names(range(count), f"{split}/"), names([]), CLASSES)
+    gold, arrays = rows[:, 1].astype(np.int64), {"images": images, "coarse": rows[:, 0]}
+    near = (
+        "Some classes are near to CIFAR-10's (pickup_truck, bus, streetcar to truck and "
+        "automobile, wolf and fox to dog, tiger and lion to cat): not all of it is far away."
+    )
+    return Dataset(f"cifar100/{split}", INFO, index, gold=gold, arrays=arrays, notes=(near,))

@@ -62,19 +62,13 @@ def _from_counts() -> Dataset:
     if counts.shape != (10_000, 10) or counts.dtype.kind != "i" or (counts < 0).any():
         raise FileError(path, f"{counts.dtype} {counts.shape} is not counts of 10,000 images")
     index = Index(number_names(range(10_000)), names([]), cifar10.CLASSES)
-    return Dataset(
-        "cifar10h",
-        INFO,
-        index,
-        annotations=votes_from_counts(index, counts),
-        gold=cifar10.gold_of_test(),
-        arrays={"counts": counts},
-        notes=(
-            "The released counts, expanded to anonymous votes: nobody knows which annotator cast "
-            "which, and methods that weigh annotators cannot be used.",
-            "The paper tells of 511,400 judgements; the counts hold 511,000.",
-        ),
+    notes = (
+        "The released counts, expanded to anonymous votes: nobody knows which annotator cast "
+        "which, and methods that weigh annotators cannot be used.",
+        "The paper tells of 511,400 judgements; the counts hold 511,000.",
     )
+    votes, gold = votes_from_counts(index, counts), cifar10.gold_of_test()
+    return Dataset("cifar10h", INFO, index, None, votes, gold, {"counts": counts}, notes=notes)
 
 
 def _from_raw() -> Dataset:
@@ -94,16 +88,12 @@ def _from_raw() -> Dataset:
         label = frame["chosen_label"].to_numpy()
     index = Index(number_names(range(10_000)), annotators, cifar10.CLASSES)
     votes = Annotations(index, item, annotator, label=label)
-    extra = {"rt_ms": frame["reaction_time"].to_numpy()} if "reaction_time" in frame else {}
-    return Dataset(
-        "cifar10h",
-        INFO,
-        index,
-        annotations=votes,
-        gold=cifar10.gold_of_test(),
-        arrays={"counts": votes.counts().astype(np.int64), **extra},
-        notes=(
-            "The raw votes with their annotators, attention checks left out: a little more than "
-            "the released counts.",
-        ),
+    arrays = {"counts": votes.counts().astype(np.int64)}
+    if "reaction_time" in frame:
+        arrays["rt_ms"] = frame["reaction_time"].to_numpy()
+    note = (
+        "The raw votes with their annotators, attention checks left out: a little more than "
+        "the released counts."
     )
+    gold = cifar10.gold_of_test()
+    return Dataset("cifar10h", INFO, index, None, votes, gold, arrays, notes=(note,))

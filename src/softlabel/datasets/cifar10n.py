@@ -44,18 +44,7 @@ def load() -> Dataset:
     labels = read_npz(locate(INFO, "cifar10n.npz"), "clean", "aggre", "worse", "random")
     m = len(labels["clean"])
     index = Index(number_names(range(m), "train/"), names([]), cifar10.CLASSES)
-    votes = Annotations(
-        index,
-        np.repeat(np.arange(m), 3),
-        np.full(3 * m, ANONYMOUS),
-        label=labels["random"].ravel(),
-    )
-    return Dataset(
-        "cifar10n",
-        INFO,
-        index,
-        annotations=votes,
-        gold=labels["clean"],
-        arrays=labels,
-        notes=("Who gave which label is not known: the released worker ids cannot be linked.",),
-    )
+    item, nobody = np.repeat(np.arange(m), 3), np.full(3 * m, ANONYMOUS)
+    votes = Annotations(index, item, nobody, label=labels["random"].ravel())
+    notes = ("Who gave which label is not known: the released worker ids cannot be linked.",)
+    return Dataset("cifar10n", INFO, index, None, votes, labels["clean"], labels, notes=notes)

@@ -112,11 +112,10 @@ def load(presentations: Literal["first", "all"] = "first", mode: Classic | None 
     batches = sorted({(row.batch, row.image) for row in rows})
     if len(batches) != 1000:
         raise FileError(path, f"holds answers for {len(batches)} images, not 1,000; is it whole?")
-    seen: set[tuple[str, int]] = set()
-    duplicate = []
-    for row in rows:  # one person's session was saved twice
-        duplicate.append((row.subject, row.trial_index) in seen)
-        seen.add((row.subject, row.trial_index))
+    first: dict[tuple[str, int], int] = {}  # one person's session was saved twice
+    duplicate = [
+        first.setdefault((row.subject, row.trial_index), i) < i for i, row in enumerate(rows)
+    ]
     sessions = _read_sessions(path)
     images, item = encode([row.image for row in rows])
     people = {subject: i for i, subject in enumerate(dict.fromkeys(row.subject for row in rows))}
@@ -174,10 +173,8 @@ def released_labels() -> dict[str, Floats]:
     rest.  Their order within an image is not that of ``released_answers``."""
     path = locate(INFO, LABELS)
     with reading(path):
-        return {
-            image: np.array(labels, dtype=np.float64)
-            for image, labels in json.loads(read_bytes(path)).items()
-        }
+        released = json.loads(read_bytes(path)).items()
+        return {image: np.array(labels, dtype=np.float64) for image, labels in released}
 
 
 # ── the raw file: one row per screen that a person saw ───────────────────────────────────────

@@ -17,14 +17,7 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 
-from softlabel.datasets.base import (
-    File,
-    Info,
-    MissingData,
-    cache_folder,
-    explain_missing,
-    find,
-)
+from softlabel.datasets.base import File, Info, MissingData, cache_folder, explain_missing, find
 from softlabel.datasets.reading import reading
 from softlabel.errors import FileError, SoftlabelError
 
@@ -148,9 +141,8 @@ def _download(url: str, part: Path, report: Callable[[int, int | None], None]) -
             raise FetchError(f"{url} answered {error.code} {error.reason}") from None
         # nothing is left to send: the part is whole, or its checksum will tell
     except (OSError, http.client.HTTPException) as error:
-        raise FetchError(
-            f"{url}: {getattr(error, 'reason', error)}; fetch again to go on"
-        ) from None
+        reason = getattr(error, "reason", error)
+        raise FetchError(f"{url}: {reason}; fetch again to go on") from None
     if total is not None and done < total:
         raise FetchError(f"{url}: broke off after {done} of {total} bytes; fetch again to go on")
 

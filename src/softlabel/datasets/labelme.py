@@ -54,10 +54,8 @@ beside them:
 def load() -> Dataset:
     """Load the votes; ``arrays`` hold ``x_train`` (m, 512) for the items, and ``x_`` and ``y_`` of
     ``valid`` and ``test``, which only the experts labelled."""
-    parts = ("train", "valid", "test")
-    data = read_npz(
-        locate(INFO, "labelme.npz"), "answers", *(f"{x}_{part}" for x in "xy" for part in parts)
-    )
+    arrays = [f"{x}_{part}" for x in "xy" for part in ("train", "valid", "test")]
+    data = read_npz(locate(INFO, "labelme.npz"), "answers", *arrays)
     answers, gold = data.pop("answers"), data.pop("y_train")
     item, annotator = np.nonzero(answers >= 0)
     m, a = answers.shape

@@ -76,9 +76,8 @@ def load(part: str = "") -> Dataset:
     notes: tuple[str, ...] = ("The classes are ordered.",)
     arrays: dict[str, npt.NDArray[Any]] = {}
     if INFO.part(part) == "offensiveness":
-        votes, frame = _read_ratings(
-            locate(INFO, "offensiveness_raw_data.csv"), "user_id", part, "text", *ABOUT
-        )
+        path = locate(INFO, "offensiveness_raw_data.csv")
+        votes, frame = _read_ratings(path, "user_id", part, "text", *ABOUT)
         texts = _first_per_key(frame, "instance_id", "text")
         arrays = {f"annotator_{about}": _first_per_key(frame, "user_id", about) for about in ABOUT}
         notes += ("arrays['annotator_gender'] and so on hold one entry per annotator.",)
@@ -89,15 +88,8 @@ def load(part: str = "") -> Dataset:
             text = {str(row["instance_id"]): row["text"] for row in read_json_lines(path)}
             texts = names([text[item] for item in votes.index.items.tolist()])
     notes += note_repeats(votes)
-    return Dataset(
-        f"popquorn/{part}",
-        INFO,
-        votes.index,
-        annotations=votes,
-        arrays=arrays,
-        texts={"text": texts},
-        notes=notes,
-    )
+    name, every = f"popquorn/{part}", {"text": texts}
+    return Dataset(name, INFO, votes.index, None, votes, None, arrays, every, notes)
 
 
 def _read_ratings(

@@ -94,20 +94,12 @@ def load() -> Dataset:
     if test is not None:
         texts["test_word"], arrays["test_gold"], arrays["test_tweet"] = _read_test(test)
     everybody = int((votes.votes_per_item() == len(people)).sum())
-    return Dataset(
-        "pos",
-        INFO,
-        index,
-        annotations=votes,
-        gold=gold,
-        arrays=arrays,
-        texts=texts,
-        notes=(
-            f"{everybody} words have a label of all {len(people)} annotators, mostly @USER and "
-            "URL tagged by a program; most other words have five.",
-            *note_repeats(votes),
-        ),
+    note = (
+        f"{everybody} words have a label of all {len(people)} annotators, mostly @USER and URL "
+        "tagged by a program; most other words have five."
     )
+    notes = (note, *note_repeats(votes))
+    return Dataset("pos", INFO, index, None, votes, gold, arrays, texts, notes)
 
 
 def _encode_tags(path: Path, tags: pl.Series) -> Ints:

@@ -60,24 +60,15 @@ def load() -> Dataset:
     columns = dict.fromkeys(("item", "annotator", "label"), pl.Int64)
     frame = read_table(locate(INFO, "annotations.csv"), columns)
     people, annotator = encode(frame["annotator"].to_numpy())
-    train_path, test_path = locate(INFO, "train.jsonl"), locate(INFO, "test.jsonl")
-    with reading(train_path):
-        train = read_json_lines(train_path)
-        texts = {"text": names([row["text"] for row in train])}
-        gold = np.array([row["gold"] for row in train])
-    with reading(test_path):
-        test = read_json_lines(test_path)
-        texts["test_text"] = names([row["text"] for row in test])
-        test_gold = np.array([row["gold"] for row in test])
-    index = Index(number_names(range(len(train))), people, names(["negative", "positive"]))
+    texts, arrays = {}, {}
+    for part, prefix in (("train", ""), ("test", "test_")):
+        path = locate(INFO, f"{part}.jsonl")
+        with reading(path):
+            rows = read_json_lines(path)
+            texts[f"{prefix}text"] = names([row["text"] for row in rows])
+            arrays[f"{prefix}gold"] = np.array([row["gold"] for row in rows])
+    gold = arrays.pop("gold")
+    index = Index(number_names(range(len(gold))), people, names(["negative", "positive"]))
     votes = Annotations(index, frame["item"].to_numpy(), annotator, label=frame["label"].to_numpy())
-    return Dataset(
-        "sentiment",
-        INFO,
-        index,
-        annotations=votes,
-        gold=gold,
-        arrays={"test_gold": test_gold},
-        texts=texts,
-        notes=note_repeats(votes),
-    )
+    notes = note_repeats(votes)
+    return Dataset("sentiment", INFO, index, None, votes, gold, arrays, texts, notes)

@@ -12,7 +12,6 @@ import struct
 import zlib
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,15 +47,6 @@ def load(split: str = "test") -> Dataset:
     """Load ``arrays["images"]`` uint8 (m, 32, 32, 3) and the digit of each image as gold."""
     count = COUNTS[INFO.part(split)]
     path = locate(INFO, f"{split}_32x32.mat")
-    images, digits = _read_digits(path)
-    if len(digits) != count:
-        raise FileError(path, f"holds {len(digits):,} digits, not the {count:,} of {split}")
-    index = Index(number_names(range(count), f"{split}/"), names([]), CLASSES)
-    return Dataset(f"svhn/{split}", INFO, index, gold=digits, arrays={"images": images})
-
-
-def _read_digits(path: Path) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Read images (m, 32, 32, 3) and digits (m,) of a MATLAB file."""
     with reading(path):
         held = read_matlab(read_bytes(path), "X", "y")
     x, y = held["X"], held["y"].reshape(-1)
@@ -66,8 +56,12 @@ def _read_digits(path: Path) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int6
     wrong = np.flatnonzero(~np.isin(y, np.arange(1, 11)))
     if len(wrong):
         raise FileError(path, f"label {wrong[0]} is {y[wrong[0]]}, not a digit 1..10", column="y")
-    # 10 stands for the digit 0
-    return np.ascontiguousarray(x.transpose(3, 0, 1, 2)), y.astype(np.int64) % 10
+    if len(y) != count:
+        raise FileError(path, f"holds {len(y):,} digits, not the {count:,} of {split}")
+    index = Index(number_names(range(count), f"{split}/"), names([]), CLASSES)
+    arrays = {"images": np.ascontiguousarray(x.transpose(3, 0, 1, 2))}
+    digits = y.astype(np.int64) % 10  # 10 stands for the digit 0
+    return Dataset(f"svhn/{split}", INFO, index, gold=digits, arrays=arrays)
 
 
 # ── MATLAB files of version 5, read strictly ─────────────────────────────────────────────────

@@ -45,7 +45,6 @@ ATTEMPTS = 5  # at one step, after workers were lost
 PATIENCE = 60  # seconds to find the cluster, or a worker on it
 LARGEST = 64 * 10**6  # bytes of one message
 SMALL = 10**6  # bytes that are sent along with the work instead of before it
-INSIDE = "inproc://"  # Dask's protocol within one process
 LOST = (CancelledError, KilledWorker, CommClosedError)
 NO_WORKERS = f"all workers of the cluster were lost, and in {PATIENCE} s none came back"
 
@@ -61,8 +60,18 @@ def connect(address: str | None = None, workers: int | None = None) -> Iterator[
     """Connect to the cluster at ``host:port``, or start one here with a thread per core."""
     with ExitStack() as stack:
         if address is None:
-            cluster = stack.enter_context(_start_cluster(workers or cores()))
-            yield stack.enter_context(Client(cluster, direct_to_workers=True))
+            # Threads of this process that communicate in its memory: what travels over a socket
+            # can be read, and run, by other users of the machine.  The kernels release Python's
+            # lock.  They share one memory: nobody is restarted for it.
+            inside = {"protocol": "inproc://"}
+            worker = {"cls": _Worker, "options": inside | {"nthreads": 1, "memory_limit": 0}}
+            cluster = SpecCluster(
+                scheduler={"cls": _Scheduler, "options": inside},
+                workers=dict.fromkeys(range(workers or cores()), worker),
+                silence_logs=logging.CRITICAL,
+            )
+            client = Client(stack.enter_context(cluster), direct_to_workers=True)
+            yield stack.enter_context(client)
             return
         try:
             client = stack.enter_context(Client(f"tcp://{address}", timeout=PATIENCE))
@@ -91,18 +100,6 @@ class _Worker(_WithoutPort, Worker):
     pass
 
 
-def _start_cluster(workers: int) -> SpecCluster:
-    """Start threads of this process that communicate in its memory: what travels over a socket can
-    be read, and run, by other users of the machine.  The kernels release Python's lock."""
-    options = {"protocol": INSIDE}
-    share = {"nthreads": 1, "memory_limit": 0}  # they share one memory: nobody is restarted for it
-    return SpecCluster(
-        scheduler={"cls": _Scheduler, "options": options},
-        workers={n: {"cls": _Worker, "options": options | share} for n in range(workers)},
-        silence_logs=logging.CRITICAL,
-    )
-
-
 class DaskEngine:
     """Parts on the workers of a cluster; see ``softlabel.aggregate.Engine``."""
 
@@ -126,9 +123,11 @@ class DaskEngine:
         The step is one graph: a call per part, and a tree of additions per block.
         """
 
+        add = delayed(add_pair, pure=False, traverse=False)
+
         def step() -> Sums:
             results = self._calls(function, broadcast, self.parts, self.blocks)
-            roots = [add_sums(_pick_block(results, n), _add) for n in range(self.blocks)]
+            roots = [add_sums(_pick_block(results, n), add) for n in range(self.blocks)]
             return join_blocks([self._result(root) for root in self.client.compute(roots)])
 
         return self._retry(step)
@@ -215,15 +214,10 @@ def _pick_block(results: Sequence[Any], number: int) -> list[Any]:
     roots of a graph, and spreads them over the workers, whatever has to be sent there for it.
     """
     pick = delayed(getitem, pure=False, traverse=False)
-    names = (f"pick_{part}_{number}-{uuid4().hex}" for part in range(len(results)))
     return [
-        pick(result, number, dask_key_name=name)
-        for result, name in zip(results, names, strict=True)
+        pick(result, number, dask_key_name=f"pick_{part}_{number}-{uuid4().hex}")
+        for part, result in enumerate(results)
     ]
-
-
-def _add(left: Any, right: Any) -> Any:
-    return delayed(add_pair, pure=False, traverse=False)(left, right)
 
 
 # ── large things in pieces ───────────────────────────────────────────────────────────────────
@@ -240,7 +234,7 @@ def cut_blocks(sums: Sums, blocks: int) -> list[Sums]:
     for array in sums:
         edges = np.linspace(0, len(array), blocks + 1).astype(int).tolist()
         cut.append([array[low:high] for low, high in pairwise(edges)])
-    return [tuple(runs[number] for runs in cut) for number in range(blocks)]
+    return list(zip(*cut, strict=True))
 
 
 def join_blocks(blocks: Sequence[Sums]) -> Sums:
@@ -278,13 +272,13 @@ def pack(thing: Any, largest: int = LARGEST) -> Packed:
 
 def unpack(head: bytes, sizes: Sequence[int], runs: Sequence[Bytes]) -> Any:
     """Return what was packed, in memory of its own."""
-    left = iter(runs)
+    remaining = iter(runs)
     buffers = []
     for size in sizes:
         whole = np.empty(abs(size), dtype=np.uint8)
         done = 0
         while done < len(whole):
-            run = next(left)
+            run = next(remaining)
             whole[done : done + len(run)] = run
             done += len(run)
         buffers.append(whole.data.toreadonly() if size < 0 else whole.data)

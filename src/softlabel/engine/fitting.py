@@ -56,11 +56,7 @@ def check_works_on_parts(pooler: Aggregate) -> None:
 
 
 def fit_parts(
-    method: Any,
-    engine: Engine,
-    votes: int,
-    keep: Path | None = None,
-    progress: Progress = silent,
+    method: Any, engine: Engine, votes: int, keep: Path | None = None, progress: Progress = silent
 ) -> FitResult:
     """Fit the parameters of a method.  With ``keep`` they are stored in that file after every step,
     and if it exists the fit goes on from it."""
@@ -72,12 +68,17 @@ def fit_parts(
                 f"a checkpoint is of one start: {method.name}:n_restarts=1"
             )
         with watch_fit(report):
-            best: FitResult = method.best(engine)
-        return best
-    start = None if keep is None or not keep.exists() else _resume(method, engine, keep)
-    trace = [] if start is None else list(start.trace)
+            return method.best(engine)  # type: ignore[no-any-return]
+    start, trace = None, []
+    if keep is not None and keep.exists():  # the first step is made again to learn the shapes
+        kept = Checkpoint.load(keep)
+        template = method.learn(engine.sum(method.begin))
+        if [array.shape for array in kept.arrays] != [array.shape for array in flatten(template)]:
+            reason = "is a checkpoint of other data or another method; name another folder"
+            raise FileError(keep, reason)
+        start, trace = FitState(unflatten(template, list(kept.arrays)), kept.trace), [*kept.trace]
 
-    def tell(iteration: int, objective: float) -> None:
+    def note(iteration: int, objective: float) -> None:
         trace.append(objective)
         report(iteration, objective)
 
@@ -86,7 +87,7 @@ def fit_parts(
             Checkpoint(tuple(trace), flatten(parameters)).save(keep)
 
     options = {"n_iter": method.n_iter, "tol": method.tol, "start": start}
-    return fit(method, engine, **options, tell=tell, keep=save)
+    return fit(method, engine, **options, tell=note, keep=save)
 
 
 # ── checkpoints ──────────────────────────────────────────────────────────────────────────────
@@ -113,18 +114,6 @@ class Checkpoint:
         with np.load(path, allow_pickle=False) as file:
             kept = [file[f"{ARRAY}{number}"] for number in range(len(file.files) - 1)]
             return cls(tuple(file["trace"].tolist()), tuple(kept))
-
-
-def _resume(method: Any, engine: Engine, path: Path) -> FitState:
-    """Return where an earlier fit stopped; its first step is made again to learn the shapes."""
-    kept = Checkpoint.load(path)
-    template = method.learn(engine.sum(method.begin))
-    shapes = [array.shape for array in flatten(template)]
-    if [array.shape for array in kept.arrays] != shapes:
-        raise FileError(
-            path, "is a checkpoint of other data or another method; name another folder"
-        )
-    return FitState(unflatten(template, list(kept.arrays)), kept.trace)
 
 
 def flatten(parameters: Any) -> tuple[npt.NDArray[Any], ...]:

@@ -20,13 +20,7 @@ from softlabel._util.progress import Progress, silent
 from softlabel.aggregate import Engine, FitResult
 from softlabel.engine.fitting import check_works_on_parts, fit_parts, is_model
 from softlabel.engine.partitions import ITEM, NAME, Part, Partitions, ReadOptions, refuse_repeats
-from softlabel.engine.results import (
-    Written,
-    combine,
-    write_itemwise,
-    write_posterior,
-    write_unanswered,
-)
+from softlabel.engine.results import combine, write_itemwise, write_posterior, write_unanswered
 from softlabel.engine.split import open_folder, split_file, split_table
 from softlabel.errors import FileError, MissingExtra, SoftlabelError, UnknownName
 from softlabel.io import COUNT, LARGE, Source, check_class_names, read_gold, scan_votes
@@ -101,7 +95,15 @@ def label_on_cluster(job: ClusterPlan, where: str = DASK, progress: Progress = s
         partitions, facts = _make_parts(job, folder, job.parts or threads, progress)
         check_class_names(partitions.labels, (ITEM, COUNT))
         engine = DaskEngine(client, partitions, _read_options(job, partitions))
-        facts |= _check_parts(job, engine, partitions, facts)
+        if DROPPED not in facts:  # repeats of a table were dealt with before it was split
+            if job.plan.repeats in (None, "error"):
+                refuse_repeats(engine, Path(job.source))
+            facts[DROPPED] = f"{partitions.votes - sum(engine.each(_count_answers)):,}"
+        if job.plan.gold is not None:
+            fixed = sum(engine.each(_count_gold))
+            if not fixed:
+                raise FileError(job.plan.gold, "names none of the items that were answered")
+            facts["gold"] = f"{fixed:,} items fixed"
         facts |= _label_parts(job, engine, partitions, folder, progress)
         workers = len(client.scheduler_info()["workers"])
         facts["engine"] = f"{where} (workers {workers}, parts {len(partitions)})"
@@ -156,10 +158,9 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        return dict(json.loads(path.read_text("utf-8")))
     except ValueError as error:
         raise SoftlabelError(f"{path}: is damaged ({error}); remove its folder") from None
-    return content
 
 
 # ── before the fit ───────────────────────────────────────────────────────────────────────────
@@ -206,22 +207,6 @@ def _read_options(job: ClusterPlan, partitions: Partitions) -> ReadOptions:
     return ReadOptions(first=job.streams and job.plan.repeats == "first", gold=gold)
 
 
-def _check_parts(job: ClusterPlan, engine: Engine, partitions: Partitions, known: Facts) -> Facts:
-    """Refuse repeats unless they are wanted (of a table this is done already), and gold that names
-    none of the items."""
-    facts: Facts = {}
-    if DROPPED not in known:
-        if job.plan.repeats in (None, "error"):
-            refuse_repeats(engine, Path(job.source))
-        facts[DROPPED] = f"{partitions.votes - sum(engine.each(_count_answers)):,}"
-    if job.plan.gold is not None:
-        fixed = sum(engine.each(_count_gold))
-        if not fixed:
-            raise FileError(job.plan.gold, "names none of the items that were answered")
-        facts["gold"] = f"{fixed:,} items fixed"
-    return facts
-
-
 def _count_answers(part: Part) -> int:
     return int(part.count.sum())
 
@@ -247,10 +232,10 @@ def _label_parts(
         labels = engine.each(write_posterior, str(rows), pooler, fit.parameters)
     else:
         labels = engine.each(write_itemwise, str(rows), pooler)
-    written: list[Written] = []
-    for one in labels:
-        written.append(one)
-        progress("labelling", len(written), len(partitions))
+    items, entropy = 0, 0.0
+    for number, (answered, entropies) in enumerate(labels, 1):
+        items, entropy = items + answered, entropy + entropies
+        progress("labelling", number, len(partitions))
     progress(f"writing {job.out.name}")
     about = {  # what an .npz of soft labels holds besides the labels
         "labels": np.array(partitions.labels, dtype=np.str_),
@@ -259,15 +244,10 @@ def _label_parts(
         "made_by": np.array(repr(pooler)),
     }
     combine(sorted(rows.glob("*.parquet")), job.out, about)
-    items = sum(one.items for one in written)
-    doubt = sum(one.entropy for one in written) / items
-    facts = {
-        "items": f"{items:,}",
-        "pool": registry.describe(pooler),
-        "estimates": ESTIMATES[pooler.estimand],
-    }
+    facts = {"items": f"{items:,}", "pool": registry.describe(pooler)}
+    facts["estimates"] = ESTIMATES[pooler.estimand]
     if fit is not None:
         end = "converged" if fit.converged else "not converged"
-        steps = f"{len(fit.trace)} steps, {end}"
-        facts["fit"] = f"{steps}; {pooler.objective} {fit.trace[-1]:.6g}"
-    return facts | {"mean entropy": f"{doubt:.4f} nats ({DOUBT[pooler.estimand]})"}
+        facts["fit"] = f"{len(fit.trace)} steps, {end}; {pooler.objective} {fit.trace[-1]:.6g}"
+    doubt = f"{entropy / items:.4f} nats ({DOUBT[pooler.estimand]})"
+    return facts | {"mean entropy": doubt}

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -108,8 +108,24 @@ class Part(Votes):
 def read_part(partitions: Partitions, number: int, options: ReadOptions | None = None) -> Part:
     """Read one part, sorted by item; within an item votes stay in their order."""
     options = options or ReadOptions()
-    frame = pl.read_parquet(partitions.path(number), glob=False)
-    items, frame = _encode(partitions, frame)
+    stored, people = pl.read_parquet(partitions.path(number), glob=False), partitions.people()
+    item, who = (stored[column] for column in partitions.columns)
+    items = _distinct(item)
+    if partitions.places is None:
+        annotator = find_codes(who.cast(pl.String), people[NAME])
+        label = find_codes(stored[LABEL].cast(pl.String), list(partitions.labels))
+    else:
+        annotator = people[PLACE].to_numpy()[who.to_numpy()]
+        label = np.array(partitions.places, dtype=np.int32)[stored[LABEL].to_numpy()]
+    frame = pl.DataFrame(
+        {
+            ITEM: find_codes(item.cast(pl.String), items),
+            ANNOTATOR: annotator.astype(np.int32),
+            LABEL: label.astype(np.int16 if len(partitions.labels) <= 2**15 else np.int32),
+        }
+    )
+    if partitions.soft:
+        frame = frame.hstack(stored.select(WEIGHT, ANSWER))
     if options.first:
         frame = frame.unique([ITEM, ANNOTATOR], keep="first", maintain_order=True)
     count = frame.unique([ITEM, ANSWER])[ITEM] if partitions.soft else frame[ITEM]
@@ -151,40 +167,12 @@ def _distinct(column: pl.Series) -> pl.Series:
     return column.cast(pl.String).unique(maintain_order=True).alias(ITEM)
 
 
-def _encode(partitions: Partitions, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
-    """Return the names of the items, and the rows with codes for all names."""
-    item, who = (frame[column] for column in partitions.columns)
-    people = partitions.people()
-    items = _distinct(item)
-    if partitions.places is None:
-        annotator = find_codes(who.cast(pl.String), people[NAME])
-        label = find_codes(frame[LABEL].cast(pl.String), list(partitions.labels))
-    else:
-        annotator = people[PLACE].to_numpy()[who.to_numpy()]
-        label = np.array(partitions.places, dtype=np.int32)[frame[LABEL].to_numpy()]
-    small = np.int16 if len(partitions.labels) <= 2**15 else np.int32
-    codes = {
-        ITEM: find_codes(item.cast(pl.String), items),
-        ANNOTATOR: annotator.astype(np.int32),
-        LABEL: label.astype(small),
-    }
-    rest = frame.select(WEIGHT, ANSWER) if partitions.soft else pl.DataFrame()
-    return items, pl.DataFrame(codes).hstack(rest)
-
-
 # ── repeated answers: all votes on an item are in one part, so each part knows its own ─────────
 
 
-class Repeat(NamedTuple):
-    """A person who answered an item again, and how many answers of the part are repeats."""
-
-    item: str
-    annotator: str
-    answers: int
-
-
-def first_repeat(part: Part) -> Repeat | None:
-    """Return the first repeat of a part of hard votes, item by item, if there is one."""
+def first_repeat(part: Part) -> tuple[str, str, int] | None:
+    """Return the first item of a part of hard votes that somebody answered again, who it was, and
+    how many answers of the part are repeats; None if there are none."""
     item = np.repeat(np.arange(part.items), np.diff(part.start))
     pair = item * max(part.annotators, 1) + part.annotator
     _, first = np.unique(pair, return_index=True)
@@ -195,7 +183,7 @@ def first_repeat(part: Part) -> Repeat | None:
     row = int(again.argmax())
     what = item_names(part.partitions, part.number)[int(item[row])]
     who = part.partitions.people()[NAME][int(part.annotator[row])]
-    return Repeat(what, who, int(again.sum()))
+    return what, who, int(again.sum())
 
 
 def refuse_repeats(engine: Engine, source: Path) -> None:
@@ -204,7 +192,7 @@ def refuse_repeats(engine: Engine, source: Path) -> None:
     if not repeats:
         return
     item, who, _ = repeats[0]
-    answers = sum(repeat.answers for repeat in repeats)
+    answers = sum(number for _, _, number in repeats)
     rest = f" ({answers} answers are repeats)" if answers > 1 else ""
     event = f"{who!r} answered item {item!r}"
     kind = source.suffix.lower().removeprefix(".")
@@ -216,10 +204,9 @@ def refuse_repeats(engine: Engine, source: Path) -> None:
         rows = query.collect(engine="streaming")["row"].to_list()
     if len(rows) < 2:
         raise DataError(f"{source}: {event} more than once{rest}; {REMEDY}")
-    one, two = rows
+    first, again = rows
     if kind == "csv":  # row 0 is on line 2
-        reason = f"{event} on line {one + 2} and again here{rest}; {REMEDY}"
-        raise FileError(source, reason, line=two + 2)
-    raise DataError(
-        f"{source}: {event} in row {one + 1} and again in row {two + 1}{rest}; {REMEDY}"
-    )
+        reason = f"{event} on line {first + 2} and again here{rest}; {REMEDY}"
+        raise FileError(source, reason, line=again + 2)
+    where = f"in row {first + 1} and again in row {again + 1}"
+    raise DataError(f"{source}: {event} {where}{rest}; {REMEDY}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,25 +21,19 @@ from softlabel.tables import ANONYMOUS, Annotations, Floats, Index, Ints, names
 BATCH = 2**18  # rows of an .npz file at a time
 
 
-class Written(NamedTuple):
-    """What a worker wrote: the file, its items, and the sum of their labels' entropies."""
-
-    path: str
-    items: int
-    entropy: float
+Written = tuple[int, float]  # by a worker: how many items, and the sum of their labels' entropies
 
 
 def write_posterior(part: Part, folder: str, method: Any, parameters: Any) -> Written:
     """Write the labels of a part under these parameters of a method."""
-    items = item_names(part.partitions, part.number)
-    return _write(part, items, folder, method.posterior(part, parameters))
+    return _write(part, folder, method.posterior(part, parameters))
 
 
 def write_itemwise(part: Part, folder: str, pooler: Aggregate) -> Written:
     """Write the labels of a part by a pool that looks at one item at a time; who gave which vote
     does not matter to such pools."""
-    items = item_names(part.partitions, part.number)
-    index = Index(compact_names(items), names([]), names(list(part.partitions.labels)))
+    items = compact_names(item_names(part.partitions, part.number))
+    index = Index(items, names([]), names(list(part.partitions.labels)))
     item = np.repeat(np.arange(part.items), np.diff(part.start))
     if part.answer is None or part.weight is None:
         votes = Annotations(index, item, np.full(len(item), ANONYMOUS), label=part.label)
@@ -48,15 +42,15 @@ def write_itemwise(part: Part, folder: str, pooler: Aggregate) -> Written:
         probs = np.zeros((len(first), part.labels))
         probs[answer, part.label] = part.weight
         votes = Annotations(index, item[first], np.full(len(first), ANONYMOUS), probs=probs)
-    return _write(part, items, folder, pooler(votes).probs)
+    return _write(part, folder, pooler(votes).probs)
 
 
-def _write(part: Part, items: pl.Series, folder: str, probs: Floats) -> Written:
-    path = Path(folder) / f"rows-{part.number:05d}.parquet"
+def _write(part: Part, folder: str, probs: Floats) -> Written:
+    items = item_names(part.partitions, part.number)
     frame = _frame(items, part.partitions.labels, probs, part.count)
-    with write_atomically(path) as target:
+    with write_atomically(Path(folder) / f"rows-{part.number:05d}.parquet") as target:
         frame.write_parquet(target, compression="lz4")
-    return Written(str(path), part.items, float(entr(probs).sum()))
+    return part.items, float(entr(probs).sum())
 
 
 def write_unanswered(votes: Annotations, folder: Path) -> None:
@@ -73,7 +67,8 @@ def write_unanswered(votes: Annotations, folder: Path) -> None:
 
 def _frame(items: pl.Series, labels: Sequence[str], probs: Floats, count: Ints) -> pl.DataFrame:
     columns = {
-        label: pl.Series(probs[:, j].copy()).fill_nan(None) for j, label in enumerate(labels)
+        label: pl.Series(column.copy()).fill_nan(None)
+        for label, column in zip(labels, probs.T, strict=True)
     }
     return pl.DataFrame({ITEM: items} | columns | {COUNT: count.astype(np.int64)})
 

@@ -3,8 +3,10 @@ Parquet files that is partitioned already and is read where it lies."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,7 +25,7 @@ from softlabel.engine.partitions import (
 )
 from softlabel.errors import DataError, FileError
 from softlabel.io import Coding, Scan, has_blank, match_classes, read_answers, scan_votes
-from softlabel.tables import Annotations, Ints
+from softlabel.tables import Annotations
 
 PART, HASH = "part", "hash"
 
@@ -65,7 +67,8 @@ def split_file(
     whole = scan.is_whole(watch.rows) and not watch.odd
     if classes is None or not whole or has_blank(people) or has_blank(voted):
         return None
-    return _save(folder, people, classes, watch.rows)
+    labels, places = classes
+    return _save(folder, people, labels, watch.rows, places=tuple(places.tolist()))
 
 
 class _Watch:
@@ -99,30 +102,21 @@ def split_table(votes: Annotations, folder: Path, parts: int) -> Partitions:
     cuts = np.searchsorted(place[votes.item[order]], edges)
     items = pl.Series(votes.index.items.tolist(), dtype=pl.String)
     for number, (low, high) in enumerate(pairwise(cuts.tolist())):
-        frame = _rows_of(votes, items, order[low:high])
-        frame.write_parquet(folder / _file_name(number), compression="lz4")
+        rows = order[low:high]
+        if votes.label is not None:
+            columns: dict[str, Any] = {LABEL: votes.label[rows]}
+        else:  # soft votes have a row per class
+            probs = votes.soft()[rows]
+            row, label = np.nonzero(probs)
+            rows = rows[row]
+            columns = {LABEL: label.astype(np.int32), WEIGHT: probs[row, label]}
+            columns[ANSWER] = row.astype(np.int32)
+        who = {ITEM: items.gather(votes.item[rows]), ANNOTATOR: votes.annotator[rows]}
+        pl.DataFrame(who | columns).write_parquet(folder / _file_name(number), compression="lz4")
     people = pl.Series(votes.index.annotators.tolist(), dtype=pl.String)
     labels = votes.index.labels.tolist()
-    classes = labels, np.arange(len(labels))
-    return _save(folder, people, classes, len(votes), soft=not votes.hard)
-
-
-def _rows_of(votes: Annotations, items: pl.Series, rows: Ints) -> pl.DataFrame:
-    """Return these rows of a table as they are stored: soft votes have a row per class."""
-    if votes.label is not None:
-        columns = {ANNOTATOR: votes.annotator[rows], LABEL: votes.label[rows]}
-        return pl.DataFrame({ITEM: items.gather(votes.item[rows])} | columns)
-    probs = votes.soft()[rows]
-    row, label = np.nonzero(probs)
-    return pl.DataFrame(
-        {
-            ITEM: items.gather(votes.item[rows[row]]),
-            ANNOTATOR: votes.annotator[rows[row]],
-            LABEL: label.astype(np.int32),
-            WEIGHT: probs[row, label],
-            ANSWER: row.astype(np.int32),
-        }
-    )
+    places = tuple(range(len(labels)))
+    return _save(folder, people, labels, len(votes), places=places, soft=not votes.hard)
 
 
 # ── a folder ─────────────────────────────────────────────────────────────────────────────────
@@ -139,16 +133,14 @@ def open_folder(
     paths = sorted(folder.glob("*.parquet"))
     if not paths:
         raise FileError(folder, "holds no .parquet files")
-    scans = []
-    for path in paths:
+    who, what = Coding(), Coding()
+    scans, hashes = [], []
+    for number, path in enumerate(paths, 1):
         scan = scan_votes(path, "parquet")
         if scan is None:
             raise _explain([path], labels)
         scans.append(scan)
-    who, what = Coding(), Coding()
-    hashes = []
-    for number, scan in enumerate(scans, 1):
-        progress(f"looking through {scan.path.name}", number, len(scans))
+        progress(f"looking through {path.name}", number, len(paths))
         query = scan.votes.select(
             pl.col(ITEM).hash(0).unique().implode().alias(HASH),
             who.code(ANNOTATOR).max(),
@@ -158,7 +150,7 @@ def open_folder(
         )
         facts = query.collect(engine="streaming").row(0, named=True)
         if facts["nulls"] or facts["blank"]:
-            raise _explain([scan.path], labels)
+            raise _explain([path], labels)
         hashes.append(pl.Series(HASH, facts[HASH], dtype=pl.UInt64))
     people, voted = who.names(), what.names()
     classes = match_classes(voted, labels or scans[0].classes)
@@ -166,18 +158,9 @@ def open_folder(
         raise _explain(paths, labels)
     refuse_shared_items(scans, hashes)
     work.mkdir(parents=True, exist_ok=True)
-    _write_people(work, people)
-    partitions = Partitions(
-        folder=str(work),
-        files=tuple(str(path.resolve()) for path in paths),
-        labels=tuple(classes[0]),
-        annotators=len(people),
-        votes=sum(scan.rows for scan in scans),
-        places=None,
-        columns=scans[0].columns,
-    )
-    partitions.save()
-    return partitions
+    files = tuple(str(path.resolve()) for path in paths)
+    votes = sum(scan.rows for scan in scans)
+    return _save(work, people, classes[0], votes, files=files, columns=scans[0].columns)
 
 
 def refuse_shared_items(scans: list[Scan], hashes: list[pl.Series]) -> None:
@@ -205,10 +188,8 @@ def _explain(paths: list[Path], labels: list[str] | None) -> DataError:
             read_answers(path, labels)
         except DataError as error:
             return error
-    return FileError(
-        paths[0],
-        "cannot be read in parts: the files of a folder hold hard votes (item, annotator, label)",
-    )
+    shape = "the files of a folder hold hard votes (item, annotator, label)"
+    return FileError(paths[0], f"cannot be read in parts: {shape}")
 
 
 # ── storing ──────────────────────────────────────────────────────────────────────────────────
@@ -224,26 +205,18 @@ def _file_name(number: int) -> str:
 
 
 def _save(
-    folder: Path, people: pl.Series, classes: tuple[list[str], Ints], votes: int, soft: bool = False
+    folder: Path, people: pl.Series, labels: Sequence[str], votes: int, **more: Any
 ) -> Partitions:
-    labels, places = classes
-    _write_people(folder, people)
-    partitions = Partitions(
-        folder=str(folder),
-        files=tuple(sorted(path.name for path in folder.glob("part-*.parquet"))),
-        labels=tuple(labels),
-        annotators=len(people),
-        votes=votes,
-        places=tuple(places.tolist()),
-        soft=soft,
-    )
-    partitions.save()
-    return partitions
-
-
-def _write_people(folder: Path, people: pl.Series) -> None:
-    """Write the names of the annotators in alphabetical order, and the place there of each code."""
+    """Write the manifest, and the names of the annotators in alphabetical order with the place
+    there of each code."""
     order = people.arg_sort().to_numpy()
     place = np.empty(len(people), dtype=np.int32)
     place[order] = np.arange(len(people), dtype=np.int32)
     pl.DataFrame({NAME: people.gather(order), PLACE: place}).write_parquet(folder / PEOPLE)
+    written = tuple(sorted(path.name for path in folder.glob("part-*.parquet")))
+    fields = {"files": written, "places": None} | more
+    partitions = Partitions(
+        folder=str(folder), labels=tuple(labels), annotators=len(people), votes=votes, **fields
+    )
+    partitions.save()
+    return partitions

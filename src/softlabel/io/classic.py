@@ -55,9 +55,8 @@ def read_classic(
         ruled_out = payload["impossible"]
         payload["impossible"] = ruled_out.split(SEPARATOR) if ruled_out else []
     labels = labels or _occurring_classes(payloads)
-    repairs = [""] * len(payloads)
-    if REPAIRS in sheet.frame.columns:
-        repairs = sheet.frame[REPAIRS].cast(pl.String).fill_null("").to_list()
+    made = sheet.frame.get_column(REPAIRS, default=pl.Series([""] * len(payloads)))
+    repairs = made.cast(pl.String).fill_null("").to_list()
     answers = []
     for row, payload in enumerate(payloads):
         try:
@@ -73,24 +72,23 @@ def read_collins(
     path: Path, data: bytes, labels: list[str] | None, mode: Mode | None = None
 ) -> Statements:
     """Read ``{item: [records]}``, the shape in which CIFAR-10S was released: without annotators."""
-    places: list[str] = []
     items: list[str] = []
-    payloads: list[Payload] = []
+    payloads: dict[str, Payload] = {}  # by their place
     for name, records in parse_object(path, data).items():
         if not isinstance(records, list):
             raise FileError(path, "must be a list of answers", column=name, value=shorten(records))
         for number, record in enumerate(records, 1):
-            places.append(f"{name!r}, answer {number}")
+            place = f"{name!r}, answer {number}"
             try:
                 items.append(parse_name(name))
             except ValueError as error:
                 raise FileError(path, f"an item {error}", value=shorten(name)) from None
-            payloads.append(_parse_collins(path, places[-1], record))
+            payloads[place] = _parse_collins(path, place, record)
     if not payloads:
         raise FileError(path, "holds no answers")
-    labels = labels or _occurring_classes(payloads)
+    labels = labels or _occurring_classes(payloads.values())
     answers = []
-    for place, payload in zip(places, payloads, strict=True):
+    for place, payload in payloads.items():
         try:
             answers.append((mode or Classic()).read(payload, labels))
         except ResponseError as error:
@@ -128,11 +126,10 @@ def _occurring_classes(payloads: Iterable[Payload]) -> list[str]:
 
 def classic_table(statements: Statements, who: Mapping[str, pl.Series]) -> pl.DataFrame:
     """Make one row per answer; classes ruled out, and repairs if any, are joined by ``|``."""
-    odd = [name for name in statements.index.labels.tolist() if SEPARATOR in name]
-    if odd:
-        raise DataError(
-            f"the class {odd[0]!r} holds {SEPARATOR!r}, which separates classes in a table"
-        )
+    for label in statements.index.labels.tolist():
+        if SEPARATOR in label:
+            reason = f"holds {SEPARATOR!r}, which separates classes in a table"
+            raise DataError(f"the class {label!r} {reason}")
     rows = [
         row | {"impossible": SEPARATOR.join(row["impossible"]) or None}
         for row in classic_answers(statements)

@@ -28,10 +28,8 @@ def parse_object(path: Path, data: bytes, line: int | None = None) -> dict[str, 
     try:
         value = json.loads(data.decode(), object_pairs_hook=_refuse_repeated_keys)
     except json.JSONDecodeError as error:
-        place = error.lineno if line is None else line
-        raise FileError(
-            path, f"is not JSON: {error.msg} at character {error.colno}", line=place
-        ) from None
+        reason = f"is not JSON: {error.msg} at character {error.colno}"
+        raise FileError(path, reason, line=error.lineno if line is None else line) from None
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"is not JSON that can be read: {error}", line=line) from None
     if not isinstance(value, dict):

@@ -19,7 +19,7 @@ import polars as pl
 
 from softlabel._util.progress import Progress, abbreviate, silent
 from softlabel.errors import FileError
-from softlabel.io.sheet import ANNOTATOR, BOM, ITEM, LABEL, Shape, detect_shape
+from softlabel.io.sheet import ANNOTATOR, BOM, ITEM, LABEL, detect_shape
 from softlabel.io.votes import NAME_TYPES, sort_naturally
 from softlabel.tables import NAMES, Annotations, Index, Ints, Names, given_away, names
 
@@ -37,11 +37,9 @@ def read_large(
     scan = scan_votes(path, kind, progress)
     if scan is None:
         return None
-    codings = [Coding(), Coding(), Coding()]
-    columns = (ITEM, ANNOTATOR, LABEL)
-    query = scan.votes.select(c.code(name) for c, name in zip(codings, columns, strict=True))
+    codings = {ITEM: Coding(), ANNOTATOR: Coding(), LABEL: Coding()}
     try:
-        codes = _collect_codes(query, scan, progress)
+        codes = _collect_codes(scan, codings, progress)
     except pl.exceptions.PolarsError:
         return None
     if codes is None:
@@ -50,10 +48,10 @@ def read_large(
     item, annotator, label = codes
     del codes  # so that each column is freed as soon as it is renumbered
     order, item = order_by_appearance(item)
-    items = codings[0].names(order)
+    items = codings[ITEM].names(order)
     order, annotator = order_by_appearance(annotator)
-    people = codings[1].names(order)
-    voted = codings[2].names()
+    people = codings[ANNOTATOR].names(order)
+    voted = codings[LABEL].names()
     classes = match_classes(voted, labels or scan.classes)
     if classes is None or has_blank(items) or has_blank(people) or has_blank(voted):
         return None
@@ -61,16 +59,16 @@ def read_large(
     return Annotations(index, item, annotator, label=given_away(classes[1][label]))
 
 
-def _collect_codes(query: pl.LazyFrame, scan: Scan, progress: Progress) -> list[Ints] | None:
-    """Collect the columns of a query for codes batch by batch; None if a row was lost or short."""
-    columns = query.collect_schema().names()
-    codes: list[npt.NDArray[np.uint32]] = [np.empty(scan.rows, dtype=np.uint32) for _ in columns]
+def _collect_codes(scan: Scan, codings: dict[str, Coding], progress: Progress) -> list[Ints] | None:
+    """Collect the codes of the columns batch by batch; None if a row was lost or short."""
+    query = scan.votes.select(coding.code(name) for name, coding in codings.items())
+    codes: list[npt.NDArray[np.uint32]] = [np.empty(scan.rows, dtype=np.uint32) for _ in codings]
     done = 0
     for batch in query.collect_batches(chunk_size=BATCH):
         if any(batch.null_count().row(0)) or done + len(batch) > scan.rows:
             return None
-        for array, name in zip(codes, columns, strict=True):
-            array[done : done + len(batch)] = batch[name].to_numpy()
+        for array, column in zip(codes, batch, strict=True):
+            array[done : done + len(batch)] = column.to_numpy()
         done += len(batch)
         progress(f"reading {scan.path.name}: {abbreviate(done)} votes", done, scan.rows)
     if not scan.is_whole(done):
@@ -126,26 +124,38 @@ class Scan:
 def scan_votes(path: Path, kind: str, progress: Progress = silent) -> Scan | None:
     """Return a lazy view of a file of hard votes, or None if it needs careful reading."""
     try:
-        return _scan_csv(path, progress) if kind == "csv" else _scan_parquet(path)
+        return _scan(path, kind, progress)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, FileError, OSError):
         return None  # the careful reader will report what is wrong
 
 
-def _scan_csv(path: Path, progress: Progress) -> Scan | None:
-    counted = _count_plain_csv(path, progress)
-    if counted is None:
-        return None
-    commas, lines = counted
-    with path.open("rb") as file:
-        columns = file.readline().decode().rstrip("\r\n").split(",")
-    if len(set(columns)) != len(columns) or columns == [""]:
-        return None
-    votes = pl.scan_csv(path, infer_schema=False, glob=False)
+def _scan(path: Path, kind: str, progress: Progress) -> Scan | None:
+    commas = classes = None
+    if kind == "csv":
+        counted = _count_plain_csv(path, progress)
+        if counted is None:
+            return None
+        with path.open("rb") as file:
+            columns = file.readline().decode().rstrip("\r\n").split(",")
+        if len(set(columns)) != len(columns) or columns == [""]:
+            return None
+        votes = pl.scan_csv(path, infer_schema=False, glob=False)
+        commas, rows = (len(columns) - 1, counted[0]), counted[1]
+    else:
+        votes = pl.scan_parquet(path, glob=False)
+        columns = votes.collect_schema().names()
+        rows = votes.select(pl.len()).collect().item()
     shape = detect_shape(path, columns)
-    if not _is_hard(shape, columns):
+    if shape.kind != "hard" or "response_uuid" in columns:
         return None
-    ids = (shape.item, shape.annotator)
-    return Scan(path, _as_text(votes, shape), lines, ids, commas=(len(columns) - 1, commas))
+    names = {ITEM: shape.item, ANNOTATOR: shape.annotator, LABEL: LABEL}
+    if kind != "csv":
+        kinds = [votes.collect_schema()[name] for name in names.values()]
+        if not all(kind in NAME_TYPES or kind.is_integer() for kind in kinds):
+            return None
+        classes = tuple(kinds[2].categories) if isinstance(kinds[2], pl.Enum) else None
+    votes = votes.select(pl.col(name).cast(pl.String).alias(ours) for ours, name in names.items())
+    return Scan(path, votes, rows, (shape.item, shape.annotator), classes, commas)
 
 
 def _count_plain_csv(path: Path, progress: Progress) -> tuple[int, int] | None:
@@ -179,29 +189,6 @@ def _count_plain_csv(path: Path, progress: Progress) -> tuple[int, int] | None:
             commas += int(np.count_nonzero(array == ord(",")))
             lines += int(np.count_nonzero(array == ord("\n")))
     return None if after_return else (commas, lines)
-
-
-def _scan_parquet(path: Path) -> Scan | None:
-    votes = pl.scan_parquet(path, glob=False)
-    schema = votes.collect_schema()
-    shape = detect_shape(path, schema.names())
-    if not _is_hard(shape, schema.names()):
-        return None
-    kinds = [schema[name] for name in (shape.item, shape.annotator, LABEL)]
-    if not all(kind in NAME_TYPES or kind.is_integer() for kind in kinds):
-        return None
-    rows = votes.select(pl.len()).collect().item()
-    classes = tuple(kinds[2].categories) if isinstance(kinds[2], pl.Enum) else None
-    return Scan(path, _as_text(votes, shape), rows, (shape.item, shape.annotator), classes)
-
-
-def _is_hard(shape: Shape, columns: Sequence[str]) -> bool:
-    return shape.kind == "hard" and "response_uuid" not in columns
-
-
-def _as_text(votes: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
-    columns = {ITEM: shape.item, ANNOTATOR: shape.annotator, LABEL: LABEL}
-    return votes.select(pl.col(column).cast(pl.String).alias(k) for k, column in columns.items())
 
 
 # ── names and codes ──────────────────────────────────────────────────────────────────────────
@@ -249,8 +236,7 @@ def order_by_appearance(codes: Ints) -> tuple[Ints, Ints]:
 
 
 def compact_names(column: pl.Series) -> Names:
-    """Return a column of text as an array of names; only a piece of them are Python objects at a
-    time."""
+    """Return a column of text as an array of names; few of them are Python objects at a time."""
     array: Names = np.empty(len(column), dtype=NAMES)
     for start in range(0, len(column), PIECE):
         array[start : start + PIECE] = column.slice(start, PIECE).to_list()

@@ -208,8 +208,7 @@ class Shape:
 
 
 def detect_shape(path: Path, columns: Sequence[str]) -> Shape:
-    """Take a table with ``label`` for hard votes, one with ``top`` for responses, others for soft
-    votes."""
+    """Take a table with ``label`` for hard votes, with ``top`` for responses, else soft votes."""
     ids = _find_id(path, columns, ITEM), _find_id(path, columns, ANNOTATOR)
     rest = tuple(column for column in columns if column not in ids)
     if LABEL in rest:

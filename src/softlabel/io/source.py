@@ -80,19 +80,14 @@ class Source:
         first = int(same.argmax())
         who = table.index.annotators[table.annotator[row]]
         what = table.index.items[table.item[row]]
+        event = f"{who!r} answered item {what!r}"
         rest = f" ({len(again)} answers are repeats)" if len(again) > 1 else ""
-        remedy = "say what to do with --repeats first, mean or all"
+        rest += "; say what to do with --repeats first, mean or all"
         if self.line_of is None:
-            raise DataError(
-                f"{self.name}: {who!r} answered item {what!r} in row {first + 1} and again in row "
-                f"{row + 1}{rest}; {remedy}"
-            )
-        raise FileError(
-            self.name,
-            f"{who!r} answered item {what!r} on line {self.line_of(first)} and again here{rest}; "
-            f"{remedy}",
-            line=self.line_of(row),
-        )
+            where = f"in row {first + 1} and again in row {row + 1}"
+            raise DataError(f"{self.name}: {event} {where}{rest}")
+        reason = f"{event} on line {self.line_of(first)} and again here{rest}"
+        raise FileError(self.name, reason, line=self.line_of(row))
 
 
 def read_answers(
@@ -126,23 +121,18 @@ def read_answers(
             return Source(str(path), votes, (lambda row: row + 2) if kind == "csv" else None)
     sheet = read_csv(path) if kind == "csv" else read_parquet(path)
     if "response_uuid" in sheet.frame.columns:
-        raise FileError(
-            path, "is a study's export for spreadsheets; labels are made from its .jsonl"
-        )
+        reason = "is a study's export for spreadsheets; labels are made from its .jsonl"
+        raise FileError(path, reason)
     shape = detect_shape(path, sheet.frame.columns)
-    table: AnswerTable
     if shape.kind == "classic":
-        table = read_classic(sheet, shape, wanted, mode)
-    else:
-        table = read_votes(sheet, shape, wanted)
-    return Source(str(path), table, sheet.line_of)
+        return Source(str(path), read_classic(sheet, shape, wanted, mode), sheet.line_of)
+    return Source(str(path), read_votes(sheet, shape, wanted), sheet.line_of)
 
 
 def _read_lines(path: Path, labels: list[str] | None, mode: Mode | None) -> Source:
     """Read JSON lines: records if the first has a schema, else votes."""
     data = read_text(path)
-    _, first = next(parse_lines(path, data))
-    if "schema" not in first:
+    if "schema" not in next(parse_lines(path, data))[1]:
         sheet, shape = read_vote_lines(path, data)
         return Source(str(path), read_votes(sheet, shape, labels), sheet.line_of)
     source = _collect(path, parse_lines(path, data), labels, mode)
@@ -169,18 +159,7 @@ def collect_records(
 def _collect(
     where: str | Path, rows: Iterable[Line], labels: list[str] | None, mode: Mode | None
 ) -> Source:
-    collected = read_records(where, rows, labels, mode)
-    first = first_presentation(collected.answers)
-    by_design = bool((first | np.array(collected.asked_again, np.bool_)).all())
-    return Source(
-        str(where),
-        collected.answers,
-        collected.lines.__getitem__,
-        repeats="first" if by_design else "error",
-        left_out=dict(collected.left_out),
-        late=collected.late,
-        seconds=np.array(collected.seconds, dtype=np.float64),
-        skips=collected.skips,
-        simulated=collected.simulated,
-        asked=dict(collected.asked),
-    )
+    facts = read_records(where, rows, labels, mode)._asdict()
+    line_of, asked_again = facts.pop("lines").__getitem__, facts.pop("asked_again")
+    by_design = (first_presentation(facts["answers"]) | np.array(asked_again, np.bool_)).all()
+    return Source(str(where), line_of=line_of, repeats="first" if by_design else "error", **facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,36 +24,30 @@ def read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None) -> Annotati
 
     Without it the classes are those of the Parquet type ``Enum``, or else those that occur.
     """
-    kind = sheet.frame[LABEL].dtype if shape.kind == "hard" else None
-    if labels is None and isinstance(kind, pl.Enum):
-        labels = kind.categories.to_list()
-    sheet = _names_as_text(sheet, shape)
+    hard = shape.kind == "hard"
+    if labels is None and hard and isinstance(declared := sheet.frame[LABEL].dtype, pl.Enum):
+        labels = declared.categories.to_list()
+    columns = [shape.item, shape.annotator, *(shape.answer if hard else ())]
+    for column in columns:
+        kind = sheet.frame[column].dtype
+        if not (kind in NAME_TYPES or kind.is_integer()):
+            reason = f"holds {kind}; names must be text or whole numbers"
+            raise FileError(sheet.path, reason, column=column)
+        if not (sheet.anonymous and column == shape.annotator):
+            sheet.refuse_empty(column)
+    text = [pl.col(column).cast(pl.String) for column in columns]
+    sheet = replace(sheet, frame=sheet.frame.with_columns(text))
     label = probs = None
-    if shape.kind == "soft":
-        labels, probs = _read_soft(sheet, shape, labels)
-    else:
+    if hard:
         labels, label = _read_hard(sheet, labels)
+    else:
+        labels, probs = _read_soft(sheet, shape, labels)
     items, item = encode(sheet.frame[shape.item])  # in order of first appearance
     people, annotator = encode(sheet.frame[shape.annotator])
     if sheet.anonymous:
         people, annotator = [], np.full(len(item), ANONYMOUS)
     index = Index(names(items), names(people), names(labels))
     return Annotations(index, item, annotator, label=label, probs=probs)
-
-
-def _names_as_text(sheet: Sheet, shape: Shape) -> Sheet:
-    """Return the same table, its names checked and made text."""
-    columns = [shape.item, shape.annotator, *(shape.answer if shape.kind == "hard" else ())]
-    for column in columns:
-        kind = sheet.frame[column].dtype
-        if not (kind in NAME_TYPES or kind.is_integer()):
-            raise FileError(
-                sheet.path, f"holds {kind}; names must be text or whole numbers", column=column
-            )
-        if not (sheet.anonymous and column == shape.annotator):
-            sheet.refuse_empty(column)
-    text = [pl.col(column).cast(pl.String) for column in columns]
-    return replace(sheet, frame=sheet.frame.with_columns(text))
 
 
 def _read_hard(sheet: Sheet, labels: list[str] | None) -> tuple[list[str], Ints]:
@@ -76,11 +71,9 @@ def _read_soft(sheet: Sheet, shape: Shape, labels: list[str] | None) -> tuple[li
     columns = list(shape.answer)
     if labels is not None and sorted(labels) != sorted(columns):
         odd = next(name for name in [*columns, *labels] if (name in columns) != (name in labels))
-        raise FileError(
-            sheet.path,
-            f"the classes are not those asked for: {', '.join(columns)} and {', '.join(labels)}",
-            column=odd,
-        )
+        both = f"{', '.join(columns)} and {', '.join(labels)}"
+        reason = f"the classes are not those asked for: {both}"
+        raise FileError(sheet.path, reason, column=odd)
     labels = labels or columns
     sheet.refuse_empty(*labels)
     probs = np.empty((len(sheet.frame), len(labels)))
@@ -155,11 +148,8 @@ def sort_naturally(names: Iterable[str]) -> list[str]:
     >>> sort_naturally(["10", "9", "-1"]), sort_naturally(["b10", "b9"])
     (['-1', '9', '10'], ['b10', 'b9'])
     """
-    names = list(names)
-    try:
-        numbers = [float(name) for name in names]
-    except ValueError:
-        return sorted(names)
-    if not all(map(math.isfinite, numbers)):
-        return sorted(names)
-    return [name for _, name in sorted(zip(numbers, names, strict=True))]
+    names = sorted(names)
+    with suppress(ValueError):
+        if all(math.isfinite(float(name)) for name in names):
+            return sorted(names, key=float)
+    return names

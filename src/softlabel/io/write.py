@@ -75,10 +75,18 @@ def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
     assert ANONYMOUS == -1, "the last entry stands for people without a name"
     author = people.gather(answers.annotator % len(people))
     who = {ITEM: items.gather(answers.item), ANNOTATOR: author}
+    labels = answers.index.labels.tolist()
     if isinstance(answers, Statements):
         frame = classic_table(answers, who)
+    elif answers.label is not None:
+        # as an Enum, Parquet keeps the classes that nobody chose, and their order
+        column = pl.Series(labels, dtype=pl.Enum(labels)).gather(answers.label)
+        frame = pl.DataFrame(who | {LABEL: column})
     else:
-        frame = pl.DataFrame(who | _vote_columns(answers))
+        check_class_names(labels, RESERVED)
+        columns = _split_columns({"": answers.soft()}, labels).items()
+        votes = {label: pl.Series(np.ascontiguousarray(values)) for label, values in columns}
+        frame = pl.DataFrame(who | votes)
     with write_atomically(path, private=True) as part:
         _write_frame(frame, part, kind)
 
@@ -129,16 +137,6 @@ def _split_columns(arrays: Mapping[str, Floats], labels: Sequence[str]) -> dict[
             prefix = f"{name}:" if name else ""
             columns |= {f"{prefix}{label}": array[:, j] for j, label in enumerate(labels)}
     return columns
-
-
-def _vote_columns(votes: Annotations) -> dict[str, pl.Series]:
-    labels = votes.index.labels.tolist()
-    if votes.label is not None:
-        kind = pl.Enum(labels)  # Parquet keeps the classes that nobody chose, and their order
-        return {LABEL: pl.Series(labels, dtype=kind).gather(votes.label)}
-    check_class_names(labels, RESERVED)
-    columns = _split_columns({"": votes.soft()}, labels)
-    return {label: pl.Series(np.ascontiguousarray(values)) for label, values in columns.items()}
 
 
 def _write_frame(frame: pl.DataFrame, path: Path, kind: str) -> None:

@@ -24,22 +24,10 @@ from softlabel.testing.examples import example_soft, example_statements, example
 from softlabel.testing.training import example_teaching
 
 __all__ = [
-    "AGGREGATE_CHECKS",
-    "CONSTRUCT_CHECKS",
-    "DELIVER_CHECKS",
-    "METRIC_CHECKS",
-    "MODE_CHECKS",
-    "check_aggregate",
-    "check_construct",
-    "check_deliver",
-    "check_family",
-    "check_metric",
-    "check_mode",
-    "example_soft",
-    "example_statements",
-    "example_teaching",
-    "example_votes",
-]
+    "AGGREGATE_CHECKS", "CONSTRUCT_CHECKS", "DELIVER_CHECKS", "METRIC_CHECKS", "MODE_CHECKS",
+    "check_aggregate", "check_construct", "check_deliver", "check_family", "check_metric",
+    "check_mode", "example_soft", "example_statements", "example_teaching", "example_votes",
+]  # fmt: skip
 
 
 def _checks(chapter: ModuleType, first: str) -> tuple[Callable[..., None], ...]:

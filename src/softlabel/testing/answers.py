@@ -187,17 +187,10 @@ def renaming_classes_renames_the_label(construct: Construct) -> None:
     order = np.array([2, 0, 3, 1])
     code = np.append(np.argsort(order), -1)  # -1 stays -1
     index = replace(statements.index, labels=statements.index.labels[order])
-    moved = replace(
-        statements,
-        index=index,
-        named=code[statements.named],
-        possible=statements.possible[:, order],
-    )
-    agree(
-        construct(moved).soft(),
-        construct(statements).soft()[:, order],
-        "classes in another order give another label",
-    )
+    named, possible = code[statements.named], statements.possible[:, order]
+    moved = construct(replace(statements, index=index, named=named, possible=possible)).soft()
+    label = construct(statements).soft()[:, order]
+    agree(moved, label, "classes in another order give another label")
 
 
 def ruled_out_classes_get_nothing(construct: Construct) -> None:
@@ -205,9 +198,7 @@ def ruled_out_classes_get_nothing(construct: Construct) -> None:
         return
     for seed in range(5):
         statements = example_statements(seed)
-        some = statements.take(
-            statements.possible.any(axis=1)
-        )  # with all ruled out there is no place to go
+        some = statements.take(statements.possible.any(axis=1))  # else there is no place to go
         mentioned = np.zeros(some.possible.shape, dtype=np.bool_)
         for column in some.named.T:
             mentioned[np.flatnonzero(column >= 0), column[column >= 0]] = True
@@ -217,6 +208,5 @@ def ruled_out_classes_get_nothing(construct: Construct) -> None:
 
 def same_input_same_label(construct: Construct) -> None:
     statements = example_statements()
-    agree(
-        construct(statements).soft(), construct(statements).soft(), "two calls differ", exact=True
-    )
+    first, second = construct(statements).soft(), construct(statements).soft()
+    agree(first, second, "two calls differ", exact=True)

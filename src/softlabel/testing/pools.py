@@ -14,15 +14,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.aggregate import Aggregate, Belief, Posterior, Share, TruthPosterior, takes
-from softlabel.tables import (
-    Annotations,
-    Bools,
-    Floats,
-    Index,
-    SoftLabels,
-    check_simplex,
-    names,
-)
+from softlabel.tables import Annotations, Bools, Floats, Index, SoftLabels, check_simplex, names
 from softlabel.testing.examples import agree, example_soft, example_votes, reindex, rename
 
 FALL = 1e-9  # of the objective, relative: rounding
@@ -32,12 +24,10 @@ LEVEL = 0.9  # of the intervals
 
 
 def _labels_of(aggregate: Aggregate) -> int:
-    """How many classes the examples have."""
     return getattr(aggregate, "classes", 3)
 
 
 def _examples(aggregate: Aggregate) -> Iterator[Annotations]:
-    """Votes, and soft annotations with zeros in them."""
     yield example_votes(labels=_labels_of(aggregate))[0]
     yield example_soft(labels=_labels_of(aggregate))
 

@@ -46,7 +46,6 @@ def _deliveries(deliver: Deliver) -> Iterator[tuple[TrainingLabels, Delivery]]:
 
 
 def _epoch_of(delivery: Delivery, known: TrainingLabels, epoch: int) -> Floats:
-    """(m, k) the labels of all items."""
     return delivery.labels_for(epoch, np.arange(len(known)), RNG)
 
 
@@ -130,9 +129,10 @@ def the_mean_over_epochs_is_as_expected(deliver: Deliver) -> None:
         assert expected is not None, "the delivery has no expected(), its mean over epochs"
         wanted = expected()
         check_simplex(f"expected() of {deliver.name}", wanted)
-        kept = _epochs_that_labels_are_kept(delivery, known)
+        first = _epoch_of(delivery, known, 0)
+        changed = (not np.array_equal(_epoch_of(delivery, known, e), first) for e in range(1, 100))
+        kept = next((epoch for epoch, other in enumerate(changed, 1) if other), 0)  # so many epochs
         if not kept:
-            first = _epoch_of(delivery, known, 0)
             agree(first, wanted, "labels that never change are not the expected ones")
             continue
         mean = np.zeros_like(wanted)
@@ -142,17 +142,8 @@ def the_mean_over_epochs_is_as_expected(deliver: Deliver) -> None:
         # a label between 0 and 1 of mean p has a variance of at most p (1 - p)
         bound = np.sqrt(2 * wanted * (1 - wanted).clip(0) * log / draws) + log / (3 * draws)
         over = float((abs(mean - wanted) - bound).max())
-        assert over <= 0, (
-            f"the mean over {draws} draws is not the expected one "
-            f"(by {over:.3g} more than chance allows)"
-        )
-
-
-def _epochs_that_labels_are_kept(delivery: Delivery, known: TrainingLabels, most: int = 100) -> int:
-    """The first epoch with other labels than epoch 0; 0 if there is none."""
-    first = _epoch_of(delivery, known, 0)
-    changed = (not np.array_equal(_epoch_of(delivery, known, e), first) for e in range(1, most))
-    return next((epoch for epoch, other in enumerate(changed, 1) if other), 0)
+        wrong = f"the mean over {draws} draws is not the expected one"
+        assert over <= 0, f"{wrong} (by {over:.3g} more than chance allows)"
 
 
 # ── metrics ──────────────────────────────────────────────────────────────────────────────────
@@ -236,10 +227,8 @@ def rows_that_are_no_distributions_are_refused(metric: Callable[..., Any]) -> No
                 refusal = ""
             except DataError as error:
                 refusal = str(error)
-            assert refusal, (
-                f"a row of {name} gives a number instead of a DataError; "
-                "register the metric with @softlabel.metrics.metric"
-            )
+            remedy = "register the metric with @softlabel.metrics.metric"
+            assert refusal, f"a row of {name} gives a number instead of a DataError; {remedy}"
             assert "row 7" in refusal, f"the error about {name} does not name its row"
 
 

@@ -55,19 +55,14 @@ class Auto:
             chosen, labels = "stack", Stack()(annotations, map, shards, rich=rich, prior=prior)
         else:
             why = f"rich answers, and {votes:,} items with votes ({ENOUGH} are needed)"
-            chosen, labels = "extremised", Extremised()(_join(tables), map, shards)
+            if len(tables) > 1:  # rich answers and the few votes beside them, without annotators
+                item = np.concatenate([table.item for table in tables])
+                probs = given_away(np.concatenate([table.soft() for table in tables]))
+                nobody = np.full(len(item), ANONYMOUS)
+                annotations = Annotations(annotations.index, item, nobody, probs=probs)
+            chosen, labels = "extremised", Extremised()(annotations, map, shards)
         why = f"{why}; {labels.why}" if labels.why else why
         return replace(labels, made_by=repr(self), chosen=chosen, why=why)
-
-
-def _join(tables: list[Annotations]) -> Annotations:
-    """Return rich answers and the few votes beside them in one table, without annotators."""
-    if len(tables) == 1:
-        return tables[0]
-    item = np.concatenate([table.item for table in tables])
-    probs = np.concatenate([table.soft() for table in tables])
-    nobody = np.full(len(item), ANONYMOUS)
-    return Annotations(tables[0].index, item, nobody, probs=given_away(probs))
 
 
 def choose_for_votes(

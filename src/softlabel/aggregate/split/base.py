@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from builtins import map as in_turn
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
@@ -34,6 +34,7 @@ from softlabel.errors import DataError
 from softlabel.registry import check_parameters
 from softlabel.tables import (
     Annotations,
+    Estimand,
     Floats,
     Index,
     Ints,
@@ -171,26 +172,22 @@ class Belief:
     def _per_item(
         self, function: Callable[[Floats, Floats], Floats], prior: Prior | None = None
     ) -> Floats:
-        """Return ``function(evidence, kinds)`` of each item, from chunks of distinct rows."""
         rows, where = self._distinct
-        prior = prior or self.prior
-        rows_of_chunks = [
-            function(rows.n[part], _kinds(prior, rows.n[part]))
-            for part in _chunks(len(rows), prior.alpha.size)
-        ]
-        if not rows_of_chunks:
-            return function(rows.n, np.zeros((0, len(prior.weight))))
-        return np.concatenate(rows_of_chunks)[where]
+        return _by_chunks(function, prior or self.prior, rows)[where]
 
 
 def posterior_mean(prior: Prior, evidence: Floats) -> Floats:
     """(m, k) labels of rows of evidence under a prior of the same classes."""
     rows, where = distinct(evidence)
-    means = [
-        _mean(prior, rows.n[part], _kinds(prior, rows.n[part]))
-        for part in _chunks(len(rows), prior.alpha.size)
-    ]
-    return np.concatenate(means)[where] if means else np.zeros_like(evidence)
+    return _by_chunks(lambda n, r: _mean(prior, n, r), prior, rows)[where]
+
+
+def _by_chunks(function: Callable[[Floats, Floats], Floats], prior: Prior, rows: Rows) -> Floats:
+    """Return ``function(evidence, kinds)`` of distinct rows, from chunks that memory holds."""
+    if not len(rows):
+        return function(rows.n, np.zeros((0, len(prior.weight))))
+    chunks = [rows.n[part] for part in _chunks(len(rows), prior.alpha.size)]
+    return np.concatenate([function(n, _kinds(prior, n)) for n in chunks])
 
 
 def _chunks(rows: int, cells: int) -> Iterator[slice]:
@@ -336,6 +333,8 @@ class CountSums:
 class CountPool:
     """The entry point of pools without a prior: fit the parameters, then make the labels."""
 
+    estimand: ClassVar[Estimand] = "distribution"
+
     def __call__(
         self, annotations: Annotations, map: Map = in_turn, shards: int = 1
     ) -> LabelDistribution:
@@ -355,12 +354,17 @@ class CountPool:
 
 class BayesPool:
     """The entry point of pools with a prior: add up votes and rich answers, find the prior, fit
-    what else there is to fit, and make the labels."""
+    what else there is to fit, and make the labels.
 
+    ``counting(rich)`` returns how answers are added up, where there are rich answers or not;
+    ``fit_sums(index, counting, sums, prior)`` the fitted pool, and where its parameters come from.
+    """
+
+    estimand: ClassVar[Estimand] = "distribution"
     limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of the parameters
 
     def __call__(
-        self,
+        self: Any,
         annotations: Annotations,
         map: Map = in_turn,
         shards: int = 1,
@@ -379,16 +383,6 @@ class BayesPool:
         count = np.sum([table.votes_per_item() for table in tables], axis=0)
         fitted, why = self.fit_sums(annotations.index, counting, sums, prior)
         return make_labels(self, fitted, annotations.index, sums, count, why)
-
-    def counting(self, rich: bool) -> Any:
-        """Return how answers are added up; ``rich``: whether there are rich answers."""
-        raise NotImplementedError
-
-    def fit_sums(
-        self, index: Index, counting: Any, sums: Floats, prior: Prior | None
-    ) -> tuple[FittedPool, str]:
-        """Return the fitted pool, and where its parameters come from."""
-        raise NotImplementedError
 
 
 # ── votes and rich answers as evidence ───────────────────────────────────────────────────────
@@ -457,8 +451,7 @@ def is_rich(annotations: Annotations) -> bool:
 def separate_rich(
     annotations: Annotations, rich: Annotations | None
 ) -> tuple[bool, list[Annotations]]:
-    """Return whether there are rich answers, and the tables to add up: votes as codes beside
-    them."""
+    """Return whether there are rich answers, and the tables to add up; votes become codes."""
     if rich is None:
         return is_rich(annotations), [annotations]
     if rich.hard:
@@ -468,10 +461,7 @@ def separate_rich(
     for name in ("items", "labels"):
         if getattr(annotations.index, name).tolist() != getattr(rich.index, name).tolist():
             raise DataError(f"votes and rich answers must have the same {name}, in the same order")
-    label = (
-        annotations.label if annotations.label is not None else annotations.soft().argmax(axis=1)
-    )
-    return True, [
-        Annotations(annotations.index, annotations.item, annotations.annotator, label=label),
-        rich,
-    ]
+    label = annotations.label
+    if label is None:
+        label = annotations.soft().argmax(axis=1)
+    return True, [replace(annotations, label=label, probs=None), rich]

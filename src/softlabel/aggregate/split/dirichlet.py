@@ -17,7 +17,7 @@ from softlabel.aggregate.split.base import BayesPool, Belief, Counting, posterio
 from softlabel.aggregate.split.mixtures import Prior, distinct, fit_by_class, fit_dirichlet
 from softlabel.randomness import name_keys, uniform
 from softlabel.registry import SMALLEST
-from softlabel.tables import Annotations, Estimand, Floats, Index, Ints
+from softlabel.tables import Annotations, Floats, Index, Ints
 
 FEWEST = 10  # items with votes: fewer say nothing about what others are like
 EASY = 0.03  # an unanimous item is drawn as if it had this entropy
@@ -55,10 +55,9 @@ class PosteriorPool(BayesPool):
         prior = self.find_prior(index, evidence, prior)
         return Posterior(counting, prior), prior.made_by
 
-    def find_prior(self: Any, index: Index, evidence: Floats, prior: Prior | None) -> Prior:
+    def find_prior(self: Any, index: Index, evidence: Floats, prior: Prior | None) -> Any:
         """Return the prior that is given, or fit one."""
-        fitted: Prior = self.fit(index, evidence) if prior is None else prior.among(index.labels)
-        return fitted
+        return self.fit(index, evidence) if prior is None else prior.among(index.labels)
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,6 @@ class Dirichlet(PosteriorPool):
 
     name: ClassVar[str] = "dirichlet"
     paper: ClassVar[str] = "Minka 2000"
-    estimand: ClassVar[Estimand] = "distribution"
     limits: ClassVar = {"weight": (0, math.inf)}
 
     def fit(self, index: Index, evidence: Floats) -> Prior:
@@ -98,7 +96,6 @@ class DirichletMixture(PosteriorPool):
 
     name: ClassVar[str] = "dirichlet-mixture"
     paper: ClassVar[str] = "Minka 2000; Holmes, Harris & Quince 2012"
-    estimand: ClassVar[Estimand] = "distribution"
     limits: ClassVar = {"n_iter": (1, 100_000), "weight": (0, math.inf)}
 
     def fit(self, index: Index, evidence: Floats) -> Prior:
@@ -129,7 +126,6 @@ class Atoms(PosteriorPool):
 
     name: ClassVar[str] = "atoms"
     paper: ClassVar[str] = "Robbins 1956; Laird 1978"
-    estimand: ClassVar[Estimand] = "distribution"
     limits: ClassVar = {
         "share": (SMALLEST, 1 - SMALLEST),
         "scale": (SMALLEST, 1e6),

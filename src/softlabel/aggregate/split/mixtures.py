@@ -8,6 +8,7 @@ among N further ones a mixture of beta-binomials: quantiles of both are computed
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -82,18 +83,16 @@ class Prior:
     def save(self, path: str | Path) -> None:
         """Write plain arrays to one ``.npz``: ``labels``, ``alpha``, ``weight``, ``made_by``, and
         where there is one ``wide_alpha`` and ``wide_weight``."""
-        more: dict[str, Any] = {}
+        arrays: dict[str, Any] = {
+            "labels": np.array(self.labels.tolist(), dtype=np.str_),
+            "alpha": self.alpha,
+            "weight": self.weight,
+            "made_by": np.array(self.made_by),
+        }
         if self.wide is not None:
-            more = {"wide_alpha": self.wide.alpha, "wide_weight": self.wide.weight}
+            arrays |= {"wide_alpha": self.wide.alpha, "wide_weight": self.wide.weight}
         with Path(path).open("wb") as file:
-            np.savez_compressed(
-                file,
-                labels=np.array(self.labels.tolist(), dtype=np.str_),
-                alpha=self.alpha,
-                weight=self.weight,
-                made_by=np.array(self.made_by),
-                **more,
-            )
+            np.savez_compressed(file, **arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Prior:
@@ -290,8 +289,7 @@ def fit_by_class(index: Index, evidence: Floats, levels: int | None, n_iter: int
 
 
 def _rows_to_fit(index: Index, evidence: Floats) -> Rows:
-    """Return distinct evidence of the items that have any; of very many different items a sample,
-    drawn by name."""
+    """Return distinct evidence of answered items; of very many a sample, drawn by name."""
     rows, _ = distinct(evidence[evidence.sum(axis=1) > 0])
     if len(rows) <= FIT_ITEMS:
         return rows
@@ -440,19 +438,18 @@ class Betas:
         owner = (np.cumsum(these) - 1)[self.owner[keep]]
         return Betas(self.a[keep], self.b[keep], self.weight[keep], owner, int(these.sum()))
 
-    def log_no_votes(self, total: Floats) -> Floats:
-        """(e,) log P(no vote for the class) of each part, among ``total`` further votes."""
+    def vote_chances(self, total: Floats, most: int) -> Iterator[Floats]:
+        """Yield (size,) P(0 votes for the class), P(1 vote), ... below ``most``, among ``total``
+        further votes; 0 beyond the last of them."""
         n, whole = total[self.owner], self.a + self.b
-        no_vote = gammaln(self.b + n) - gammaln(self.b) + gammaln(whole) - gammaln(whole + n)
-        return np.asarray(no_vote)
-
-    def log_next(self, log_p: Floats, count: int, total: Floats) -> Floats:
-        """(e,) log P(count + 1 votes) from log P(count votes); -inf beyond the last vote."""
-        left = total[self.owner] - count
-        with np.errstate(divide="ignore", invalid="ignore"):
-            more = np.log(left) - np.log(count + 1)
-            more = more + np.log(self.a + count) - np.log(self.b + left - 1)
-        return np.where(left > 0, log_p + more, -np.inf)
+        log_p = gammaln(self.b + n) - gammaln(self.b) + gammaln(whole) - gammaln(whole + n)
+        for count in range(most):
+            yield self.sums(np.exp(log_p))
+            left = n - count
+            with np.errstate(divide="ignore", invalid="ignore"):
+                more = np.log(left) - np.log(count + 1)
+                more = more + np.log(self.a + count) - np.log(self.b + left - 1)
+            log_p = np.where(left > 0, log_p + more, -np.inf)
 
 
 def quantile(mix: Betas, level: float) -> Floats:
@@ -510,15 +507,11 @@ def vote_limits(mix: Betas, votes: int, level: float) -> tuple[Ints, Ints]:
     ``votes`` further votes: together they hold at least ``level``."""
     tails = (1 - level) / 2, (1 + level) / 2
     limits = [np.full(mix.size, votes), np.full(mix.size, votes)]
-    total = np.full(mix.size, float(votes))
     at_most = np.zeros(mix.size)
-    log_p = mix.log_no_votes(total)
-    for count in range(votes):
-        at_most += mix.sums(np.exp(log_p))
+    for count, p in enumerate(mix.vote_chances(np.full(mix.size, float(votes)), votes)):
+        at_most += p
         for limit, tail in zip(limits, tails, strict=True):
-            reached = (at_most >= tail - 1e-12) & (limit == votes)
-            limit[reached] = count
-        log_p = mix.log_next(log_p, count, total)
+            limit[(at_most >= tail - 1e-12) & (limit == votes)] = count
     return limits[0], limits[1]
 
 
@@ -526,11 +519,8 @@ def vote_cdf(mix: Betas, count: Ints, votes: Ints) -> tuple[Floats, Floats]:
     """(size,) P(fewer than ``count``) and P(at most ``count``) among ``votes`` further votes, of
     each mixture its own."""
     below, at_most = np.zeros(mix.size), np.zeros(mix.size)
-    total = votes.astype(np.float64)
-    log_p = mix.log_no_votes(total)
-    for reached in range(int(count.max(initial=-1)) + 1):
-        p = mix.sums(np.exp(log_p))
+    most = int(count.max(initial=-1)) + 1
+    for reached, p in enumerate(mix.vote_chances(votes.astype(np.float64), most)):
         below += np.where(reached < count, p, 0)
         at_most += np.where(reached <= count, p, 0)
-        log_p = mix.log_next(log_p, reached, total)
     return below, at_most

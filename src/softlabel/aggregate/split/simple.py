@@ -15,11 +15,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from softlabel.aggregate.base import sum_by_item
 from softlabel.aggregate.split.base import CountPool, CountSums, shares
 from softlabel.aggregate.split.mixtures import CELLS, distinct, majorities, sample_items
 from softlabel.errors import DataError
 from softlabel.registry import SMALLEST, check_parameters
-from softlabel.tables import Annotations, Estimand, Floats, Ints
+from softlabel.tables import Annotations, Floats, Ints
 
 FIT_ITEMS = 20_000  # two numbers need no more
 COARSE, FINE = 32, 2.0**-6  # first steps of the search, in units of FINE; that in logarithms
@@ -39,10 +40,8 @@ class Mean(CountPool, CountSums):
 
     name: ClassVar[str] = "mean"
     paper: ClassVar[str] = "Stone 1961; Collins, Bhatt & Weller 2022"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def rows(self, sums: Floats) -> Floats:
-        """(m, k) labels."""
         return shares(sums)
 
 
@@ -74,7 +73,6 @@ class Softmax(CountPool, CountSums):
 
     name: ClassVar[str] = "softmax"
     paper: ClassVar[str] = "Uma et al. 2020, equation 4"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def fit(self, annotations: Annotations) -> Softmax:
         """Return this pool with a number for ``tau``; 1 where no item has two answers."""
@@ -89,7 +87,6 @@ class Softmax(CountPool, CountSums):
         return "" if fitted == self else f"tau = {fitted.tau:.4g}"
 
     def rows(self, sums: Floats) -> Floats:
-        """(m, k) labels."""
         assert self.tau is not None, "fitted before it is used"
         scaled = sums / self.tau
         weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))  # the largest becomes 1
@@ -110,7 +107,6 @@ class LogPool(CountPool, CountSums):
 
     name: ClassVar[str] = "log-pool"
     paper: ClassVar[str] = "Genest & Zidek 1986"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def fit(self, annotations: Annotations) -> LogPool:
         """Return this pool with numbers for both; .01 and 1 where no item has two answers."""
@@ -128,20 +124,15 @@ class LogPool(CountPool, CountSums):
 
     def sums(self, annotations: Annotations) -> Floats:
         """(m, 2k) the counts, then the sums of log(p + floor)."""
-        m, _, k = annotations.index.shape
         counts = annotations.counts()
         if annotations.hard:  # a vote is log(1 + floor) on one class and log(floor) on the others
             zero, one = self._log(np.array([0.0, 1.0])).tolist()
             logs = counts * one + (annotations.votes_per_item()[:, None] - counts) * zero
         else:
-            each = self._log(annotations.soft())
-            logs = np.stack(
-                [np.bincount(annotations.item, each[:, j], minlength=m) for j in range(k)], 1
-            )
+            logs = sum_by_item(annotations, self._log(annotations.soft()))
         return np.concatenate([counts, logs], axis=1)
 
     def rows(self, sums: Floats) -> Floats:
-        """(m, k) labels."""
         k = sums.shape[1] // 2
         return self._labels(sums[:, k:], sums[:, :k].sum(axis=1))
 
@@ -172,7 +163,6 @@ class Extremised(CountPool):
 
     name: ClassVar[str] = "extremised"
     paper: ClassVar[str] = "Ranjan & Gneiting 2010; Satopää et al. 2014"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def fit(self, annotations: Annotations) -> Sharpened:
         """Return the pool with numbers for floor and power, and its table of confusions."""
@@ -202,7 +192,6 @@ class Sharpened(CountSums):
     table: Floats | None
 
     def rows(self, sums: Floats) -> Floats:
-        """(m, k) labels."""
         return self.labels(shares(sums))
 
     def labels(self, lin: Floats) -> Floats:
@@ -253,8 +242,7 @@ class LeaveOneOut:
 
     @classmethod
     def of(cls, annotations: Annotations) -> LeaveOneOut:
-        """Return all answers to items that have another one; of very many different items a
-        sample, drawn by name."""
+        """Return all answers to items that have another; of very many a sample, drawn by name."""
         size = annotations.votes_per_item()
         if annotations.label is not None:
             rows, _ = distinct(annotations.counts()[size > 1])

@@ -11,9 +11,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import logsumexp
 
+from softlabel.aggregate.base import sum_by_item
 from softlabel.aggregate.split.base import BayesPool, Belief, Counting, posterior_mean
 from softlabel.aggregate.split.mixtures import Prior, fit_by_class, fit_dirichlet, sample_items
-from softlabel.tables import Annotations, Estimand, Floats, Index, given_away
+from softlabel.tables import Annotations, Floats, Index, given_away
 
 FLOOR = 0.01  # added before logarithms of chances
 ENOUGH = 200  # items with votes from which weights, and a prior by class, are learned
@@ -41,7 +42,6 @@ class Stack(BayesPool):
 
     name: ClassVar[str] = "stack"
     paper: ClassVar[str] = "Wolpert 1992"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def counting(self, rich: bool) -> Features:
         return Features(rich)
@@ -70,14 +70,12 @@ class Features(Counting):
     def sums(self, annotations: Annotations) -> Floats:
         """(m, k) of votes, (m, 6k + 1) of rich answers."""
         plain = super().sums(annotations)
-        m, _, k = annotations.index.shape
-        if plain.shape[1] == k:
+        if plain.shape[1] == len(annotations.index.labels):
             return plain
         soft = annotations.soft()
         first, second = places(soft)
         each = np.concatenate([first, second, soft == 0, np.log(soft + FLOOR)], axis=1)
-        more = [np.bincount(annotations.item, column, minlength=m) for column in each.T]
-        return np.concatenate([plain, np.stack(more, axis=1)], axis=1)
+        return np.concatenate([plain, sum_by_item(annotations, each)], axis=1)
 
     def features(self, sums: Floats, prior: Prior) -> Floats:
         """(m, k, 6) of items that have rich answers."""
@@ -126,8 +124,7 @@ class FittedStack:
         return probs
 
     def belief(self, index: Index, sums: Floats) -> Belief:
-        """Return the belief under the same prior, of votes and rich answers; its mean is not this
-        label."""
+        """Return the belief under the same prior, from all answers; its mean is not this label."""
         return Belief(index, self.counting.evidence(sums, len(index.labels)), self.prior)
 
 

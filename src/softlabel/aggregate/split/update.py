@@ -78,7 +78,6 @@ def join_names(old: Names, new: Names) -> tuple[Names, Ints]:
 
 
 def _grow(array: Array, rows: int, width: int | None = None, empty: float = 0.0) -> Array:
-    """Return a copy with more rows, and columns, holding ``empty``."""
     shape = (rows,) if width is None else (rows, width)
     larger = np.full(shape, empty, dtype=array.dtype)
     larger[tuple(slice(0, size) for size in array.shape)] = array

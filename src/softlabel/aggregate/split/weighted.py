@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from softlabel.aggregate.base import sum_by_item
 from softlabel.aggregate.split.base import CountPool, CountSums, shares
 from softlabel.errors import DataError
 from softlabel.registry import SMALLEST, check_parameters
-from softlabel.tables import Annotations, Estimand, Floats, Names
+from softlabel.tables import Annotations, Floats, Names
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,6 @@ class Weighted(CountPool):
 
     name: ClassVar[str] = "weighted"
     paper: ClassVar[str] = "Bates & Granger 1969"
-    estimand: ClassVar[Estimand] = "distribution"
 
     def explain(self, fitted: Weights) -> str:
         low, high = fitted.weight.min(initial=1), fitted.weight.max(initial=1)
@@ -63,30 +63,22 @@ class Weights(CountSums):
     def sums(self, annotations: Annotations) -> Floats:
         """(m, 2k) the counts, then the weighted counts."""
         m, _, k = annotations.index.shape
-        each = self._weights_of(annotations.index.annotators)[annotations.annotator]
+        weight, people = self.weight, annotations.index.annotators
+        if not np.array_equal(people, self.annotators):  # they are numbered in another way
+            by_name = dict(zip(self.annotators.tolist(), weight.tolist(), strict=True))
+            weight = np.array([by_name.get(name, 1.0) for name in people.tolist()])
+        each = np.append(weight, 1.0)[annotations.annotator]  # the last is for anonymous votes, -1
+        heavy: Floats
         if annotations.label is not None:
             flat = annotations.item.astype(np.int64) * k + annotations.label
-            heavy = np.bincount(flat, each, minlength=m * k).reshape(m, k)
+            total = np.bincount(flat, each, minlength=m * k)
+            heavy = np.asarray(total, dtype=np.float64).reshape(m, k)
         else:
-            soft = annotations.soft()
-            columns = [
-                np.bincount(annotations.item, each * soft[:, j], minlength=m) for j in range(k)
-            ]
-            heavy = np.stack(columns, axis=1)
+            heavy = sum_by_item(annotations, each[:, None] * annotations.soft())
         return np.concatenate([annotations.counts(), heavy], axis=1)
 
     def rows(self, sums: Floats) -> Floats:
-        """(m, k) labels."""
         return shares(sums[:, sums.shape[1] // 2 :])
-
-    def _weights_of(self, annotators: Names) -> Floats:
-        """(a + 1,) weights in another numbering; the last one, at -1, is for anonymous votes."""
-        if np.array_equal(annotators, self.annotators):
-            known = self.weight
-        else:
-            by_name = dict(zip(self.annotators.tolist(), self.weight.tolist(), strict=True))
-            known = np.array([by_name.get(name, 1.0) for name in annotators.tolist()])
-        return np.append(known, 1.0)
 
 
 def distances(annotations: Annotations) -> Floats:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from softlabel._util.machine import cores
 from softlabel.errors import DataError, UnknownName
 from softlabel.registry import check_parameters
-from softlabel.tables import Annotations, Floats, Index, Ints, SoftLabels, given_away
+from softlabel.tables import Annotations, Estimand, Floats, Index, Ints, SoftLabels, given_away
 
 Map = Callable[..., Iterable[Any]]
 Gold = Mapping[str, str] | npt.NDArray[np.signedinteger[Any]]
@@ -113,21 +113,19 @@ class Votes:
         edges = np.unique([0, *np.searchsorted(self.start, wanted), self.items]).tolist()
         if len(edges) <= 2:
             return [self]
-        parts = []
-        for low, high in pairwise(edges):
-            first, last = self.start[low], self.start[high]
-            parts.append(
-                replace(
-                    self,
-                    start=given_away(self.start[low : high + 1] - first),
-                    annotator=self.annotator[first:last],
-                    label=self.label[first:last],
-                    weight=None if self.weight is None else self.weight[first:last],
-                    items=high - low,
-                    gold=None if self.gold is None else self.gold[low:high],
-                )
-            )
-        return parts
+        return [self._range(low, high) for low, high in pairwise(edges)]
+
+    def _range(self, low: int, high: int) -> Votes:
+        first, last = self.start[low], self.start[high]
+        return replace(
+            self,
+            start=given_away(self.start[low : high + 1] - first),
+            annotator=self.annotator[first:last],
+            label=self.label[first:last],
+            weight=None if self.weight is None else self.weight[first:last],
+            items=high - low,
+            gold=None if self.gold is None else self.gold[low:high],
+        )
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -227,12 +225,9 @@ def encode_gold(gold: Gold | None, index: Index) -> Ints | None:
                 f"gold is an array of shape {given.shape} and type {given.dtype}, "
                 f"expected ({m},) whole numbers: one code per item, -1 where the class is unknown"
             )
-        wrong = (given < UNKNOWN) | (given >= k)
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise DataError(
-                f"gold of item {row} is {given[row]}, expected -1 or a class 0..{k - 1}"
-            )
+        for row in np.flatnonzero((given < UNKNOWN) | (given >= k)):
+            expected = f"-1 or a class 0..{k - 1}"
+            raise DataError(f"gold of item {row} is {given[row]}, expected {expected}")
         codes = given.astype(np.int32)
     return given_away(codes) if (codes != UNKNOWN).any() else None
 
@@ -258,11 +253,10 @@ class Local:
     map: Map = in_turn
 
     def sum(self, function: Callable[..., Sums], /, *broadcast: Any) -> Sums:
-        total: Sums = add_sums(self.each(function, *broadcast))
-        return total
+        return tuple(add_sums(self.each(function, *broadcast)))
 
     def each(self, function: Callable[..., Any], /, *broadcast: Any) -> Iterable[Any]:
-        return self.map(partial(_call, function, broadcast), self.parts)
+        return self.map(function, self.parts, *(repeat(value) for value in broadcast))
 
     def finer(self, pieces: int) -> Local:
         """Return the same items in about so many parts, for results that are large."""
@@ -273,10 +267,6 @@ class Local:
         """Return ``function(part, *broadcast)``, (items, k) rows, of all items together."""
         m, k = sum(part.items for part in self.parts), self.parts[0].labels
         return stack_rows(self.finer(m * k // NUMBERS).each(function, *broadcast), m, k)
-
-
-def _call(function: Callable[..., Any], broadcast: tuple[Any, ...], part: Votes) -> Any:
-    return function(part, *broadcast)
 
 
 def stack_rows(parts: Iterable[Floats], m: int, k: int) -> Floats:
@@ -297,7 +287,7 @@ def add_sums(results: Iterable[Any], plus: Callable[[Any, Any], Any] | None = No
     Few are held at a time, and the same parts give the same rounding wherever they were computed.
     ``plus`` adds sums that are held elsewhere.
     """
-    plus = plus or _add_entries
+    plus = _add_entries if plus is None else plus
     waiting: list[tuple[int, Any]] = []  # (how many parts are in it, their sum)
     for result in results:
         size, total = 1, result
@@ -313,11 +303,9 @@ def add_sums(results: Iterable[Any], plus: Callable[[Any, Any], Any] | None = No
 
 def _add_entries(left: Sums, right: Sums) -> Sums:
     """Add entry by entry, into the arrays of ``left``."""
-    total = []
-    for one, other in zip(left, right, strict=True):
-        one += other
-        total.append(one)
-    return tuple(total)
+    for array, other in zip(left, right, strict=True):
+        array += other
+    return left
 
 
 @contextmanager
@@ -454,6 +442,7 @@ class TruthMethod:
     """The entry point of all methods: check the input, infer, and return the result."""
 
     name: ClassVar[str]
+    estimand: ClassVar[Estimand] = "truth"
     limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of parameters besides n_iter and tol
     result: ClassVar[type[TruthPosterior]] = TruthPosterior
 
@@ -484,7 +473,7 @@ class TruthMethod:
             index=annotations.index,
             probs=given_away(probs),
             count=np.diff(votes.start) if annotations.hard else annotations.votes_per_item(),
-            estimand="truth",
+            estimand=self.estimand,
             made_by=repr(self),
             **learned,
         )
@@ -502,14 +491,14 @@ class TruthMethod:
 
 
 class EMMethod(TruthMethod):
-    """A method that is its own ``Model``, fitted by expectation maximisation."""
+    """A method that is its own ``Model``, fitted by expectation maximisation.
 
-    @property
-    def objective(self) -> str:
-        """What the trace holds."""
-        raise NotImplementedError
+    ``objective`` is what the trace holds, ``resume(sums, start, index)`` returns the parameters of
+    an earlier result, and for new people those of the sums, and ``describe(result)`` skills,
+    confusions and prior, as fields of the result.
+    """
 
-    def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
+    def infer(self: Any, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         result = self.best(engine, start, index)
         learned = {
             "trace": given_away(result.trace),
@@ -523,22 +512,12 @@ class EMMethod(TruthMethod):
         self: Any, engine: Engine, start: TruthPosterior | None = None, index: Index | None = None
     ) -> FitResult:
         """Fit, from an earlier result about the people of ``index`` if there is one."""
-        begun = None
-        if start is not None:
-            begun = self.resume(engine.sum(self.begin), start, index)
+        begun = None if start is None else self.resume(engine.sum(self.begin), start, index)
         return fit(self, engine, n_iter=self.n_iter, tol=self.tol, start=begun)
 
     def infer_rows(self: Any, engine: Local, parameters: Parameters) -> Floats:
         """Return the (m, k) posterior of all items."""
         return engine.rows(self.posterior, parameters)
-
-    def resume(self, sums: Sums, start: TruthPosterior, index: Index, /) -> Parameters:
-        """Return the parameters of an earlier result, and for new people those of the sums."""
-        raise NotImplementedError
-
-    def describe(self, result: FitResult, /) -> dict[str, Any]:
-        """Return skills, confusions and prior, as fields of the result."""
-        raise NotImplementedError
 
 
 def mask_unasked(values: Floats, asked: npt.NDArray[Any]) -> Floats:

@@ -37,7 +37,7 @@ from softlabel.aggregate.truth.base import (
 )
 from softlabel.errors import DataError
 from softlabel.registry import SMALLEST
-from softlabel.tables import Annotations, Estimand, Floats, Index, Ints, given_away
+from softlabel.tables import Annotations, Floats, Index, Ints, given_away
 
 LARGEST_TABLE = 4 * GIGABYTE
 BLOCK = 4096  # people whose logarithms are taken at a time
@@ -48,6 +48,7 @@ D, A0, SPREAD = 1.0, 4.0, 0.1
 RIGHT = 2.0  # imaginary right votes of the whole crowd: they keep a handful of votes in place
 CELLS = 2**15  # of a confusion table, that a thread works on at a time
 
+INSIDE = (SMALLEST, 1 - SMALLEST)  # of a chance that is never sure
 OUTSIDE = 0.05  # on either side of a 90 % interval
 LEAST = 1e-3  # votes that a Beta distribution has at least
 TINY = 1e-300
@@ -87,10 +88,12 @@ class Beliefs(NamedTuple):
 
 
 class ConfusionMethod(EMMethod):
-    """The steps over votes that the family shares; ``prior`` learns from their sums."""
+    """The steps over votes that the family shares; ``prior``, of confusion matrices, learns from
+    their sums."""
 
     hard: ClassVar[bool] = False  # whether an item goes to its likeliest class in every step
     dtype: Any = "float64"
+    prior: Any
 
     def parts(self, annotations: Annotations, shards: int | None) -> int | None:
         """Return ``shards``, or fewer than there are cores where the tables of all parts would
@@ -139,11 +142,6 @@ class ConfusionMethod(EMMethod):
             table = np.log(table, out=np.full_like(table, kernels.NEVER), where=table > 0)
         sums = self.hard, counts.reshape(-1), mass, rows
         return float(kernels.expect(part.ballots(), prior, read_only(table).reshape(-1), *sums))
-
-    @property
-    def prior(self) -> Any:
-        """The prior of confusion matrices."""
-        raise NotImplementedError
 
     def learn(self, sums: Sums, before: Any = None) -> Any:
         return self.prior.learn(sums, before)
@@ -334,9 +332,8 @@ class LearnedDirichlet:
         """Return the beliefs of an earlier result: the counts behind its means, for new people
         those of vote shares, and its population."""
         if not isinstance(start, ConfusionPosterior) or start.population is None:
-            raise DataError(
-                "the result to start from does not say what it learned of the population"
-            )
+            reason = "does not say what it learned of the population"
+            raise DataError(f"the result to start from {reason}")
         assert start.strength is not None, "it comes with the population"
         order = match_classes(start, index)
         alpha = np.asarray(start.strength * start.population[order][:, order].T)
@@ -369,9 +366,9 @@ def improve_alpha(counts: npt.NDArray[Any], alpha: Floats) -> Floats:
         return up, down
 
     up, down = np.zeros((k, k)), np.zeros(k)
-    for one, other in _by_people(add, counts):
-        up += one
-        down += other
+    for more_up, more_down in _by_people(add, counts):
+        up += more_up
+        down += more_down
     up *= alpha
     strength = (up.sum() + D) / (down.sum() + D / A0)
     return np.asarray(strength * _population(up))
@@ -450,12 +447,7 @@ class DawidSkene(ConfusionMethod):
 
     name: ClassVar[str] = "dawid-skene"
     paper: ClassVar[str] = "Dawid & Skene 1979; Paun et al. 2018"
-    estimand: ClassVar[Estimand] = "truth"
-    limits: ClassVar = {
-        "smoothing": (0, math.inf),
-        "diagonal": (SMALLEST, 1 - SMALLEST),
-        "anchor": (0, math.inf),
-    }
+    limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": INSIDE, "anchor": (0, math.inf)}
     result: ClassVar[type[TruthPosterior]] = ConfusionPosterior
 
     @property
@@ -487,8 +479,7 @@ class FastDawidSkene(ConfusionMethod):
 
     name: ClassVar[str] = "fast-dawid-skene"
     paper: ClassVar[str] = "Sinha, Rao & Balasubramanian 2018"
-    estimand: ClassVar[Estimand] = "truth"
-    limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": (SMALLEST, 1 - SMALLEST)}
+    limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": INSIDE}
     hard: ClassVar[bool] = True
 
     @property
@@ -522,10 +513,9 @@ class BayesDawidSkene(ConfusionMethod):
 
     name: ClassVar[str] = "bayes-dawid-skene"
     paper: ClassVar[str] = "Kim & Ghahramani 2012; Simpson et al. 2013; Paun et al. 2018"
-    estimand: ClassVar[Estimand] = "truth"
     limits: ClassVar = {
         "smoothing": (SMALLEST, math.inf),
-        "diagonal": (SMALLEST, 1 - SMALLEST),
+        "diagonal": INSIDE,
         "anchor": (0, math.inf),
     }
     result: ClassVar[type[TruthPosterior]] = ConfusionPosterior

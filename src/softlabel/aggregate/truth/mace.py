@@ -34,7 +34,7 @@ from softlabel.aggregate.truth.base import (
 from softlabel.errors import DataError
 from softlabel.randomness import uniform
 from softlabel.registry import SMALLEST
-from softlabel.tables import Estimand, Floats, Index, given_away
+from softlabel.tables import Floats, Index, given_away
 
 LEAST = 1e-6  # of an imaginary vote, so that nobody becomes infallible in floating point
 EXACT = 1e-9  # of an objective per vote; what is nearer differs by rounding
@@ -79,12 +79,9 @@ class ZenCrowd(EMMethod):
 
     name: ClassVar[str] = "zencrowd"
     paper: ClassVar[str] = "Demartini, Difallah & Cudré-Mauroux 2012"
-    estimand: ClassVar[Estimand] = "truth"
-    limits: ClassVar = {
-        "first": (SMALLEST, 1 - SMALLEST),
-        "right": (LEAST, math.inf),
-        "wrong": (LEAST, math.inf),
-    }
+    limits: ClassVar = {"first": (SMALLEST, 1 - SMALLEST)} | dict.fromkeys(
+        ("right", "wrong"), (LEAST, math.inf)
+    )
 
     @property
     def objective(self) -> str:
@@ -152,14 +149,9 @@ class Mace(EMMethod):
 
     name: ClassVar[str] = "mace"
     paper: ClassVar[str] = "Hovy, Berg-Kirkpatrick, Vaswani & Hovy 2013"
-    estimand: ClassVar[Estimand] = "truth"
-    limits: ClassVar = {
-        "n_restarts": (1, math.inf),
-        "alpha": (LEAST, math.inf),
-        "beta": (LEAST, math.inf),
-        "guesses": (LEAST, math.inf),
-        "smoothing": (LEAST, math.inf),
-    }
+    limits: ClassVar = {"n_restarts": (1, math.inf)} | dict.fromkeys(
+        ("alpha", "beta", "guesses", "smoothing"), (LEAST, math.inf)
+    )
 
     @property
     def objective(self) -> str:

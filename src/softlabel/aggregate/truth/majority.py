@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from softlabel.aggregate.base import Map, pool
+from softlabel.aggregate.base import Map, pool, sum_by_item
 from softlabel.errors import DataError
 from softlabel.randomness import name_keys, uniform
 from softlabel.registry import check_parameters
@@ -43,9 +43,8 @@ class Majority:
             favour = partial(_break_ties, favour=-class_counts(annotations).sum(axis=0))
             return pool(self, favour, annotations, map, shards)
         if self.ties == "trusted":
-            return pool(
-                self, partial(_break_by_trust, trust=_trust(annotations)), annotations, map, shards
-            )
+            favour = partial(_break_by_trust, trust=_trust(annotations))
+            return pool(self, favour, annotations, map, shards)
         return pool(self, self.rows, annotations, map, shards)
 
     def rows(self, annotations: Annotations) -> Floats:
@@ -103,18 +102,14 @@ def _trust(annotations: Annotations) -> Floats:
         right, votes = (share[annotations.item] * soft).sum(axis=1), soft.sum(axis=1)
     people = len(annotations.index.annotators)
     total = np.bincount(annotations.annotator, votes, minlength=people)
-    return np.bincount(annotations.annotator, right, minlength=people) / np.where(
-        total > 0, total, 1
-    )
+    agreed = np.bincount(annotations.annotator, right, minlength=people)
+    return agreed / np.where(total > 0, total, 1)
 
 
 def _break_by_trust(annotations: Annotations, trust: Floats) -> Floats:
     """(m, k) where ties go to the class whose voters are trusted more, in sum."""
     votes = annotations.soft() * trust[annotations.annotator][:, None]
-    sums = [
-        np.bincount(annotations.item, column, len(annotations.index.items)) for column in votes.T
-    ]
-    return _break_ties(annotations, np.stack(sums, axis=1))
+    return _break_ties(annotations, sum_by_item(annotations, votes))
 
 
 def _break_ties(annotations: Annotations, favour: Floats) -> Floats:

@@ -26,7 +26,7 @@ from softlabel.aggregate.truth.base import (
     resume_skill,
 )
 from softlabel.registry import SMALLEST
-from softlabel.tables import Estimand, Floats, Index
+from softlabel.tables import Floats, Index
 
 
 def agreement(engine: Local, trust: Floats) -> tuple[Floats, Floats]:
@@ -64,7 +64,6 @@ class Wawa(TruthMethod):
 
     name: ClassVar[str] = "wawa"
     paper: ClassVar[str] = "Appen's practice; Ustalov, Pavlichenko & Tseitlin 2024"
-    estimand: ClassVar[Estimand] = "truth"
 
     def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         skill, given = agreement(engine, np.ones(len(index.annotators)))
@@ -89,12 +88,7 @@ class ZeroBasedSkill(TruthMethod):
 
     name: ClassVar[str] = "zero-based-skill"
     paper: ClassVar[str] = "Toloka's practice; Ustalov, Pavlichenko & Tseitlin 2024"
-    estimand: ClassVar[Estimand] = "truth"
-    limits: ClassVar = {
-        "rate": (SMALLEST, 1),
-        "patience": (1, math.inf),
-        "decay": (SMALLEST, 1),
-    }
+    limits: ClassVar = {"rate": (SMALLEST, 1), "patience": (1, math.inf), "decay": (SMALLEST, 1)}
 
     def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         skill = resume_skill(start, index, 1 / len(index.labels))
@@ -128,7 +122,6 @@ class Catd(TruthMethod):
 
     name: ClassVar[str] = "catd"
     paper: ClassVar[str] = "Li, Li, Gao, Su, Zhao, Demirbas, Fan & Han 2014"
-    estimand: ClassVar[Estimand] = "truth"
     limits: ClassVar = {"alpha": (SMALLEST, 1), "floor": (SMALLEST, math.inf)}
 
     def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
