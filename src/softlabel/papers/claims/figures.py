@@ -10,9 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from softlabel.metrics import intervals
 from softlabel.papers.claims.claims import Published
-from softlabel.papers.claims.results import Named, Results, bounds, over_runs
+from softlabel.papers.claims.results import Named, Results, over_runs
 from softlabel.report import (
     FONT,
     INK,
@@ -26,7 +25,7 @@ from softlabel.report import (
     svg_document,
     text_at,
 )
-from softlabel.tables import Floats, Score
+from softlabel.tables import Score
 
 NOTHING = Score(math.nan, math.nan, math.nan, 0)
 HEIGHT = 340  # px, of a wide figure
@@ -60,25 +59,22 @@ class Words:
 
 def over(results: Results, cells: Mapping[float, str | Named], score: str, name: str) -> Line:
     """Make a line with a cell at every x: the mean over seeds and its interval, if there is one."""
-    values = {x: results.values(cell, score) for x, cell in cells.items()}
-    return _make_line(name, values, bounds(score))
+    return _make_line(name, {x: results.mean(cell, score) for x, cell in cells.items()})
 
 
 def along(results: Results, cell: str | Named, prefix: str, name: str) -> Line:
     """Make a line with a score at every x: those called ``<prefix><x>``, as in ``slice/-0.5``."""
-    values = {
-        float(score.removeprefix(prefix)): results.values(cell, score)
+    scores = {
+        float(score.removeprefix(prefix)): over_runs(results.values(cell, score))
         for score in results.names(cell, prefix)
     }
-    return _make_line(name, dict(sorted(values.items())))
+    return _make_line(name, dict(sorted(scores.items())))
 
 
-def _make_line(
-    name: str, values: Mapping[float, Floats], within: tuple[float, float] = intervals.ANYWHERE
-) -> Line:
-    scores = [over_runs(some, within) or NOTHING for some in values.values()]
-    y, low, high = ([getattr(one, end) for one in scores] for end in ("value", "low", "high"))
-    return Line(name, list(values), y, low, high)
+def _make_line(name: str, scores: Mapping[float, Score | None]) -> Line:
+    known = [score or NOTHING for score in scores.values()]
+    y, low, high = ([getattr(score, end) for score in known] for end in ("value", "low", "high"))
+    return Line(name, list(scores), y, low, high)
 
 
 def evenly(places: Sequence[object]) -> dict[float, str]:

@@ -20,7 +20,7 @@ from functools import cache, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from softlabel import datasets, metrics
+from softlabel import datasets, metrics, tables
 from softlabel.aggregate import Mean
 from softlabel.construct import Clamp, Select, Uniform, make_annotations, stated_percents
 from softlabel.deliver import TrainingLabels
@@ -35,16 +35,6 @@ from softlabel.papers.collins2022.cells import (
     GENERATED,
     SPREADS,
 )
-from softlabel.tables import (
-    ANONYMOUS,
-    Annotations,
-    Index,
-    Ints,
-    Predictions,
-    SoftLabels,
-    Statements,
-    names,
-)
 from softlabel.train import ENCODERS, PublishedData, Run, Split, attacks, encode, predict, splits
 
 
@@ -53,8 +43,8 @@ class Exam:
     """A test set: people's labels of its items, the class given with each, and how many of them
     make a bin of the calibration error."""
 
-    people: SoftLabels
-    gold: Ints
+    people: tables.SoftLabels
+    gold: tables.Ints
     bin_size: int
 
 
@@ -67,11 +57,11 @@ class Setting:
     """
 
     known: PublishedData
-    first: Statements
-    every: Statements
-    votes: Annotations
+    first: tables.Statements
+    every: tables.Statements
+    votes: tables.Annotations
     exams: Mapping[str, Exam]
-    validation: Callable[[], tuple[npt.NDArray[np.uint8], Ints]] | None
+    validation: Callable[[], tuple[npt.NDArray[np.uint8], tables.Ints]] | None
 
 
 @cache
@@ -109,7 +99,7 @@ def _load_cifar() -> Setting:
     )
 
 
-def _load_validation() -> tuple[npt.NDArray[np.uint8], Ints]:
+def _load_validation() -> tuple[npt.NDArray[np.uint8], tables.Ints]:
     train = datasets.cifar10.load("train10k")
     assert train.gold is not None, "CIFAR-10 has its classes"
     return train.arrays["images"], train.gold
@@ -122,10 +112,12 @@ def _generate(name: str) -> Setting:
     items, gold = made.votes.index.items, made.gold
     learn, last = np.arange(quick.LEARN), len(items) - 20
 
-    def make_exam(each: Annotations, rows: Ints, bin_size: int) -> Exam:
+    def make_exam(each: tables.Annotations, rows: tables.Ints, bin_size: int) -> Exam:
         soft = Mean()(each)
-        index = Index(soft.index.items[rows], names([]), soft.index.labels)
-        return Exam(SoftLabels(index, soft.probs[rows], soft.count[rows]), gold[rows], bin_size)
+        index = tables.Index(soft.index.items[rows], tables.names([]), soft.index.labels)
+        return Exam(
+            tables.SoftLabels(index, soft.probs[rows], soft.count[rows]), gold[rows], bin_size
+        )
 
     exams = {
         "10h": make_exam(made.votes, np.arange(quick.LEARN, last), 10),
@@ -155,13 +147,13 @@ class Unspread:
 
     top: int
 
-    def __call__(self, said: Statements) -> Annotations:
+    def __call__(self, said: tables.Statements) -> tables.Annotations:
         percent = stated_percents(said, 2 if self.top == 2 else 1, "strict")
         return make_annotations(said, percent / percent.sum(axis=1, keepdims=True))
 
 
 # made from first answers
-CONSTRUCTIONS: Mapping[str, Callable[[Statements], Annotations]] = {
+CONSTRUCTIONS: Mapping[str, Callable[[tables.Statements], tables.Annotations]] = {
     "t2-clamp": Clamp(top=2),
     "t2-unif": Uniform(top=2),
     "t1-clamp": Clamp(top=1),
@@ -184,7 +176,7 @@ def make_lesson(images: str, labels: str) -> Split:
         teaching = teach(setting.known, setting.votes)
     elif labels == "released":  # each answer as somebody else's, as in the released files
         each = Clamp(top=2, mode="reference")(setting.every)
-        each = replace(each, annotator=np.full(len(each), ANONYMOUS))
+        each = replace(each, annotator=np.full(len(each), tables.ANONYMOUS))
         teaching = teach(setting.known, each)
     elif labels in CONSTRUCTIONS:
         teaching = teach(setting.known, CONSTRUCTIONS[labels](setting.first))
@@ -206,19 +198,19 @@ def _make_plain(images: str) -> Split:
         known.images[learn],
         TrainingLabels(known.gold, one_hot(known.gold, len(classes))),
         known.images[held],
-        Index(known.held, names([]), classes),
+        tables.Index(known.held, tables.names([]), classes),
         known.people,
         {"images": known.name},
     )
 
 
-def teach(known: PublishedData, said: Annotations) -> TrainingLabels:
+def teach(known: PublishedData, said: tables.Annotations) -> TrainingLabels:
     """Teach what people say about the items to learn from, and the given class of the others."""
     place = {item: row for row, item in enumerate(known.learn.tolist())}
     row = np.array([place.get(item, -1) for item in said.index.items.tolist()], dtype=np.int64)
     kept = said.take(row[said.item] >= 0)
-    index = Index(known.learn, said.index.annotators, said.index.labels)
-    each = Annotations(index, row[kept.item], kept.annotator, kept.label, kept.probs)
+    index = tables.Index(known.learn, said.index.annotators, said.index.labels)
+    each = tables.Annotations(index, row[kept.item], kept.annotator, kept.label, kept.probs)
     asked = each.votes_per_item() > 0
     soft = one_hot(known.gold, len(said.index.labels))
     soft[asked] = Mean()(each).probs[asked]
@@ -263,7 +255,7 @@ def score_run(run: Run, cell: Cell) -> dict[str, float]:
     return {key: value for key, value in scores.items() if not math.isnan(value)}
 
 
-def score_predictions(predictions: Predictions, exam: Exam) -> dict[str, float]:
+def score_predictions(predictions: tables.Predictions, exam: Exam) -> dict[str, float]:
     """Return the scores that need the predictions alone."""
     true, predicted, _ = evaluate.matched(predictions, exam.people)
     size = exam.bin_size

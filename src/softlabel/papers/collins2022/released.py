@@ -11,16 +11,8 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from softlabel import datasets, metrics, sampling
+from softlabel import annotators, datasets, metrics, sampling
 from softlabel.aggregate import Mean
-from softlabel.annotators import (
-    PRESETS,
-    flag_answers,
-    get_rules,
-    judge,
-    measure_stability,
-    repeat_distance,
-)
 from softlabel.construct import Clamp, Construct, Uniform, stated_percents
 from softlabel.tables import Bools, Floats, Ints, Statements
 
@@ -75,17 +67,19 @@ class Released:
         self.seconds: Floats = self.arrays["rt_ms"] / 1000
         self.total: Floats = np.nansum(self.said.percent, axis=1)  # of the stated chances
         self.second: Ints = self.said.named[:, 1]  # below 0 if none was named
-        self.flags = flag_answers(self.said)
+        self.flags = annotators.flag_answers(self.said)
         self.twice: Bools = self.flags["same-class-twice"]
         self.ambiguous: Bools = self.unsure[self.said.item] >= HIGH
         percent = stated_percents(self.said, 2, "reference")
         self.used_up: Bools = percent.sum(axis=1) >= 100  # named classes have all mass
         self.others: Ints = self.said.possible.sum(axis=1) - (percent > 0).sum(axis=1)
-        self.stability = measure_stability(self.unique)
-        self.moved = repeat_distance(Clamp(mode="reference")(self.unique))  # (496,)
+        self.stability = annotators.measure_stability(self.unique)
+        self.moved = annotators.repeat_distance(Clamp(mode="reference")(self.unique))  # (496,)
 
         # people: contradictions, first chances of zero, accuracy below 75 %
-        judged = judge(self.unique, get_rules("reference"), self.gold)  # (248,)
+        judged = annotators.judge(
+            self.unique, annotators.get_rules("reference"), self.gold
+        )  # (248,)
         self.wrong = np.array([one.errors["contradictory"] for one in judged])
         self.zero = np.array([one.errors["zero-first"] for one in judged])
         self.poor = np.array([one.accuracy < 0.75 for one in judged])
@@ -126,7 +120,7 @@ class Released:
 
     def count_excluded(self, rules: str) -> int:
         """Count the people whom these rules would exclude."""
-        judged = judge(self.unique, PRESETS[rules], self.gold)
+        judged = annotators.judge(self.unique, annotators.PRESETS[rules], self.gold)
         return sum(not one.keep for one in judged)
 
     # ── labels ───────────────────────────────────────────────────────────────────────────────

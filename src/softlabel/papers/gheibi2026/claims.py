@@ -215,8 +215,7 @@ def _similarity(recipe: Scale) -> Iterator[Claim]:
             yield Claim(
                 f"ood-{place}-{score}",
                 "out-of-distribution detection",
-                says
-                + (f" (printed: paired p {PUBLISHED['ood-p']})" if place == "cifar100" else ""),
+                says + printed,
                 "ordering",
                 difference(SLS, SOFT, f"ood/{place}/{score}/auroc"),
                 reason=reason,

@@ -13,25 +13,8 @@ import numpy as np
 from softlabel import datasets
 from softlabel.construct import Clamp
 from softlabel.papers.claims import Table
+from softlabel.papers.pools import votes as replay
 from softlabel.papers.pools.answers import score_answers, score_recalibration
-from softlabel.papers.pools.votes import (
-    COVERAGE_VOTES,
-    MIXTURE,
-    NLI_VOTES,
-    ONE,
-    OTHER,
-    POOLS,
-    Coverage,
-    Ledger,
-    Population,
-    Tell,
-    load_nli,
-    mean_coverage,
-    measure_coverage,
-    score_nli,
-    score_votes,
-    tabulate_coverage,
-)
 from softlabel.tables import Annotations, Index, Ints, names
 
 SEED = 500
@@ -61,23 +44,25 @@ class Outcome:
 class Data:
     """What is replayed."""
 
-    all_images: Population
-    thousand: Population
+    all_images: replay.Population
+    thousand: replay.Population
     rich: Annotations
     nli: tuple[Index, Ints]
 
 
-def run(quick: bool = False, tell: Tell = lambda step: None) -> Outcome:
+def run(quick: bool = False, tell: replay.Tell = lambda step: None) -> Outcome:
     """Run the whole replay, or with ``quick`` one split and a fifth of the images."""
     tell("reading CIFAR-10H, CIFAR-10S and ChaosNLI")
     data = load(quick)
     seeds, counts = data.thousand.seeds, data.thousand.counts
-    natural, chosen = (score_votes(part, tell) for part in (data.all_images, data.thousand))
+    natural, chosen = (replay.score_votes(part, tell) for part in (data.all_images, data.thousand))
     numbers = (1, 6) if quick else (1, 2, 3, 4, 5, 6)
     alone, both = score_answers(data.rich, counts, seeds, numbers, tell)
-    inside = measure_coverage(data.thousand, tell)
-    outside = measure_coverage(Population("ChaosNLI", *data.nli, 2, seeds[:2], ()), tell)
-    nli = score_nli(*data.nli, seeds[:2], tell)
+    inside = replay.measure_coverage(data.thousand, tell)
+    outside = replay.measure_coverage(
+        replay.Population("ChaosNLI", *data.nli, 2, seeds[:2], ()), tell
+    )
+    nli = replay.score_nli(*data.nli, seeds[:2], tell)
     entropy_rows = [
         (name, *(_format_mean(cells.get(str(votes))) for votes in data.all_images.votes))
         for name, cells in natural.entropy_r.items()
@@ -94,16 +79,16 @@ def run(quick: bool = False, tell: Tell = lambda step: None) -> Outcome:
         chosen.tv.table(f"Total variation, votes of {data.thousand.name}"),
         alone.table("KL, rich answers without votes, by their number"),
         both.table("KL, votes + rich answers"),
-        tabulate_coverage(inside, f"{INSIDE}, {data.thousand.name}"),
-        tabulate_coverage(outside, f"{INSIDE}, ChaosNLI"),
+        replay.tabulate_coverage(inside, f"{INSIDE}, {data.thousand.name}"),
+        replay.tabulate_coverage(outside, f"{INSIDE}, ChaosNLI"),
         nli.table("KL*, ChaosNLI, by votes per item"),
         score_recalibration(data.rich, counts, seeds, numbers, tell),
     ]
     targets = check_targets(natural.kl, alone, inside, nli)
     for name, coverage in (("CIFAR-10H", inside), ("ChaosNLI", outside)):
-        for model in POOLS:
+        for model in replay.POOLS:
             what = f"{name}, {model}: held-out votes inside 90 % intervals"
-            share = mean_coverage(coverage, f"{model}, same images")
+            share = replay.mean_coverage(coverage, f"{model}, same images")
             targets.append(_check_coverage(what, share))
     return Outcome(quick, targets, tables)
 
@@ -122,14 +107,16 @@ def load(quick: bool) -> Data:
     thousand = np.array([int(item) for item in rich.index.items.tolist()])
     name = f"the {len(thousand):,} images of CIFAR-10S"
     return Data(
-        Population(f"{len(few):,} images", every, counts[few], 2, seeds[:2], tried),
-        Population(name, relabelled, counts[thousand], 5, seeds, tried),
+        replay.Population(f"{len(few):,} images", every, counts[few], 2, seeds[:2], tried),
+        replay.Population(name, relabelled, counts[thousand], 5, seeds, tried),
         rich,
-        load_nli(),
+        replay.load_nli(),
     )
 
 
-def check_targets(kl: Ledger, alone: Ledger, inside: Coverage, nli: Ledger) -> list[Target]:
+def check_targets(
+    kl: replay.Ledger, alone: replay.Ledger, inside: replay.Coverage, nli: replay.Ledger
+) -> list[Target]:
     """Compare our numbers with the targets."""
     targets = [
         Target(what, f"<= {limit:.3f}", f"{ours:.4f}", ours <= limit)
@@ -144,11 +131,13 @@ def check_targets(kl: Ledger, alone: Ledger, inside: Coverage, nli: Ledger) -> l
         )
     ]
     for place in ("top", "second"):
-        for votes in COVERAGE_VOTES:
+        for votes in replay.COVERAGE_VOTES:
             what = f"90 % interval of the {place} class, {votes} votes: held-out votes inside"
-            targets.append(_check_coverage(what, float(np.mean(inside[OTHER, place, votes]))))
-    for votes in NLI_VOTES[1:]:
-        one, mixture = nli.value(ONE, votes), nli.value(MIXTURE, votes)
+            targets.append(
+                _check_coverage(what, float(np.mean(inside[replay.OTHER, place, votes])))
+            )
+    for votes in replay.NLI_VOTES[1:]:
+        one, mixture = nli.value(replay.ONE, votes), nli.value(replay.MIXTURE, votes)
         what = f"ChaosNLI, {votes} votes, mixture: KL* no more than one Dirichlet"
         targets.append(Target(what, f"<= {one:.4f}", f"{mixture:.4f}", mixture <= one))
     return targets

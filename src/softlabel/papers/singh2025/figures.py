@@ -11,17 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softlabel.metrics import (
-    accuracy,
-    cross_entropy,
-    entropy_pearson,
-    entropy_spearman,
-    evaluate,
-    jsd,
-    kl,
-    mode,
-    normalised_entropy,
-)
+from softlabel import metrics
 from softlabel.papers.claims import Figure, Results, Table, Words, along, curve, panels, scatter
 from softlabel.papers.claims import show_score as show
 from softlabel.papers.singh2025.claims import PEARSON, SPEARMAN, drop
@@ -44,7 +34,7 @@ COLUMNS = {"accuracy": "accuracy", "kl": "KL", PEARSON: "r", SPEARMAN: "rho"}
 
 def score_run(run: Run) -> dict[str, float]:
     """Return all scores of a run by name."""
-    people, model, _ = evaluate.matched(run.predictions, run.people)
+    people, model, _ = metrics.evaluate.matched(run.predictions, run.people)
     scores = score_items(people, model) | score_uncertain_items(people, model)
     scores |= score_entropies(people, model)
     for line in run.log:  # every epoch, if the run was watched
@@ -55,15 +45,15 @@ def score_run(run: Run) -> dict[str, float]:
 
 def score_items(people: Floats, model: Floats) -> dict[str, float]:
     """Return means over all items, and over those whose most probable class is the people's."""
-    right = (mode(people, "first") * mode(model, "first")).sum(axis=1) > 0
-    divergence = kl(people, model)
+    right = (metrics.mode(people, "first") * metrics.mode(model, "first")).sum(axis=1) > 0
+    divergence = metrics.kl(people, model)
     return {
-        "accuracy": float(accuracy(people, model).mean()),
+        "accuracy": float(metrics.accuracy(people, model).mean()),
         "kl": float(divergence.mean()),
-        "cross-entropy": float(cross_entropy(people, model).mean()),
-        "jsd": float(jsd(people, model).mean()),
-        PEARSON: entropy_pearson(people, model),
-        SPEARMAN: entropy_spearman(people, model),
+        "cross-entropy": float(metrics.cross_entropy(people, model).mean()),
+        "jsd": float(metrics.jsd(people, model).mean()),
+        PEARSON: metrics.entropy_pearson(people, model),
+        SPEARMAN: metrics.entropy_spearman(people, model),
         "right/kl": float(divergence[right].mean()) if right.any() else float("nan"),
     }
 
@@ -71,12 +61,12 @@ def score_items(people: Floats, model: Floats) -> dict[str, float]:
 def score_uncertain_items(people: Floats, model: Floats) -> dict[str, float]:
     """Return KL on the tenth of items that people disagree on most, and the mean mass of the class
     that most people gave, of the second, and so on: ``people@1``, ``model@1``."""
-    entropies = normalised_entropy(people)
+    entropies = metrics.normalised_entropy(people)
     number = max(1, round(HIGH * len(entropies)))
     rows = np.argsort(-entropies, kind="stable")[:number]
     p, q = people[rows], model[rows]
     order = np.argsort(-p, axis=1, kind="stable")
-    scores = {"high/kl": float(kl(p, q).mean()), "high/items": float(number)}
+    scores = {"high/kl": float(metrics.kl(p, q).mean()), "high/items": float(number)}
     for whose, probs in (("people", p), ("model", q)):
         mass = np.take_along_axis(probs, order, axis=1).mean(axis=0)
         scores |= {f"high/{whose}@{rank}": float(x) for rank, x in enumerate(mass, 1)}
@@ -86,7 +76,10 @@ def score_uncertain_items(people: Floats, model: Floats) -> dict[str, float]:
 def score_entropies(people: Floats, model: Floats) -> dict[str, float]:
     """Return means of normalised entropies, the share of items in each of ten bins, and the means
     in ten groups of items, from those that people agree on most to those they agree on least."""
-    entropies = {"people": normalised_entropy(people), "model": normalised_entropy(model)}
+    entropies = {
+        "people": metrics.normalised_entropy(people),
+        "model": metrics.normalised_entropy(model),
+    }
     groups = np.array_split(np.argsort(entropies["people"], kind="stable"), GROUPS)
     scores = {}
     for whose, values in entropies.items():
@@ -103,8 +96,8 @@ def score_constant(taught: Floats, people: Floats) -> dict[str, float]:
     what can be had without reading."""
     same = np.tile(taught.mean(axis=0), (len(people), 1))
     return {
-        "constant/kl": float(kl(people, same).mean()),
-        "constant/accuracy": float(accuracy(people, same).mean()),
+        "constant/kl": float(metrics.kl(people, same).mean()),
+        "constant/accuracy": float(metrics.accuracy(people, same).mean()),
     }
 
 
