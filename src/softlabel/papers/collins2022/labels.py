@@ -87,22 +87,21 @@ def _load_cifar() -> Setting:
     exams = {}
     for exam, size in (("10h", 100), ("10s", 10)):  # images per bin, as published
         people = splits.load_people(f"cifar{exam}")
-        numbers = np.array([int(item) for item in people.index.items.tolist()])
-        exams[exam] = Exam(people, classes[numbers], size)
+        exams[exam] = Exam(people, classes[people.index.items.astype(np.int64)], size)
+
+    def validation() -> tuple[npt.NDArray[np.uint8], tables.Ints]:
+        train = datasets.cifar10.load("train10k")
+        assert train.gold is not None, "CIFAR-10 has its classes"
+        return train.arrays["images"], train.gold
+
     return Setting(
         splits.load_cifar10s(),
         everything.statements.take(first),
         everything.statements,
         votes.take(relabelled[votes.item]),
         exams,
-        _load_validation,
+        validation,
     )
-
-
-def _load_validation() -> tuple[npt.NDArray[np.uint8], tables.Ints]:
-    train = datasets.cifar10.load("train10k")
-    assert train.gold is not None, "CIFAR-10 has its classes"
-    return train.arrays["images"], train.gold
 
 
 def _generate(name: str) -> Setting:
@@ -170,16 +169,21 @@ SMOOTHED = {f"smoothing {beta}": beta for beta in BETAS}
 def make_lesson(images: str, labels: str) -> Split:
     """Make the lesson of these labels in this setting; only the relabelled items differ."""
     setting, plain = load_setting(images), _make_plain(images)
-    if labels in SMOOTHED:
-        teaching = _smooth(setting, SMOOTHED[labels])
+    known, first = setting.known, setting.first
+    if labels in SMOOTHED:  # the relabelled items only, as published
+        beta, k = SMOOTHED[labels], len(first.index.labels)
+        soft = one_hot(known.gold, k)
+        asked = np.isin(known.learn, first.index.items[np.unique(first.item)])
+        soft[asked] = (1 - beta) * soft[asked] + beta / k
+        teaching = TrainingLabels(known.gold, soft)
     elif labels == "10h":
-        teaching = teach(setting.known, setting.votes)
+        teaching = teach(known, setting.votes)
     elif labels == "released":  # each answer as somebody else's, as in the released files
         each = Clamp(top=2, mode="reference")(setting.every)
         each = replace(each, annotator=np.full(len(each), tables.ANONYMOUS))
-        teaching = teach(setting.known, each)
+        teaching = teach(known, each)
     elif labels in CONSTRUCTIONS:
-        teaching = teach(setting.known, CONSTRUCTIONS[labels](setting.first))
+        teaching = teach(known, CONSTRUCTIONS[labels](first))
     else:
         raise UnknownName("kind of labels", labels, ("10h", "released", *CONSTRUCTIONS, *SMOOTHED))
     return replace(plain, teaching=teaching, named={**plain.named, "labels": labels})
@@ -215,16 +219,6 @@ def teach(known: PublishedData, said: tables.Annotations) -> TrainingLabels:
     soft = one_hot(known.gold, len(said.index.labels))
     soft[asked] = Mean()(each).probs[asked]
     return TrainingLabels(known.gold, soft, each)
-
-
-def _smooth(setting: Setting, beta: float) -> TrainingLabels:
-    """Smooth the relabelled items only, as published."""
-    relabelled = setting.first.index.items[np.unique(setting.first.item)]
-    asked = np.isin(setting.known.learn, relabelled)
-    k = len(setting.first.index.labels)
-    soft = one_hot(setting.known.gold, k)
-    soft[asked] = (1 - beta) * soft[asked] + beta / k
-    return TrainingLabels(setting.known.gold, soft)
 
 
 # ── scores of a finished run ────────────────────────────────────────────────────────────────

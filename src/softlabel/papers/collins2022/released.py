@@ -14,7 +14,7 @@ import numpy as np
 from softlabel import annotators, datasets, metrics, sampling
 from softlabel.aggregate import Mean
 from softlabel.construct import Clamp, Construct, Uniform, stated_percents
-from softlabel.tables import Bools, Floats, Ints, Statements
+from softlabel.tables import Bools, Floats, Ints
 
 HIGH, LOW = 0.25, 0.1  # nats of CIFAR-10H entropy: ambiguous from here, easy up to there
 NEAR_HARD, SOFT = 0.9, 0.5  # share of votes on one class (the paper has no number); nats
@@ -54,11 +54,9 @@ class Released:
         self.unsure: Floats = self.entropy[self.images]
         easy = self.images[self.unsure <= LOW]
         self.easy = [int(np.isin(batch, easy).sum()) for batch in self.arrays["batches"]]
-        self._add_answers(self.data.statements)
-        self._add_labels()
 
-    def _add_answers(self, said: Statements) -> None:
-        self.said = said  # (6723,)
+        # answers
+        self.said = self.data.statements  # (6723,)
         self.persons = len(set(self.said.annotator.tolist()))
         self.once: Bools = ~self.arrays["duplicate"]  # one session is in the file twice
         self.repeat: Bools = self.arrays["is_repeat"]
@@ -83,6 +81,7 @@ class Released:
         self.wrong = np.array([one.errors["contradictory"] for one in judged])
         self.zero = np.array([one.errors["zero-first"] for one in judged])
         self.poor = np.array([one.accuracy < 0.75 for one in judged])
+        self._add_labels()
 
     def _add_labels(self) -> None:
         self.each = Clamp(mode="reference")(self.said)  # (6723,)
@@ -190,24 +189,22 @@ class Released:
     @cached_property
     def draws(self) -> dict[str, list[float]]:
         """Entropy correlation with CIFAR-10H of labels from M answers per image, in 20 draws."""
-        wanted = np.isin(self.votes.index.items, self.data.index.items)
+        relabelled = np.isin(self.votes.index.items, self.data.index.items)
         votes = self.votes.annotations
         assert votes is not None, "CIFAR-10H is votes"
-        votes = votes.take(wanted[votes.item])
-        every = np.arange(len(self.images))
         kinds = (
-            ("T2-clamp", self.each, range(1, 7), every),
-            ("CIFAR-10H", votes, (2, 4, 8, 16, 32), self.images),
+            ("T2-clamp", self.each, range(1, 7), slice(None)),
+            ("CIFAR-10H", votes.take(relabelled[votes.item]), (2, 4, 8, 16, 32), self.images),
         )
-        found: dict[str, list[float]] = {}
+        draws: dict[str, list[float]] = {}
         for seed in range(20):
             rng = np.random.default_rng(seed)
             for name, each, numbers, rows in kinds:
                 for m in numbers:
                     label = Mean()(sampling.subsample(each, m, rng)).probs[rows]
                     r = metrics.entropy_pearson(self.people, label)
-                    found.setdefault(f"{name}, {m}", []).append(r)
-        return found
+                    draws.setdefault(f"{name}, {m}", []).append(r)
+        return draws
 
 
 @cache
