@@ -8,6 +8,7 @@ over the items held out, so that nothing is shown of a single item of a data set
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -190,11 +191,8 @@ def _uncertain(results: Results, sets: Sequence[str]) -> Table:
         items = results.values(soft, "high/items")
         if not len(items):
             continue
-        for whose, cell, side in (
-            ("people", soft, "people"),
-            ("hard", hard, "model"),
-            ("soft", soft, "model"),
-        ):
+        models = (("people", soft, "people"), ("hard", hard, "model"), ("soft", soft, "model"))
+        for whose, cell, side in models:
             masses = along(results, cell, f"high/{side}@", side).y[:5]
             means = " ".join(f"{mass:.2f}" for mass in masses)
             divergence = show(results.mean(cell, "high/kl")) if side == "model" else ""
@@ -212,8 +210,26 @@ def _uncertain(results: Results, sets: Sequence[str]) -> Table:
 
 def figures(results: Results) -> list[Figure]:
     """Draw curves and entropy distributions, with a panel for every set that was run."""
-    sets = _sets_run(results)
-    if not sets:
+    curves, entropies, groups = {}, {}, {}
+    for name in _sets_run(results):
+        cells = {f"{labels} labels": Condition(name, labels).name for labels in LABELS}
+        words = Words("curve", f"KL to people by epoch, {name}", "", "epoch", "KL to people")
+        by_epoch = [_by_epoch(results, name, labels) for labels in LABELS]
+        curves[name] = curve(words, by_epoch, zero=True)
+
+        lines = [along(results, Condition(name, "soft").name, "entropy/people@", "people")]
+        lines += [along(results, cell, "entropy/model@", title) for title, cell in cells.items()]
+        middles = [replace(line, x=[(number + 0.5) / BINS for number in line.x]) for line in lines]
+        words = Words("entropy", f"Entropies, {name}", "", "entropy / log k", "share of items")
+        entropies[name] = curve(words, middles, zero=True)
+
+        series = {}
+        for title, cell in cells.items():
+            people, model = (along(results, cell, f"group/{side}@", side).y for side in SIDES)
+            series[title] = list(people), list(model)
+        words = Words("groups", f"Entropies by group, {name}", "", "people", "model")
+        groups[name] = scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
+    if not curves:
         return []
     return [
         panels(
@@ -221,14 +237,14 @@ def figures(results: Results) -> list[Figure]:
             "KL to people by epoch",
             "After figure 4: the divergence to people on the items held out, after every epoch.  "
             "The last epoch is the one that is scored; none was chosen by this curve.",
-            {name: _curve(results, name) for name in sets},
+            curves,
         ),
         panels(
             "entropies",
             "Entropies of people and models",
             "After figure 3: the share of held-out items in ten bins of entropy over log k, for "
             "people's labels and for the predictions of the two models.",
-            {name: _entropies(results, name) for name in sets},
+            entropies,
         ),
         panels(
             "groups",
@@ -236,36 +252,6 @@ def figures(results: Results) -> list[Figure]:
             "Items in ten groups of equal size by people's entropy: the mean entropy (over log k) "
             "of people and of the model, means over runs.  A model as uncertain as people are "
             "would lie on the diagonal.",
-            {name: _groups(results, name) for name in sets},
+            groups,
         ),
     ]
-
-
-def _curve(results: Results, name: str) -> Figure:
-    words = Words("curve", f"KL to people by epoch, {name}", "", "epoch", "KL to people")
-    return curve(words, [_by_epoch(results, name, labels) for labels in LABELS], zero=True)
-
-
-def _entropies(results: Results, name: str) -> Figure:
-    lines = [along(results, Condition(name, "soft").name, "entropy/people@", "people")]
-    for labels in LABELS:
-        cell = Condition(name, labels).name
-        lines.append(along(results, cell, "entropy/model@", f"{labels} labels"))
-    middles = [
-        Line(line.name, [(number + 0.5) / BINS for number in line.x], line.y, line.low, line.high)
-        for line in lines
-    ]
-    words = Words("entropy", f"Entropies, {name}", "", "entropy / log k", "share of items")
-    return curve(words, middles, zero=True)
-
-
-def _groups(results: Results, name: str) -> Figure:
-    series = {}
-    for labels in LABELS:
-        cell = Condition(name, labels).name
-        people, model = (
-            along(results, cell, f"group/{whose}@", whose).y for whose in ("people", "model")
-        )
-        series[f"{labels} labels"] = (list(people), list(model))
-    words = Words("groups", f"Entropies by group, {name}", "", "people", "model")
-    return scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
