@@ -121,9 +121,8 @@ def job_order(recipe: Scale) -> Callable[[train.Job], tuple[bool, int]]:
     the results at any time are even; after cells with a trainer of their own, which are quick.
     Other recipes follow cell by cell.
     """
-    if recipe != "paper":
-        return lambda job: (False, 0)
-    return lambda job: (job.source.trainer() is None, job.seed)
+    paper = recipe == "paper"
+    return lambda job: (job.source.trainer() is None, job.seed) if paper else (False, 0)
 
 
 # ── all runs ─────────────────────────────────────────────────────────────────────────────────

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -210,6 +211,17 @@ def heat(soft: Floats, t: Floats | float) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
+def extremise(share: Floats, lin: Floats, rest: Bools, test: Bools) -> Floats:
+    """Sharpen pools (m, k) with an even floor, both parameters fitted on the rest."""
+
+    def loss(floor: float, power: float) -> float:
+        tried = aggregate.Sharpened(floor, power, None).labels(lin[rest])
+        return float(cross_entropy(share[rest], tried, replay.CLIP).mean())
+
+    floor, power = aggregate.search(loss, [0.1, 1.0], LIMITS)
+    return aggregate.Sharpened(floor, power, None).labels(lin[test])
+
+
 def score_recalibration(
     each: Annotations,
     counts: Ints,
@@ -243,7 +255,7 @@ def score_recalibration(
                 WEIGHTED: weights.rows(weights.sums(plain[number])),
             }
             for name, lin in pools.items():
-                sharp = _extremise(made, lin, seed)
+                sharp = replay.cross_fit(len(lin), FOLDS, seed, partial(extremise, made.share, lin))
                 for ledger, label in zip(ledgers.values(), (lin, sharp), strict=True):
                     ledger.add(name, number, kl(made.share, label))
     rows = []
@@ -254,17 +266,3 @@ def score_recalibration(
             rows.append((f"{title}, {name}", *texts))
     heads = ("gain in KL, by number of answers", *map(str, answers))
     return Table("Recalibrating people, paired over images", heads, rows)
-
-
-def _extremise(made: replay.Replay, lin: Floats, seed: int) -> Floats:
-    """Sharpen with an even floor, both parameters fitted on other images."""
-
-    def label(rest: Bools, test: Bools) -> Floats:
-        def loss(floor: float, power: float) -> float:
-            tried = aggregate.Sharpened(floor, power, None).labels(lin[rest])
-            return float(cross_entropy(made.share[rest], tried, replay.CLIP).mean())
-
-        floor, power = aggregate.search(loss, [0.1, 1.0], LIMITS)
-        return aggregate.Sharpened(floor, power, None).labels(lin[test])
-
-    return replay.cross_fit(len(lin), FOLDS, seed, label)

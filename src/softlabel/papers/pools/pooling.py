@@ -63,18 +63,16 @@ def run(quick: bool = False, tell: replay.Tell = lambda step: None) -> Outcome:
         replay.Population("ChaosNLI", *data.nli, 2, seeds[:2], ()), tell
     )
     nli = replay.score_nli(*data.nli, seeds[:2], tell)
-    entropy_rows = [
-        (name, *(_format_mean(cells.get(str(votes))) for votes in data.all_images.votes))
-        for name, cells in natural.entropy_r.items()
-    ]
+    columns = tuple(map(str, data.all_images.votes))
+    entropy_rows: list[tuple[str, ...]] = []
+    for name, cells in natural.entropy_r.items():
+        means = (np.mean(cells.get(votes, np.nan)) for votes in columns)
+        entropy_rows.append((name, *("–" if np.isnan(r) else f"{r:.3f}" for r in means)))
+    title = f"Correlation with the entropy of held-out votes, {data.all_images.name}"
     tables = [
         natural.kl.table(f"KL, votes of {data.all_images.name}"),
         natural.tv.table(f"Total variation, votes of {data.all_images.name}"),
-        Table(
-            f"Correlation with the entropy of held-out votes, {data.all_images.name}",
-            ("", *map(str, data.all_images.votes)),
-            entropy_rows,
-        ),
+        Table(title, ("", *columns), entropy_rows),
         chosen.kl.table(f"KL, votes of {data.thousand.name}"),
         chosen.tv.table(f"Total variation, votes of {data.thousand.name}"),
         alone.table("KL, rich answers without votes, by their number"),
@@ -118,14 +116,11 @@ def check_targets(
     kl: replay.Ledger, alone: replay.Ledger, inside: replay.Coverage, nli: replay.Ledger
 ) -> list[Target]:
     """Compare our numbers with the targets."""
+    mixture_kl = kl.value("mixture, 3 levels, other images", 5)
     targets = [
         Target(what, f"<= {limit:.3f}", f"{ours:.4f}", ours <= limit)
         for what, limit, ours in (
-            (
-                "5 votes per image, mixture: KL",
-                0.090,
-                kl.value("mixture, 3 levels, other images", 5),
-            ),
+            ("5 votes per image, mixture: KL", 0.090, mixture_kl),
             ("6 rich answers, stack: KL", 0.200, alone.value("stack", 6)),
             ("1 rich answer, stack: KL", 0.43, alone.value("stack", 1)),
         )
@@ -133,9 +128,8 @@ def check_targets(
     for place in ("top", "second"):
         for votes in replay.COVERAGE_VOTES:
             what = f"90 % interval of the {place} class, {votes} votes: held-out votes inside"
-            targets.append(
-                _check_coverage(what, float(np.mean(inside[replay.OTHER, place, votes])))
-            )
+            share = float(np.mean(inside[replay.OTHER, place, votes]))
+            targets.append(_check_coverage(what, share))
     for votes in replay.NLI_VOTES[1:]:
         one, mixture = nli.value(replay.ONE, votes), nli.value(replay.MIXTURE, votes)
         what = f"ChaosNLI, {votes} votes, mixture: KL* no more than one Dirichlet"
@@ -145,10 +139,6 @@ def check_targets(
 
 def _check_coverage(what: str, share: float) -> Target:
     return Target(what, "0.87 to 0.93", f"{share:.3f}", 0.87 <= share <= 0.93)
-
-
-def _format_mean(values: list[float] | None) -> str:
-    return "–" if values is None or np.isnan(values).any() else f"{np.mean(values):.3f}"
 
 
 # ── the page ─────────────────────────────────────────────────────────────────────────────────
