@@ -33,11 +33,7 @@ def map_path(out: str | Path, paper: str, recipe: Scale, quick: bool = False) ->
 
 
 def write_map(
-    out: str | Path,
-    paper: str,
-    recipe: Scale,
-    quick: bool,
-    runs: Mapping[str, Mapping[int, Run]],
+    out: str | Path, paper: str, recipe: Scale, quick: bool, runs: Mapping[str, Mapping[int, Run]]
 ) -> None:
     """Write which run is whose.  Seeds that were run before and not asked for now stay, if they
     are of the same configuration, labels and code."""

@@ -27,14 +27,7 @@ from softlabel.deliver import TrainingLabels
 from softlabel.errors import UnknownName
 from softlabel.metrics import evaluate, one_hot
 from softlabel.papers.claims import Cell, quick
-from softlabel.papers.collins2022.cells import (
-    BETAS,
-    BY_NAME,
-    CIFAR,
-    FEATURES,
-    GENERATED,
-    SPREADS,
-)
+from softlabel.papers.collins2022.cells import BETAS, BY_NAME, CIFAR, FEATURES, GENERATED, SPREADS
 from softlabel.train import ENCODERS, PublishedData, Run, Split, attacks, encode, predict, splits
 
 
