@@ -35,51 +35,23 @@ PAPERS: dict[str, str] = {
 }
 
 __all__ = [
-    "PAPERS",
-    "RECOUNTS",
-    "SCALE_NAMES",
-    "Findings",
-    "Judged",
-    "Paper",
-    "Table",
-    "collect",
-    "count_in_words",
-    "describe_failures",
-    "findings",
-    "group_of",
-    "list_started",
-    "make_html",
-    "papers",
-    "pooling",
-    "rehearse",
-    "running",
-    "tabulate_claims",
-    "tabulate_scores",
+    "PAPERS", "RECOUNTS", "SCALE_NAMES",
+    "Findings", "Judged", "Paper", "Table",
+    "collect", "count_in_words", "describe_failures", "findings", "group_of", "list_started",
+    "make_html", "papers", "pooling", "rehearse", "running", "tabulate_claims", "tabulate_scores",
     "tabulate_verdicts",
-]
+]  # fmt: skip
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "Findings": "claims.findings",
-        "Judged": "claims.claims",
-        "Paper": "claims.papers",
-        "RECOUNTS": "claims.findings",
-        "SCALE_NAMES": "claims.results",
-        "Table": "claims.results",
-        "collect": "claims.collecting",
-        "count_in_words": "claims.findings",
-        "describe_failures": "claims.findings",
-        "findings": "claims.",
-        "group_of": "claims.findings",
-        "list_started": "claims.collecting",
-        "make_html": "claims.findings",
-        "papers": "claims.",
-        "pooling": "pools.",
-        "rehearse": "claims.claims",
-        "running": "claims.",
-        "tabulate_claims": "claims.findings",
-        "tabulate_scores": "claims.findings",
-        "tabulate_verdicts": "claims.findings",
-    },
-)
+_HOMES = {
+    "claims.": ("findings", "papers", "running"),
+    "claims.claims": ("Judged", "rehearse"),
+    "claims.collecting": ("collect", "list_started"),
+    "claims.findings": (
+        *("RECOUNTS", "Findings", "count_in_words", "describe_failures", "group_of", "make_html"),
+        *("tabulate_claims", "tabulate_scores", "tabulate_verdicts"),
+    ),
+    "claims.papers": ("Paper",),
+    "claims.results": ("SCALE_NAMES", "Table"),
+    "pools.": ("pooling",),
+}
+__getattr__ = lazy_names(__name__, {name: home for home, names in _HOMES.items() for name in names})

@@ -97,28 +97,21 @@ def verdict(claim: Claim, ours: Score | None) -> Verdict:
         return "untested"
     if claim.kind != "exact" and not (math.isfinite(ours.low) and math.isfinite(ours.high)):
         return "untested"
-    if claim.kind == "ordering":
-        return _judge_ordering(claim, ours)
-    if claim.published is None:
-        raise ValueError(f"{claim.id}: nothing was published to compare with")
     published, tolerance = claim.published, claim.tolerance
+    if claim.kind == "ordering":  # everything times the claimed sign: the claim is "above 0"
+        low, high = sorted((ours.low * claim.sign, ours.high * claim.sign))
+        if ours.value * claim.sign <= 0:
+            return "fails"
+        least = -math.inf
+        if published is not None:
+            least = min(published.low * claim.sign, published.high * claim.sign)
+        return "holds" if low > 0 and high >= least - tolerance else "weaker"
+    if published is None:
+        raise ValueError(f"{claim.id}: nothing was published to compare with")
     if claim.kind == "exact":
         return "holds" if abs(ours.value - published.value) <= tolerance else "fails"
     overlap = ours.low <= published.high + tolerance and published.low - tolerance <= ours.high
     return "holds" if overlap else "fails"
-
-
-def _judge_ordering(claim: Claim, ours: Score) -> Verdict:
-    """Multiply everything by the claimed sign, so that the claim is "above 0"."""
-    sign = claim.sign
-    if ours.value * sign <= 0:
-        return "fails"
-    low, high = sorted((ours.low * sign, ours.high * sign))
-    large_enough = True
-    if claim.published is not None:
-        least = min(claim.published.low * sign, claim.published.high * sign)
-        large_enough = high >= least - claim.tolerance
-    return "holds" if low > 0 and large_enough else "weaker"
 
 
 @dataclass(frozen=True, eq=False)

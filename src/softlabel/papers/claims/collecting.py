@@ -33,11 +33,7 @@ def map_path(out: str | Path, paper: str, recipe: Scale, quick: bool = False) ->
 
 
 def write_map(
-    out: str | Path,
-    paper: str,
-    recipe: Scale,
-    quick: bool,
-    runs: Mapping[str, Mapping[int, Run]],
+    out: str | Path, paper: str, recipe: Scale, quick: bool, runs: Mapping[str, Mapping[int, Run]]
 ) -> None:
     """Write which run is whose.  Seeds that were run before and not asked for now stay, if they
     are of the same configuration, labels and code."""
@@ -57,7 +53,10 @@ def write_map(
 
 
 def collect(out: str | Path, paper: str, recipe: Scale, quick: bool = False) -> Results:
-    """Return the scores of the finished runs, of all that were started."""
+    """Return the scores of the finished runs, of all that were started.
+
+    They are those of the run itself and the paper's probes, which win where both have a name.
+    """
     path = map_path(out, paper, recipe, quick)
     if not path.exists():
         raise FileError(path, f"is not there: no run of {paper} was started in this folder")
@@ -65,8 +64,17 @@ def collect(out: str | Path, paper: str, recipe: Scale, quick: bool = False) -> 
     for cell, by_seed in _read(path).items():
         for seed, name in sorted(by_seed.items(), key=lambda pair: int(pair[0])):
             run = Run(Path(out) / name)
-            if run.finished:
-                results.append(_result(run, paper, cell, int(seed)))
+            if not run.finished:
+                continue
+            scores = {name: score.value for name, score in run.scores.items()}
+            scores |= read_probes(run, paper, cell) or {}
+            about = {
+                "seconds": run.outcome.get("seconds"),
+                "labels": run.labels,
+                "config": run.config,
+                "environment": _environment(run),
+            }
+            results.append(Result(cell, int(seed), scores, run.name, about))
     return Results(results, paper, recipe)
 
 
@@ -79,20 +87,6 @@ def list_started(out: str | Path) -> Iterator[tuple[str, Scale]]:
                 yield paper, recipe
 
 
-def _result(run: Run, paper: str, cell: str, seed: int) -> Result:
-    """Return the scores of the run itself and of the paper's probes, which win where both have a
-    name."""
-    scores = {name: score.value for name, score in run.scores.items()}
-    scores |= read_probes(run, paper, cell) or {}
-    about = {
-        "seconds": run.outcome.get("seconds"),
-        "labels": run.labels,
-        "config": run.config,
-        "environment": _environment(run),
-    }
-    return Result(cell, seed, scores, run.name, about)
-
-
 def _environment(run: Run) -> str:
     """Return code, machine, interpreter and packages at the last start of the run, without date."""
     path = run.path / "environment.txt"
@@ -101,8 +95,8 @@ def _environment(run: Run) -> str:
     if not last:
         return ""
     *lines, packages = last
-    wanted = [one for one in packages.split() if one.partition("==")[0].lower() in PACKAGES]
-    return "\n".join([*lines, " ".join(wanted)])
+    kept = [name for name in packages.split() if name.partition("==")[0].lower() in PACKAGES]
+    return "\n".join([*lines, " ".join(kept)])
 
 
 # ── probes ───────────────────────────────────────────────────────────────────────────────────

@@ -10,23 +10,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from softlabel.metrics import intervals
+from softlabel import report
 from softlabel.papers.claims.claims import Published
-from softlabel.papers.claims.results import Named, Results, bounds, over_runs
-from softlabel.report import (
-    FONT,
-    INK,
-    Dot,
-    Frame,
-    Html,
-    Line,
-    chart_height,
-    charts,
-    el,
-    svg_document,
-    text_at,
-)
-from softlabel.tables import Floats, Score
+from softlabel.papers.claims.results import Named, Results, over_runs
+from softlabel.tables import Score
 
 NOTHING = Score(math.nan, math.nan, math.nan, 0)
 HEIGHT = 340  # px, of a wide figure
@@ -41,7 +28,7 @@ class Figure:
     name: str
     title: str
     caption: str
-    draw: Callable[[float], Html]
+    draw: Callable[[float], report.Html]
 
 
 @dataclass(frozen=True)
@@ -58,27 +45,26 @@ class Words:
 # ── lines of results ─────────────────────────────────────────────────────────────────────────
 
 
-def over(results: Results, cells: Mapping[float, str | Named], score: str, name: str) -> Line:
+def over(
+    results: Results, cells: Mapping[float, str | Named], score: str, name: str
+) -> report.Line:
     """Make a line with a cell at every x: the mean over seeds and its interval, if there is one."""
-    values = {x: results.values(cell, score) for x, cell in cells.items()}
-    return _make_line(name, values, bounds(score))
+    return _make_line(name, {x: results.mean(cell, score) for x, cell in cells.items()})
 
 
-def along(results: Results, cell: str | Named, prefix: str, name: str) -> Line:
+def along(results: Results, cell: str | Named, prefix: str, name: str) -> report.Line:
     """Make a line with a score at every x: those called ``<prefix><x>``, as in ``slice/-0.5``."""
-    values = {
-        float(score.removeprefix(prefix)): results.values(cell, score)
+    scores = {
+        float(score.removeprefix(prefix)): over_runs(results.values(cell, score))
         for score in results.names(cell, prefix)
     }
-    return _make_line(name, dict(sorted(values.items())))
+    return _make_line(name, dict(sorted(scores.items())))
 
 
-def _make_line(
-    name: str, values: Mapping[float, Floats], within: tuple[float, float] = intervals.ANYWHERE
-) -> Line:
-    scores = [over_runs(some, within) or NOTHING for some in values.values()]
-    y, low, high = ([getattr(one, end) for one in scores] for end in ("value", "low", "high"))
-    return Line(name, list(values), y, low, high)
+def _make_line(name: str, scores: Mapping[float, Score | None]) -> report.Line:
+    known = [score or NOTHING for score in scores.values()]
+    y, low, high = ([getattr(score, end) for score in known] for end in ("value", "low", "high"))
+    return report.Line(name, list(scores), y, low, high)
 
 
 def evenly(places: Sequence[object]) -> dict[float, str]:
@@ -91,7 +77,7 @@ def evenly(places: Sequence[object]) -> dict[float, str]:
 
 def curve(
     words: Words,
-    lines: Sequence[Line],
+    lines: Sequence[report.Line],
     *,
     zero: bool = False,
     named: Mapping[float, str] | None = None,
@@ -104,13 +90,15 @@ def curve(
             (a, first), (b, last) = known[0], known[-1]
             ends.append(f"{line.name}: {first:.3g} at {a:g}, {last:.3g} at {b:g}")
 
-    def draw(width: float) -> Html:
-        return charts.lines(lines, _frame(words, width, "; ".join(ends)), zero=zero, named=named)
+    def draw(width: float) -> report.Html:
+        return report.charts.lines(
+            lines, _frame(words, width, "; ".join(ends)), zero=zero, named=named
+        )
 
     return Figure(words.name, words.title, words.caption, draw)
 
 
-def slices(words: Words, lines: Sequence[Line]) -> Figure:
+def slices(words: Words, lines: Sequence[report.Line]) -> Figure:
     """Draw the loss along a direction from where training ended."""
     return curve(words, lines, zero=False)
 
@@ -125,8 +113,10 @@ def scatter(
     """Draw points: bins of items, cells, classes; never single items of a data set."""
     text = "; ".join(f"{name}: {len(xs)} points" for name, (xs, _) in series.items())
 
-    def draw(width: float) -> Html:
-        return charts.scatter(series, _frame(words, width, text), diagonal=diagonal, limits=limits)
+    def draw(width: float) -> report.Html:
+        return report.charts.scatter(
+            series, _frame(words, width, text), diagonal=diagonal, limits=limits
+        )
 
     return Figure(words.name, words.title, words.caption, draw)
 
@@ -143,15 +133,15 @@ def beside(words: Words, rows: Mapping[str, tuple[Score | None, Published | None
     dots = []
     for name, (ours, published) in rows.items():
         if ours is not None:
-            dots.append(Dot(name, ours.value, ours.low, ours.high))
+            dots.append(report.Dot(name, ours.value, ours.low, ours.high))
         if published is not None:
             label = "" if ours is not None else name
-            dots.append(Dot(label, published.value, published.low, published.high, series=1))
+            dots.append(report.Dot(label, published.value, published.low, published.high, series=1))
     text = "; ".join(f"{dot.name or 'published'}: {dot.value:.3g}" for dot in dots)
 
-    def draw(width: float) -> Html:
+    def draw(width: float) -> report.Html:
         frame = _frame(words, width, text)
-        return charts.whiskers(dots, frame, ("ours", "published"), row=18, zero=False)
+        return report.charts.whiskers(dots, frame, ("ours", "published"), row=18, zero=False)
 
     return Figure(words.name, words.title, words.caption, draw)
 
@@ -159,22 +149,24 @@ def beside(words: Words, rows: Mapping[str, tuple[Score | None, Published | None
 def panels(name: str, title: str, caption: str, some: Mapping[str, Figure]) -> Figure:
     """Draw several figures of one kind side by side, each under its own heading."""
 
-    def draw(width: float) -> Html:
+    def draw(width: float) -> report.Html:
         columns = max(1, int((width + GAP) // (PANEL + GAP)))
         each = (width - (columns - 1) * GAP) / columns
-        charts = [(heading, one.draw(each)) for heading, one in some.items()]
+        drawn = [(heading, one.draw(each)) for heading, one in some.items()]
         marks, y = [], 0.0
-        for first in range(0, len(charts), columns):
-            row = charts[first : first + columns]
+        for first in range(0, len(drawn), columns):
+            row = drawn[first : first + columns]
             for place, (heading, chart) in enumerate(row):
                 x = place * (each + GAP)
-                marks.append(text_at(x, y + FONT, heading, fill=INK, font_weight=600))
-                marks.append(el("g", chart, transform=f"translate({x:g} {y + HEADING:g})"))
-            y += HEADING + max(chart_height(chart) for _, chart in row) + GAP
-        return svg_document(Frame(title, width=width), y - GAP, *marks)
+                marks.append(
+                    report.text_at(x, y + report.FONT, heading, fill=report.INK, font_weight=600)
+                )
+                marks.append(report.el("g", chart, transform=f"translate({x:g} {y + HEADING:g})"))
+            y += HEADING + max(report.chart_height(chart) for _, chart in row) + GAP
+        return report.svg_document(report.Frame(title, width=width), y - GAP, *marks)
 
     return Figure(name, title, caption, draw)
 
 
-def _frame(words: Words, width: float, text: str) -> Frame:
-    return Frame(words.title, text, words.x, words.y, width, min(HEIGHT, 0.75 * width))
+def _frame(words: Words, width: float, text: str) -> report.Frame:
+    return report.Frame(words.title, text, words.x, words.y, width, min(HEIGHT, 0.75 * width))

@@ -176,16 +176,10 @@ def group_of(claim: Claim) -> str:
 
 def tabulate_claims(title: str, judgements: Sequence[Judged]) -> Table:
     """Make the table of one scale for a terminal, long texts last."""
-    rows: list[tuple[str, ...]] = [
-        (
-            one.verdict,
-            format_published(one.claim),
-            format_ours(one.ours),
-            one.claim.where,
-            one.claim.says,
-        )
-        for one in judgements
-    ]
+    rows: list[tuple[str, ...]] = []
+    for one in judgements:
+        numbers = format_published(one.claim), format_ours(one.ours)
+        rows.append((one.verdict, *numbers, one.claim.where, one.claim.says))
     return Table(title, ("verdict", "published", "ours", "where", "claim"), rows)
 
 
@@ -199,18 +193,14 @@ class Comparison:
 
     def table(self) -> Table:
         """As text: the verdict and our number of each scale in its column."""
-        rows: list[tuple[str, ...]] = [
-            (claim.where, claim.says, format_published(claim), *map(_format_verdict, judgements))
-            for claim, judgements in self.rows
-        ]
+        rows: list[tuple[str, ...]] = []
+        for claim, judgements in self.rows:
+            texts = (
+                f"{one.verdict}: {format_ours(one.ours)}".removesuffix(": –") if one else "–"
+                for one in judgements
+            )
+            rows.append((claim.where, claim.says, format_published(claim), *texts))
         return Table(self.title, self.columns, rows)
-
-
-def _format_verdict(one: Judged | None) -> str:
-    if one is None:
-        return "–"
-    number = format_ours(one.ours)
-    return one.verdict if number == "–" else f"{one.verdict}: {number}"
 
 
 def compare_scales(judged: Mapping[Scale, Sequence[Judged]]) -> list[Comparison]:
@@ -276,16 +266,22 @@ def describe_failures(findings: Findings) -> list[str]:
     sentences = []
     for scale, judgements in findings.judged.items():
         name = SCALE_NAMES[scale]
-        values = [one for one in judgements if one.claim.kind == "value"]
-        tested = [one for one in values if one.verdict != "untested"]
-        failed = [one for one in judgements if one.verdict == "fails"]
-        numbers = [one for one in failed if one in values and scale in ("cpu", "features")]
-        unsure = [one for one in failed if _may_be_0(one.claim)]
-        for one in failed:
-            if one not in (*numbers, *unsure):
+        tested = sum(one.claim.kind == "value" and one.verdict != "untested" for one in judgements)
+        numbers, unsure = [], []
+        for one in judgements:
+            claim, published = one.claim, one.claim.published
+            if one.verdict != "fails":
+                continue
+            if claim.kind == "value" and scale in ("cpu", "features"):
+                numbers.append(one)
+            elif (claim.kind == "ordering" and published is not None) and (
+                published.spread == "ci95" and published.low <= 0 <= published.high
+            ):
+                unsure.append(one)
+            else:
                 sentences.append(
-                    f"{one.claim.where}: {one.claim.says.rstrip('.')}. Published "
-                    f"{format_published(one.claim)}; ours {format_ours(one.ours)} ({name})."
+                    f"{claim.where}: {claim.says.rstrip('.')}. Published "
+                    f"{format_published(claim)}; ours {format_ours(one.ours)} ({name})."
                 )
         if unsure:
             are = "ordering is" if len(unsure) == 1 else "orderings are"
@@ -296,17 +292,10 @@ def describe_failures(findings: Findings) -> list[str]:
         if numbers:
             lie = "lies" if len(numbers) == 1 else "lie"
             sentences.append(
-                f"{len(numbers)} of {len(tested)} numbers {lie} outside the published intervals "
+                f"{len(numbers)} of {tested} numbers {lie} outside the published intervals "
                 f"({name}, which is not the paper's network): {_list_places(numbers)}."
             )
     return sentences
-
-
-def _may_be_0(claim: Claim) -> bool:
-    published = claim.published
-    if claim.kind != "ordering" or published is None or published.spread != "ci95":
-        return False
-    return published.low <= 0 <= published.high
 
 
 def describe_untested(findings: Findings) -> list[str]:
@@ -365,26 +354,27 @@ def make_markdown(every: Sequence[Findings]) -> tuple[dict[str, str], dict[str, 
     pages, summary = {}, [HEAD]
     for one in every:
         pages[f"results/{one.paper.NAME}.md"] = "\n".join(_paper_page(one, pictures))
-        summary += _summary_section(one)
+        summary += _summarise(one)
     return {"results.md": "\n".join(summary)} | pages, pictures
 
 
-def _summary_section(findings: Findings) -> list[str]:
-    """The number of claims that hold, the cover figure, and the claims that do not hold."""
+def _summarise(findings: Findings) -> list[str]:
+    """Write how many claims hold, the cover figure of most runs, and the claims that fail."""
     paper = findings.paper
+    parts = [f"## {paper.TITLE}\n", tabulate_verdicts(findings).markdown()]
     covers = [one for one in findings.figures() if one[1].name == getattr(paper, "COVER", None)]
-    cover = [
-        f"![{drawn.title}]({FOLDER}/{_picture_name(paper, scale, drawn)})\n\n"
-        f"{drawn.title} ({SCALE_NAMES[scale]}). {flatten(drawn.caption)}\n"
-        for scale, drawn in sorted(covers, key=lambda one: -len(findings.results[one[0]].all))
-    ]
-    failures = ["No results are stored yet.\n"]
+    if covers:
+        scale, drawn = max(covers, key=lambda cover: len(findings.results[cover[0]].all))
+        picture = f"![{drawn.title}]({FOLDER}/{_picture_name(paper, scale, drawn)})"
+        caption = f"{drawn.title} ({SCALE_NAMES[scale]}). {flatten(drawn.caption)}"
+        parts.append(f"{picture}\n\n{caption}\n")
     if findings.judged:
-        some = describe_failures(findings)
-        failures = [f"**{FAILURES}**\n", _list(some) if some else f"{ALL_HOLD}\n"]
+        failures = describe_failures(findings)
+        parts += [f"**{FAILURES}**\n", _list(failures) if failures else f"{ALL_HOLD}\n"]
+    else:
+        parts.append("No results are stored yet.\n")
     links = f"[Every claim](results/{paper.NAME}.md), [how we reproduce it](papers/{paper.NAME}.md)"
-    table = tabulate_verdicts(findings).markdown()
-    return [f"## {paper.TITLE}\n", table, *cover[:1], *failures, f"{links}.\n"]
+    return [*parts, f"{links}.\n"]
 
 
 def _paper_page(findings: Findings, pictures: dict[str, str]) -> list[str]:
@@ -426,37 +416,30 @@ is the same."""
 
 
 def make_html(every: Sequence[Findings], title: str = "Papers, claim by claim") -> str:
-    """Return the whole page about these papers."""
-    overview = Section("Summary", [_html_table(tabulate_verdicts(one)) for one in every])
-    sections = [overview, *map(_paper_section, every)]
+    """Return the whole page about these papers: for each what did not hold, all claims, tables and
+    figures."""
+    sections = [Section("Summary", [_html_table(tabulate_verdicts(one)) for one in every])]
+    for findings in every:
+        parts: list[str] = []
+        if findings.judged:
+            failures = describe_failures(findings)
+            parts += [el("h3", FAILURES), listing(*failures) if failures else ALL_HOLD]
+        for group in compare_scales(findings.judged):
+            rows = []
+            for claim, judgements in group.rows:
+                says = el("span", claim.says, class_="words")
+                marks = ("–" if one is None else mark_verdict(one) for one in judgements)
+                rows.append((claim.where, says, format_published(claim), *marks))
+            parts.append(html_table(group.title, group.columns, rows))
+        if untested := describe_untested(findings):
+            parts += [el("h3", UNTESTED), listing(*untested)]
+        for scale, table in findings.tables():
+            parts.append(_html_table(table, f" ({SCALE_NAMES[scale]})"))
+        for scale, drawn in findings.figures():
+            caption = f"{drawn.title} ({SCALE_NAMES[scale]}). {drawn.caption}"
+            parts.append(figure(drawn.draw, caption))
+        sections.append(Section(findings.paper.TITLE, parts))
     return page(title, [LEAD], sections, f"Made by softlabel {__version__}.")
-
-
-def _paper_section(findings: Findings) -> Section:
-    """One paper: what did not hold, all claims, tables, figures."""
-    parts: list[str] = []
-    if findings.judged:
-        failures = describe_failures(findings)
-        parts += [el("h3", FAILURES), listing(*failures) if failures else ALL_HOLD]
-    for group in compare_scales(findings.judged):
-        rows = [
-            (
-                claim.where,
-                el("span", claim.says, class_="words"),
-                format_published(claim),
-                *("–" if one is None else mark_verdict(one) for one in judgements),
-            )
-            for claim, judgements in group.rows
-        ]
-        parts.append(html_table(group.title, group.columns, rows))
-    if untested := describe_untested(findings):
-        parts += [el("h3", UNTESTED), listing(*untested)]
-    for scale, table in findings.tables():
-        parts.append(_html_table(table, f" ({SCALE_NAMES[scale]})"))
-    for scale, drawn in findings.figures():
-        caption = f"{drawn.title} ({SCALE_NAMES[scale]}). {drawn.caption}"
-        parts.append(figure(drawn.draw, caption))
-    return Section(findings.paper.TITLE, parts)
 
 
 def mark_verdict(one: Judged) -> Html:

@@ -12,6 +12,7 @@ import json
 import math
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -181,17 +182,11 @@ def write_results(results: Results, folder: str | Path = SHIPPED) -> Path:
             about = {key: one.about.get(key) for key in ("labels", "config")}
             lines.append({"cell": one.cell, **about})
         seconds, code = one.about.get("seconds"), one.about.get("code")
-        lines.append(
-            {
-                "run": one.run,
-                "of": one.cell,
-                "seed": one.seed,
-                "seconds": None if seconds is None else round(seconds, 1),
-                "in": environment,
-                **({"code": code} if code else {}),
-                "scores": {name: _rounded(value) for name, value in one.scores.items()},
-            }
-        )
+        seconds = None if seconds is None else round(seconds, 1)
+        line = {"run": one.run, "of": one.cell, "seed": one.seed, "seconds": seconds}
+        line |= {"in": environment} | ({"code": code} if code else {})
+        scores = {name: _rounded(value) for name, value in one.scores.items()}
+        lines.append({**line, "scores": scores})
     return _write_lines(Path(folder) / f"{results.paper}-{results.scale}.jsonl", lines)
 
 
@@ -240,32 +235,22 @@ def read_facts(paper: str, folder: str | Path = SHIPPED) -> dict[str, Score]:
     path = Path(folder) / f"{paper}-data.jsonl"
     if not path.exists():
         return {}
-    return {
-        line["fact"]: Score(
-            float(line["value"]), float(line["low"]), float(line["high"]), line["n"]
-        )
-        for line in _read_lines(path)[1]
-    }
+    facts = {}
+    for line in _read_lines(path)[1]:
+        value, low, high = (float(line[end]) for end in ("value", "low", "high"))
+        facts[line["fact"]] = Score(value, low, high, line["n"])
+    return facts
 
 
 def _head(paper: str, scale: str) -> dict[str, Any]:
-    return {
-        HEAD: VERSION,
-        "paper": paper,
-        "recipe": scale,  # as the option of the command line is called
-        "softlabel": __version__,
-        "commit": _commit(),
-    }
-
-
-def _commit() -> str | None:
-    """Return the commit that is checked out, if git tracks this very file; else None."""
-    words = ["git", "rev-parse", "HEAD", f"HEAD:./{Path(__file__).name}"]
-    try:
+    """Return the first line, with the commit that is checked out if git tracks this very file."""
+    commit, words = None, ["git", "rev-parse", "HEAD", f"HEAD:./{Path(__file__).name}"]
+    with suppress(OSError):  # there is no git
         done = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True)
-    except OSError:  # there is no git
-        return None
-    return done.stdout.split()[0] if done.returncode == 0 else None
+        commit = done.stdout.split()[0] if done.returncode == 0 else None
+    about = {"softlabel": __version__, "commit": commit}
+    # "recipe" as the option of the command line is called
+    return {HEAD: VERSION, "paper": paper, "recipe": scale, **about}
 
 
 def _rounded(value: float) -> float | str:
@@ -311,21 +296,15 @@ def describe_code(every: Iterable[Results], present: str | None = None) -> str:
     >>> describe_code([Results([old, new])], present="cd34")
     'Code: 1 run predates code digests; 1 run was made with other code.'
     """
+    if present is None:
+        from softlabel import train
+
+        with suppress(MissingExtra):  # the training code's digest cannot be computed here
+            digest = getattr(train, "code_digest", None)
+            present = None if digest is None else str(digest())
     runs = {one.run or (one.cell, one.seed): one for some in every for one in some.all}
-    sorted_runs = sort_by_code(list(runs.values()), present or _present_code())
-    unknown, other = (len(some) for some in sorted_runs)
+    unknown, other = map(len, sort_by_code(list(runs.values()), present))
     return (
         f"Code: {unknown} {'run predates' if unknown == 1 else 'runs predate'} code digests; "
         f"{other} {'run was' if other == 1 else 'runs were'} made with other code."
     )
-
-
-def _present_code() -> str | None:
-    """Return the digest of the training code, if it can be computed here."""
-    from softlabel import train
-
-    try:
-        digest = getattr(train, "code_digest", None)
-    except MissingExtra:
-        return None
-    return None if digest is None else str(digest())

@@ -11,23 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from softlabel import train
 from softlabel.errors import SoftlabelError, UnknownName
 from softlabel.io import Progress, silent
 from softlabel.papers.claims import papers
 from softlabel.papers.claims.collecting import collect, read_probes, save_probes, write_map
 from softlabel.papers.claims.papers import Cell
 from softlabel.papers.claims.results import Results, Scale
-from softlabel.train import (
-    RECIPES,
-    Job,
-    JobState,
-    Run,
-    Source,
-    Split,
-    Trainer,
-    change_settings,
-    runner,
-)
 
 QUICK_SEEDS = 2  # the fewest that have an interval
 PROCESSES = 2
@@ -35,7 +25,7 @@ BASES: dict[Scale, str] = {"cpu": "small", "features": "features"}
 
 
 @dataclass(frozen=True)
-class CellSource(Source):
+class CellSource(train.Source):
     """A cell of a paper as the source of a job.  ``paper`` is a name or a Python file; ``also`` are
     cells that come to the same run (the same labels, delivered the same way), for which it is only
     probed."""
@@ -56,7 +46,7 @@ class CellSource(Source):
             raise UnknownName(f"cell of {self.paper} ({self.recipe})", name or self.cell, known)
         return known[name or self.cell]
 
-    def read(self) -> Split:
+    def read(self) -> train.Split:
         return self.find_cell().lesson()
 
     def key(self) -> tuple[object, ...]:
@@ -66,19 +56,19 @@ class CellSource(Source):
         is_file = self.paper.endswith(".py")
         return replace(self, paper=str(Path(self.paper).resolve()) if is_file else self.paper)
 
-    def trainer(self) -> Trainer | None:
+    def trainer(self) -> train.Trainer | None:
         return self.find_cell().trainer
 
-    def is_probed(self, run: Run) -> bool:
+    def is_probed(self, run: train.Run) -> bool:
         return not self._unprobed(run)
 
-    def probe(self, run: Run, tell: Progress) -> None:
+    def probe(self, run: train.Run, tell: Progress) -> None:
         paper = papers.find(self.paper)
         for name in self._unprobed(run):
             tell("probing")
             save_probes(run, paper.NAME, name, paper.probes(run, self.find_cell(name)))
 
-    def _unprobed(self, run: Run) -> list[str]:
+    def _unprobed(self, run: train.Run) -> list[str]:
         paper = papers.find(self.paper).NAME
         return [one for one in (self.cell, *self.also) if read_probes(run, paper, one) is None]
 
@@ -94,7 +84,9 @@ def find_cells(paper: str, recipe: Scale, quick: bool = False) -> dict[str, Cell
     return cells
 
 
-def cell_job(paper: str, recipe: Scale, cell: str, seed: int, out: str, quick: bool = False) -> Job:
+def cell_job(
+    paper: str, recipe: Scale, cell: str, seed: int, out: str, quick: bool = False
+) -> train.Job:
     """Return the job of one cell and seed."""
     source = CellSource(paper, recipe, cell, quick)
     one = source.find_cell()
@@ -103,35 +95,34 @@ def cell_job(paper: str, recipe: Scale, cell: str, seed: int, out: str, quick: b
         if not base:
             raise SoftlabelError(
                 f"{paper}, cell {cell!r}: recipe {recipe!r} stands for none of ours, so the cell "
-                f"must name its base; there are {', '.join(RECIPES)}"
+                f"must name its base; there are {', '.join(train.RECIPES)}"
             )
-        if base not in RECIPES:
-            raise UnknownName("recipe", base, RECIPES)
-        config = change_settings(RECIPES[base].config, one.settings, f"cell {cell!r},")
+        if base not in train.RECIPES:
+            raise UnknownName("recipe", base, train.RECIPES)
+        config = train.change_settings(train.RECIPES[base].config, one.settings, f"cell {cell!r},")
         if (one.deliver is None) == (config.objective == "labels"):
             raise SoftlabelError(
                 f"{paper}, cell {cell!r}: deliver {one.deliver!r} does not go with objective "
                 f"{config.objective!r}; labels need a delivery, and a crowd layer takes none"
             )
-    return Job(base, source, one.deliver, seed, dict(one.settings), out)
+    return train.Job(base, source, one.deliver, seed, dict(one.settings), out)
 
 
-def source_of(job: Job) -> CellSource:
+def source_of(job: train.Job) -> CellSource:
     """Return the cell that is the source of a paper's job."""
     assert isinstance(job.source, CellSource), "jobs of papers have cells"
     return job.source
 
 
-def job_order(recipe: Scale) -> Callable[[Job], tuple[bool, int]]:
+def job_order(recipe: Scale) -> Callable[[train.Job], tuple[bool, int]]:
     """Return the sorting key of a recipe's jobs.
 
     Runs of the papers' own networks take long: a first seed of every cell, then a second, so that
     the results at any time are even; after cells with a trainer of their own, which are quick.
     Other recipes follow cell by cell.
     """
-    if recipe != "paper":
-        return lambda job: (False, 0)
-    return lambda job: (job.source.trainer() is None, job.seed)
+    paper = recipe == "paper"
+    return lambda job: (job.source.trainer() is None, job.seed) if paper else (False, 0)
 
 
 # ── all runs ─────────────────────────────────────────────────────────────────────────────────
@@ -147,11 +138,11 @@ def run(
 ) -> Results:
     """Make all runs of a paper that are left, two at a time, and return the results."""
 
-    def watch(states: Sequence[JobState]) -> None:
+    def watch(states: Sequence[train.JobState]) -> None:
         tell("training", sum(one.state == "finished" for one in states), len(states))
 
     states = find_states(paper, recipe, seeds, out, quick, tell)
-    runner.run_jobs(states, watch, processes=PROCESSES)
+    train.runner.run_jobs(states, watch, processes=PROCESSES)
     if problem := describe_unfinished(states):
         raise SoftlabelError(problem)
     return collect(out, papers.find(paper).NAME, recipe, quick)
@@ -164,7 +155,7 @@ def find_states(
     out: str | Path,
     quick: bool = False,
     tell: Progress = silent,
-) -> list[JobState]:
+) -> list[train.JobState]:
     """Return the state of every run of a paper, in the order in which they will be made.
 
     Two cells may come to one run: it is here once, and is probed for both.
@@ -179,9 +170,9 @@ def find_states(
         for cell in names
         for seed in range(number)
     ]
-    runs: dict[str, dict[int, Run]] = {}
-    first: dict[str, JobState] = {}
-    for one, job in zip(runner.find_states(jobs, tell), jobs, strict=True):
+    runs: dict[str, dict[int, train.Run]] = {}
+    first: dict[str, train.JobState] = {}
+    for one, job in zip(train.runner.find_states(jobs, tell), jobs, strict=True):
         cell = source_of(job).cell
         runs.setdefault(cell, {})[job.seed] = one.run
         leader = first.setdefault(one.run.name, one)
@@ -196,7 +187,7 @@ def find_states(
     return sorted(first.values(), key=lambda one: order(one.job))
 
 
-def describe_unfinished(states: Sequence[JobState]) -> str:
+def describe_unfinished(states: Sequence[train.JobState]) -> str:
     """Return a sentence on runs that did not finish; "" if all did."""
     wrong = [one for one in states if one.state in ("failed", "died")]
     if not wrong:

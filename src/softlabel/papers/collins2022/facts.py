@@ -1,14 +1,16 @@
 """What Collins, Bhatt & Weller 2022 say about their data, and what else is in the released files.
 
 A fact is a number of the paper, compared to the printed digits, or one that was counted in the
-released files before, independently of this code.  With each stands how it is computed here.
+released files before, independently of this code.  ``facts.toml`` has the numbers; the functions
+here, one for each subject, compute them again by the same names.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import NamedTuple
+from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 
@@ -16,320 +18,12 @@ from softlabel import metrics
 from softlabel.annotators import find_repeats, measure_rounding
 from softlabel.metrics import Cost
 from softlabel.papers.claims import Claim, Published, Results
-from softlabel.papers.collins2022.released import HIGH, LOW, Released, released
-from softlabel.tables import Bools, Score
+from softlabel.papers.collins2022.released import CONSTRUCTIONS, HIGH, LOW, Released, released
+from softlabel.tables import Score
 
-COST = Cost()
-FILES = "released files"
+NUMBERS = tomllib.loads(Path(__file__).with_name("facts.toml").read_text("utf-8"))
 NO_RAW_VOTES = "the raw votes of CIFAR-10H with their times are not in the data folder"
-
-
-class Fact(NamedTuple):
-    """A number, the tolerance to which it is compared, and how it is computed."""
-
-    value: float
-    tolerance: float
-    compute: Callable[[Released], float | None]
-    reason: str = ""  # why it may be untested
-
-
-Facts = Mapping[str, Fact]
-
-
-def fact(printed: str, compute: Callable[[Released], float | None], reason: str = "") -> Fact:
-    """Make a fact: compared to the printed decimals, or exactly if there is no decimal point."""
-    _, point, decimals = printed.partition(".")
-    room = 0.5 * 10.0 ** -len(decimals) if point else 0.0
-    return Fact(float(printed), room + 1e-9, compute, reason)
-
-
-def _compare(correlation: str, distance: str) -> Facts:
-    return {
-        "entropy correlation": fact(correlation, Released.correlate),
-        "Wasserstein distance (of values)": fact(distance, lambda d: d.apart.mean()),
-    }
-
-
-def _compare_first(name: str, correlation: str, distance: str) -> Facts:
-    return {
-        f"{name}, first answers: entropy correlation": fact(
-            correlation, lambda d: d.correlate(name)
-        ),
-        f"{name}, first answers: Wasserstein distance": fact(
-            distance, lambda d: d.compare(metrics.w1_values, name)
-        ),
-    }
-
-
-def _count_possible(name: str, labels: str, top: str, number: str) -> Facts:
-    def rows(d: Released) -> Bools:
-        return d.ambiguous if name == "ambiguous" else ~d.ambiguous
-
-    return {
-        f"{name} images: labels": fact(labels, lambda d: rows(d).sum()),
-        f"{name} images: mean of the largest chance": fact(top, lambda d: d.top[rows(d)].mean()),
-        f"{name} images: mean number of possible classes": fact(
-            number, lambda d: d.possible[rows(d)].mean()
-        ),
-    }
-
-
-# by where they are stated, of how many answers, images or people they are, and their subject
-PRINTED: Mapping[tuple[str, int, str], Facts] = {
-    ("section 4", 6723, "counts"): {
-        "people": fact("248", lambda d: d.persons),
-        "first answers": fact("6200", lambda d: len(d.first)),
-        "images": fact("1000", lambda d: len(d.images)),
-        "batches": fact("40", lambda d: len(d.arrays["batches"])),
-        "pages of a session": fact("27", lambda d: len(d.unique) / d.persons),
-        "repeats of a session": fact("2", lambda d: (d.repeat & d.once).sum() / d.persons),
-        "ambiguous images (10H entropy at least 0.25)": fact(
-            "886", lambda d: (d.unsure >= HIGH).sum()
-        ),
-        "easy images of most batches": fact("3", lambda d: int(np.bincount(d.easy).argmax())),
-    },
-    ("section 3", 10_000, "votes"): {
-        "share of images with votes on at most two classes": fact(
-            "0.772", lambda d: (d.voted <= 2).mean()
-        ),
-        "share of votes for the given class": fact("0.95", Released.share_of_given_class),
-    },
-    ("section 4", 1000, "labels"): _compare("0.596", "0.028"),
-    ("section 4", 248, "accuracy"): {
-        "accuracy, first class": fact("0.84", lambda d: d.score_people(1)),
-        "accuracy, one of two classes": fact("0.92", lambda d: d.score_people(2)),
-    },
-    ("section 4", 496, "repeats"): {
-        "share of pairs with another top class": fact("0.07", lambda d: d.stability.change_rate),
-        "mean change of the chance, points": fact("6.", lambda d: d.stability.mean_points),
-    },
-    ("appendix", 6723, "times"): {
-        "median seconds per answer": fact("32.", lambda d: np.median(d.seconds)),
-    },
-    ("figures 2, 3, 4, 8 and 9", 1000, "figures"): {
-        "figure 2: classes of one answer's label (image 405) as derived by hand": fact(
-            "10", Released.count_by_hand
-        ),
-        "figure 3: there is a near-hard automobile of 10H that is a quarter truck in 10S": fact(
-            "1", Released.has_half_truck
-        ),
-        "figure 4: of frog and airplane, classes among the ten largest distances": fact(
-            "2", lambda d: len({"frog", "airplane"} & set(d.worst(10)))
-        ),
-        "figure 8: of dog, frog, bird, classes of the three largest distances, in order": fact(
-            "3", lambda d: sum(map(str.__eq__, d.worst(3), ("dog", "frog", "bird")))
-        ),
-        "figure 9: of truck, dog, airplane, classes with near-hard labels made soft": fact(
-            "3", lambda d: len({"truck", "dog", "airplane"} & d.softened())
-        ),
-    },
-    ("tables 4 and 5, figure 10", 1, "costs"): {
-        "seconds per input": fact("6.4", lambda d: 32 / 5),
-        **{
-            f"{label}, {words}: seconds": fact(
-                seconds[place], partial(lambda d, label, n: COST.item(label, n), label=label, n=n)
-            )
-            for place, (n, words) in enumerate(((1, "one answer"), (6, "6 answers")))
-            for label, seconds in {
-                "t1-unif": ("12.8", "76.8"),
-                "t1-clamp": ("19.2", "115.2"),
-                "t2-unif": ("25.6", "153.6"),
-                "t2-clamp": ("32.0", "192.0"),
-                "select-top-2": ("12.8", "76.8"),
-            }.items()
-        },
-        "51 votes: seconds": fact("91.8", lambda d: COST.item("hard", 51)),
-        "annotators of CIFAR-10H per annotator": fact("8.5", lambda d: 51 / 6),
-    },
-    ("appendix", 1000, "votes' times"): {
-        "median seconds per vote": fact("1.8", Released.vote_seconds, NO_RAW_VOTES),
-    },
-}
-
-MEASURED: Mapping[tuple[str, int, str], Facts] = {
-    (FILES, 6723, "counts"): {
-        "answers": fact("6723", lambda d: len(d.said)),
-        "answers, a session that stands there twice counted once": fact(
-            "6696", lambda d: len(d.unique)
-        ),
-        "repeated answers": fact("496", lambda d: (d.repeat & d.once).sum()),
-        "sessions that stand there twice": fact("1", lambda d: d.count_people(~d.once)),
-        "images in a batch": fact("25", lambda d: d.arrays["batches"].shape[1]),
-        "batches with 6 people": fact("32", lambda d: d.count_batches(6)),
-        "batches with 7 people": fact("8", lambda d: d.count_batches(7)),
-        "easy images (10H entropy at most 0.1)": fact("114", lambda d: (d.unsure <= LOW).sum()),
-        "batches with 3 easy images": fact("38", lambda d: d.easy.count(3)),
-        "batches without easy images": fact("2", lambda d: d.easy.count(0)),
-    },
-    (FILES, 10_000, "votes"): {
-        "votes": fact("511000", lambda d: d.per_image.sum()),
-        "fewest votes of an image": fact("47", lambda d: d.per_image.min()),
-        "mean votes of an image": fact("51.1", lambda d: d.per_image.mean()),
-        "most votes of an image": fact("63", lambda d: d.per_image.max()),
-        "images with votes on one class": fact("4393", lambda d: (d.voted == 1).sum()),
-        "images with votes on two classes": fact("3322", lambda d: (d.voted == 2).sum()),
-        "images to learn from": fact("7000", lambda d: len(d.train)),
-        "images to be tested on": fact("3000", lambda d: len(d.test)),
-        "relabelled images to learn from": fact("1000", lambda d: np.isin(d.images, d.train).sum()),
-        "relabelled images to be tested on": fact("0", lambda d: np.isin(d.images, d.test).sum()),
-        "ambiguous images": fact("2064", lambda d: (d.entropy >= HIGH).sum()),
-        "ambiguous images to learn from": fact(
-            "1461", lambda d: (d.entropy[d.train] >= HIGH).sum()
-        ),
-        "ambiguous images to be tested on": fact(
-            "603", lambda d: (d.entropy[d.test] >= HIGH).sum()
-        ),
-    },
-    (FILES, 6723, "times"): {
-        "mean seconds per answer": fact("43.53", lambda d: d.seconds.mean()),
-        "median seconds per first answer": fact("32.43", lambda d: np.median(d.seconds[~d.repeat])),
-        "median seconds per repeated answer": fact(
-            "26.58", lambda d: np.median(d.seconds[d.once & d.repeat])
-        ),
-        "median seconds per first answer to an image shown again": fact(
-            "33.23", lambda d: np.median(d.seconds[d.once][find_repeats(d.unique)[0]])
-        ),
-        "mean minutes per session": fact("26.98", lambda d: d.arrays["minutes"].mean()),
-        "median minutes per session": fact("23.49", lambda d: np.median(d.arrays["minutes"])),
-        **{
-            f"people who passed the quiz at {words}": fact(
-                people,
-                partial(lambda d, number: (d.arrays["quizzes"] == number).sum(), number=number),
-            )
-            for number, words, people in (
-                (1, "once", "235"),
-                (2, "the second attempt", "12"),
-                (3, "the third attempt", "1"),
-            )
-        },
-    },
-    (FILES, 496, "repeats"): {
-        "pairs": fact("496", lambda d: d.stability.pairs),
-        "pairs with another top class": fact("34", lambda d: d.stability.changed),
-        "median change of the chance, points": fact("0", lambda d: np.median(d.stability.points)),
-        "standard deviation of the change, points": fact(
-            "10.1", lambda d: d.stability.points.std()
-        ),
-        "mean total variation of the labels": fact("0.122", lambda d: d.moved.mean()),
-        "median total variation of the labels": fact("0.076", lambda d: np.median(d.moved)),
-    },
-    (FILES, 248, "people"): {
-        "people with one contradiction": fact("40", lambda d: (d.wrong == 1).sum()),
-        "people with more contradictions": fact("0", lambda d: (d.wrong > 1).sum()),
-        "people with one first chance of zero": fact("6", lambda d: (d.zero == 1).sum()),
-        "people with one of each": fact("2", lambda d: ((d.wrong > 0) & (d.zero > 0)).sum()),
-        "people below 75 % accuracy": fact("33", lambda d: d.poor.sum()),
-        "of these with an error": fact("0", lambda d: (d.poor & (d.wrong + d.zero > 0)).sum()),
-        "chances out of range": fact("0", lambda d: d.flags["out-of-range"].sum()),
-        "people who named a class twice": fact("28", lambda d: d.count_people(d.twice & d.once)),
-        "people whom the paper's rule would exclude": fact(
-            "0", lambda d: d.count_excluded("paper")
-        ),
-        "people whom the code's rule would exclude": fact(
-            "0", lambda d: d.count_excluded("reference")
-        ),
-    },
-    (FILES, 6723, "odd answers"): {
-        "chances sum to 100": fact("4263", lambda d: (d.total == 100).sum()),
-        "chances sum to less": fact("1786", lambda d: (d.total < 100).sum()),
-        "chances sum to more": fact("674", lambda d: d.flags["sum-above-100"].sum()),
-        "no alternative": fact("3115", lambda d: (d.second < 0).sum()),
-        "an alternative without a chance": fact(
-            "10", lambda d: ((d.second >= 0) & np.isnan(d.said.percent[:, 1])).sum()
-        ),
-        "the same class twice": fact("153", lambda d: d.twice.sum()),
-        "the second chance above the first": fact(
-            "36", lambda d: d.flags["second-above-first"].sum()
-        ),
-        "a second chance of zero": fact("4", lambda d: (d.said.percent[:, 1] == 0).sum()),
-        "the first class ruled out": fact("26", lambda d: (~d.is_possible(0)).sum()),
-        "the second class ruled out": fact(
-            "19", lambda d: (~d.is_possible(1) & (d.second >= 0)).sum()
-        ),
-        "nothing ruled out": fact("136", lambda d: d.flags["none-ruled-out"].sum()),
-        "everything ruled out": fact("5", lambda d: d.flags["all-ruled-out"].sum()),
-        "chances that look like shares of one": fact("4", lambda d: d.flags["unit-scale"].sum()),
-        "mass left and nothing possible": fact(
-            "482", lambda d: (~d.used_up & (d.others == 0)).sum()
-        ),
-        "the spread acts": fact("1531", lambda d: (d.used_up & (d.others != 0)).sum()),
-        "share of chances that are no multiple of 5": fact(
-            "0.1043", lambda d: 1 - measure_rounding(d.unique).multiple_of_5
-        ),
-    },
-    (FILES, 6723, "released labels"): {
-        "released labels that ours equal to 1e-9": fact("6723", Released.count_rebuilt),
-        "top class displaced by naming it twice": fact(
-            "15", lambda d: (d.displaced & d.twice).sum()
-        ),
-        "images with such a label": fact(
-            "13", lambda d: len(set(d.said.item[d.displaced & d.twice].tolist()))
-        ),
-        "top class not the one named first, otherwise": fact(
-            "274", lambda d: (d.displaced & ~d.twice).sum()
-        ),
-    },
-    (FILES, 1000, "labels"): {
-        "Wasserstein distance (of class numbers)": fact(
-            "0.5233", lambda d: d.compare(metrics.w1_index)
-        ),
-        "total variation": fact("0.1597", lambda d: d.compare(metrics.total_variation)),
-        "mean entropy": fact("0.6934", lambda d: metrics.entropy(d.label).mean()),
-        "mean entropy of CIFAR-10H": fact("0.4619", lambda d: d.unsure.mean()),
-        **_compare_first("T2-clamp", "0.6293", "0.0270"),
-        "T2-clamp, first answers: total variation": fact(
-            "0.1594", lambda d: d.compare(metrics.total_variation, "T2-clamp")
-        ),
-        **_compare_first("T2-unif", "0.6304", "0.0278"),
-        **_compare_first("T1-clamp", "0.6279", "0.0263"),
-        **_compare_first("T1-unif", "0.6325", "0.0329"),
-        **_compare_first("T2-clamp, spread 0", "0.6332", "0.0257"),
-        **_compare_first("T2-clamp, spread 0.2", "0.6158", "0.0291"),
-    },
-    (f"figure 5, {FILES}", 6723, "classes with mass"): {
-        **{
-            f"labels with {k} possible classes": fact(
-                str(labels), partial(lambda d, k: (d.possible == k).sum(), k=k)
-            )
-            for k, labels in enumerate((2375, 1856, 760, 737, 298, 347, 70, 64, 77, 139), start=1)
-        },
-        **_count_possible("ambiguous", "5957", "0.818", "2.767"),
-        **_count_possible("easy", "766", "0.9469", "1.946"),
-    },
-    (FILES, 1000, "distances"): {
-        **{
-            f"figures 4 and 8: image of distance number {i + 1}": fact(
-                image, partial(lambda d, i: d.images[d.order[i]], i=i)
-            )
-            for i, image in enumerate(("2047", "861", "9681", "6965"))
-        },
-        **{
-            f"figures 4 and 8: distance number {i + 1}": fact(
-                distance, partial(lambda d, i: d.apart[d.order[i]], i=i)
-            )
-            for i, distance in enumerate(("0.1291", "0.1235", "0.1136", "0.1077"))
-        },
-    },
-    ("cost model", 1, "costs"): {
-        "votes in the time of one rich answer": fact(
-            "17.8", lambda d: COST.votes_for_the_time_of("t2-clamp")
-        ),
-        "6 rich answers in units of 51 votes": fact(
-            "2.09", lambda d: COST.item("t2-clamp", 6) / COST.item("hard", 51)
-        ),
-        "votes in the time of 3 rich answers": fact(
-            "53.", lambda d: COST.votes_for_the_time_of("t2-clamp", 3)
-        ),
-        "dollars per page": fact("0.124", lambda d: 3.34 / 27),
-    },
-    # the two numbers of section 4 on the release, where the printed ones do not come out
-    (FILES, 1000, "labels of section 4"): _compare("0.6243", "0.02696"),
-}
-# one random draw each: ours is a mean over 20 with the range of 95 % of them
-DRAWN = {
-    **{f"T2-clamp, {m}": r for m, r in enumerate((0.313, 0.456, 0.525, 0.564, 0.600, 0.612), 1)},
-    **{f"CIFAR-10H, {2**i}": r for i, r in enumerate((0.377, 0.559, 0.708, 0.845, 0.948), 1)},
-}
+Values = Mapping[str, float | None]
 
 
 def facts() -> list[Claim]:
@@ -337,39 +31,248 @@ def facts() -> list[Claim]:
     exact = [
         Claim(
             f"{source}: {name}",
-            where,
+            group["where"],
             name,
             "exact",
-            partial(_compute, fact=one, n=n),
-            Published(one.value, recounted=source == "files"),
-            one.tolerance,
-            one.reason,
+            partial(_compute, subject=group["subject"], name=name, n=group["n"]),
+            Published(float(printed), recounted=source == "files"),
+            _tolerance(printed),
+            NO_RAW_VOTES if name == "median seconds per vote" else "",
         )
-        for source, groups in (("paper", PRINTED), ("files", MEASURED))
-        for (where, n, _), group in groups.items()
-        for name, one in group.items()
+        for source in ("paper", "files")
+        for group in NUMBERS[source]
+        for name, printed in group["numbers"].items()
     ]
     drawn = [
         Claim(
             f"files: entropy correlation of {name} answers",
-            FILES,
+            "released files",
             f"entropy correlation with CIFAR-10H: {name} answers per image",
             "value",
             partial(_average_draws, name=name),
             Published(r, recounted=True),
             tolerance=0.0005,
         )
-        for name, r in DRAWN.items()
+        for name, r in NUMBERS["draws"].items()
     ]
     return [*exact, *drawn]
 
 
-def _compute(results: Results, fact: Fact, n: int) -> Score | None:
-    value = fact.compute(released())
+def _tolerance(printed: str) -> float:
+    """Compare to the printed decimals, or exactly if there is no decimal point."""
+    _, point, decimals = printed.partition(".")
+    return (0.5 * 10.0 ** -len(decimals) if point else 0.0) + 1e-9
+
+
+def _compute(results: Results, subject: str, name: str, n: int) -> Score | None:
+    value = _values(subject)[name]
     return None if value is None else Score(float(value), float(value), float(value), n)
 
 
+@cache
+def _values(subject: str) -> Values:
+    return SUBJECTS[subject](released())
+
+
 def _average_draws(results: Results, name: str) -> Score:
+    """Average 20 draws, with the range of 95 % of them."""
     values = np.array(released().draws[name])
     low, high = np.quantile(values, [0.025, 0.975])
     return Score(float(values.mean()), float(low), float(high), len(values))
+
+
+# ── subjects ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _counts(d: Released) -> Values:
+    return {
+        "people": d.persons,
+        "first answers": len(d.first),
+        "images": len(d.images),
+        "batches": len(d.arrays["batches"]),
+        "pages of a session": len(d.unique) / d.persons,
+        "repeats of a session": (d.repeat & d.once).sum() / d.persons,
+        "ambiguous images (10H entropy at least 0.25)": (d.unsure >= HIGH).sum(),
+        "easy images of most batches": int(np.bincount(d.easy).argmax()),
+        "answers": len(d.said),
+        "answers, a session that stands there twice counted once": len(d.unique),
+        "repeated answers": (d.repeat & d.once).sum(),
+        "sessions that stand there twice": d.count_people(~d.once),
+        "images in a batch": d.arrays["batches"].shape[1],
+        "batches with 6 people": d.count_batches(6),
+        "batches with 7 people": d.count_batches(7),
+        "easy images (10H entropy at most 0.1)": (d.unsure <= LOW).sum(),
+        "batches with 3 easy images": d.easy.count(3),
+        "batches without easy images": d.easy.count(0),
+    }
+
+
+def _votes(d: Released) -> Values:
+    return {
+        "share of images with votes on at most two classes": (d.voted <= 2).mean(),
+        "share of votes for the given class": d.share_of_given_class(),
+        "median seconds per vote": d.vote_seconds(),
+        "votes": d.per_image.sum(),
+        "fewest votes of an image": d.per_image.min(),
+        "mean votes of an image": d.per_image.mean(),
+        "most votes of an image": d.per_image.max(),
+        "images with votes on one class": (d.voted == 1).sum(),
+        "images with votes on two classes": (d.voted == 2).sum(),
+        "images to learn from": len(d.train),
+        "images to be tested on": len(d.test),
+        "relabelled images to learn from": np.isin(d.images, d.train).sum(),
+        "relabelled images to be tested on": np.isin(d.images, d.test).sum(),
+        "ambiguous images": (d.entropy >= HIGH).sum(),
+        "ambiguous images to learn from": (d.entropy[d.train] >= HIGH).sum(),
+        "ambiguous images to be tested on": (d.entropy[d.test] >= HIGH).sum(),
+    }
+
+
+def _times(d: Released) -> Values:
+    shown_again = find_repeats(d.unique)[0]
+    minutes, quizzes = d.arrays["minutes"], d.arrays["quizzes"]
+    return {
+        "median seconds per answer": np.median(d.seconds),
+        "mean seconds per answer": d.seconds.mean(),
+        "median seconds per first answer": np.median(d.seconds[~d.repeat]),
+        "median seconds per repeated answer": np.median(d.seconds[d.once & d.repeat]),
+        "median seconds per first answer to an image shown again": np.median(
+            d.seconds[d.once][shown_again]
+        ),
+        "mean minutes per session": minutes.mean(),
+        "median minutes per session": np.median(minutes),
+        "people who passed the quiz at once": (quizzes == 1).sum(),
+        "people who passed the quiz at the second attempt": (quizzes == 2).sum(),
+        "people who passed the quiz at the third attempt": (quizzes == 3).sum(),
+    }
+
+
+def _repeats(d: Released) -> Values:
+    return {
+        "share of pairs with another top class": d.stability.change_rate,
+        "mean change of the chance, points": d.stability.mean_points,
+        "pairs": d.stability.pairs,
+        "pairs with another top class": d.stability.changed,
+        "median change of the chance, points": np.median(d.stability.points),
+        "standard deviation of the change, points": d.stability.points.std(),
+        "mean total variation of the labels": d.moved.mean(),
+        "median total variation of the labels": np.median(d.moved),
+    }
+
+
+def _people(d: Released) -> Values:
+    return {
+        "accuracy, first class": d.score_people(1),
+        "accuracy, one of two classes": d.score_people(2),
+        "people with one contradiction": (d.wrong == 1).sum(),
+        "people with more contradictions": (d.wrong > 1).sum(),
+        "people with one first chance of zero": (d.zero == 1).sum(),
+        "people with one of each": ((d.wrong > 0) & (d.zero > 0)).sum(),
+        "people below 75 % accuracy": d.poor.sum(),
+        "of these with an error": (d.poor & (d.wrong + d.zero > 0)).sum(),
+        "chances out of range": d.flags["out-of-range"].sum(),
+        "people who named a class twice": d.count_people(d.twice & d.once),
+        "people whom the paper's rule would exclude": d.count_excluded("paper"),
+        "people whom the code's rule would exclude": d.count_excluded("reference"),
+    }
+
+
+def _answers(d: Released) -> Values:
+    named_second = d.second >= 0
+    displaced = d.displaced & d.twice
+    return {
+        "chances sum to 100": (d.total == 100).sum(),
+        "chances sum to less": (d.total < 100).sum(),
+        "chances sum to more": d.flags["sum-above-100"].sum(),
+        "no alternative": (~named_second).sum(),
+        "an alternative without a chance": (named_second & np.isnan(d.said.percent[:, 1])).sum(),
+        "the same class twice": d.twice.sum(),
+        "the second chance above the first": d.flags["second-above-first"].sum(),
+        "a second chance of zero": (d.said.percent[:, 1] == 0).sum(),
+        "the first class ruled out": (~d.is_possible(0)).sum(),
+        "the second class ruled out": (~d.is_possible(1) & named_second).sum(),
+        "nothing ruled out": d.flags["none-ruled-out"].sum(),
+        "everything ruled out": d.flags["all-ruled-out"].sum(),
+        "chances that look like shares of one": d.flags["unit-scale"].sum(),
+        "mass left and nothing possible": (~d.used_up & (d.others == 0)).sum(),
+        "the spread acts": (d.used_up & (d.others != 0)).sum(),
+        "share of chances that are no multiple of 5": 1 - measure_rounding(d.unique).multiple_of_5,
+        "released labels that ours equal to 1e-9": d.count_rebuilt(),
+        "top class displaced by naming it twice": displaced.sum(),
+        "images with such a label": len(set(d.said.item[displaced].tolist())),
+        "top class not the one named first, otherwise": (d.displaced & ~d.twice).sum(),
+    }
+
+
+def _labels(d: Released) -> Values:
+    values: dict[str, float] = {
+        "entropy correlation": d.correlate(),
+        "Wasserstein distance (of values)": d.apart.mean(),
+        "Wasserstein distance (of class numbers)": d.compare(metrics.w1_index),
+        "total variation": d.compare(metrics.total_variation),
+        "mean entropy": metrics.entropy(d.label).mean(),
+        "mean entropy of CIFAR-10H": d.unsure.mean(),
+    }
+    for name in CONSTRUCTIONS:
+        first = f"{name}, first answers"
+        values[f"{first}: entropy correlation"] = d.correlate(name)
+        values[f"{first}: Wasserstein distance"] = d.compare(metrics.w1_values, name)
+        values[f"{first}: total variation"] = d.compare(metrics.total_variation, name)
+    for k in range(1, len(d.classes) + 1):
+        values[f"labels with {k} possible classes"] = (d.possible == k).sum()
+    for name, rows in (("ambiguous", d.ambiguous), ("easy", ~d.ambiguous)):
+        values[f"{name} images: labels"] = rows.sum()
+        values[f"{name} images: mean of the largest chance"] = d.top[rows].mean()
+        values[f"{name} images: mean number of possible classes"] = d.possible[rows].mean()
+    return values
+
+
+def _figures(d: Released) -> Values:
+    softened = len({"truck", "dog", "airplane"} & d.softened())
+    values: dict[str, float] = {
+        "figure 2: classes of one answer's label (image 405) as derived by hand": d.count_by_hand(),
+        "figure 3: there is a near-hard automobile of 10H that is a quarter truck in 10S": (
+            d.has_half_truck()
+        ),
+        "figure 4: of frog and airplane, classes among the ten largest distances": len(
+            {"frog", "airplane"} & set(d.worst(10))
+        ),
+        "figure 8: of dog, frog, bird, classes of the three largest distances, in order": sum(
+            map(str.__eq__, d.worst(3), ("dog", "frog", "bird"))
+        ),
+        "figure 9: of truck, dog, airplane, classes with near-hard labels made soft": softened,
+    }
+    for number, row in enumerate(d.order[:4], start=1):
+        values[f"figures 4 and 8: image of distance number {number}"] = d.images[row]
+        values[f"figures 4 and 8: distance number {number}"] = d.apart[row]
+    return values
+
+
+def _costs(d: Released) -> Values:
+    cost = Cost()
+    values = {
+        "seconds per input": 32 / 5,
+        "51 votes: seconds": cost.item("hard", 51),
+        "annotators of CIFAR-10H per annotator": 51 / 6,
+        "votes in the time of one rich answer": cost.votes_for_the_time_of("t2-clamp"),
+        "6 rich answers in units of 51 votes": cost.item("t2-clamp", 6) / cost.item("hard", 51),
+        "votes in the time of 3 rich answers": cost.votes_for_the_time_of("t2-clamp", 3),
+        "dollars per page": 3.34 / 27,
+    }
+    for label in ("t1-unif", "t1-clamp", "t2-unif", "t2-clamp", "select-top-2"):
+        values[f"{label}, one answer: seconds"] = cost.item(label, 1)
+        values[f"{label}, 6 answers: seconds"] = cost.item(label, 6)
+    return values
+
+
+SUBJECTS: Mapping[str, Callable[[Released], Values]] = {
+    "counts": _counts,
+    "votes": _votes,
+    "times": _times,
+    "repeats": _repeats,
+    "people": _people,
+    "answers": _answers,
+    "labels": _labels,
+    "figures": _figures,
+    "costs": _costs,
+}

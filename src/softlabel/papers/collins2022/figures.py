@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 from softlabel.metrics import Cost
-from softlabel.papers.claims import Figure, Published, Results, Table, Words, show_score
+from softlabel.papers.claims import Figure, Results, Table, Words, show_score
 from softlabel.papers.claims import figures as draw
 from softlabel.papers.collins2022.cells import (
     BETAS,
@@ -47,6 +48,27 @@ MAIN = (HARD, VOTES_EACH, CLAMP_EACH)
 
 def figures(results: Results) -> list[Figure]:
     """Return the figures of which there is something to draw."""
+    by_number = {
+        SERIES[labels]: {math.log2(m): one for m, one in curve.items()}
+        for labels, curve in M_CURVES.items()
+    }
+    cost = Cost()
+    forms = (T1_UNIF, T1_CLAMP, T2_UNIF, CLAMP_EACH)
+    by_time = {
+        SERIES["10h"]: {cost.item("hard", m): one for m, one in M_CURVES["10h"].items()},
+        SERIES["t2-clamp"]: {
+            cost.item("t2-clamp", m): one for m, one in M_CURVES["t2-clamp"].items()
+        },
+        f"shorter forms, {PEOPLE} annotators": {
+            cost.item(one.labels, PEOPLE): one for one in forms
+        },
+    }
+    number, time = "annotators per image (doubling)", "seconds of all annotators per image"
+    words = (
+        Words("m-curve", "by number of annotators", "", number, ""),
+        Words("cost-curve", "by annotation time", "", time, ""),
+    )
+    ticks = {math.log2(m): str(m) for m in TICKS}
     made = (
         (
             "tables",
@@ -60,14 +82,14 @@ def figures(results: Results) -> list[Figure]:
             "By number of annotators",
             "Figure 6 of the paper, which prints no numbers.  De-aggregated labels; bands are 95 % "
             "intervals over runs.",
-            dict(_draw_by_number(results)),
+            dict(_draw_curves(results, words[0], by_number, ticks)),
         ),
         (
             "cost-curve",
             "By annotation time",
             "Figure 10 of the paper, which prints no numbers.  1.8 s per vote, 6.4 s per input of "
             "the rich form; bands are 95 % intervals over runs.",
-            dict(_draw_by_time(results)),
+            dict(_draw_curves(results, words[1], by_time)),
         ),
         (
             "reliability",
@@ -81,50 +103,20 @@ def figures(results: Results) -> list[Figure]:
 
 
 def _draw_printed(results: Results) -> Iterator[tuple[str, Figure]]:
-    for exam, where in EXAMS.items():
-        for measure, words in MEASURES.items():
-            every = {one: mean(results, one, score_as_printed(exam, measure)) for one in LABELS}
-            known = {one: ours for one, ours in every.items() if ours is not None}
-            if len(known) < 2 or HARD not in known:  # hard labels alone are 1
-                continue
-            hard, printed = known[HARD].value, PRINTED[HARD, exam, measure].value
-            rows = {
-                LABELS[one]: (
-                    Score(ours.value / hard, ours.low / hard, ours.high / hard, ours.n),
-                    _divide(PRINTED[one, exam, measure], printed),
-                )
-                for one, ours in known.items()
-            }
-            title = f"{words.capitalize()}, {where}"
-            frame = Words("tables", title, "", "hard labels = 1", "")
-            yield f"{words}, {where}", draw.beside(frame, rows)
-
-
-def _divide(published: Published, by: float) -> Published:
-    return replace(published, value=published.value / by, half=(published.half or 0.0) / by)
-
-
-def _draw_by_number(results: Results) -> Iterator[tuple[str, Figure]]:
-    curves = {
-        SERIES[labels]: {math.log2(m): one for m, one in curve.items()}
-        for labels, curve in M_CURVES.items()
-    }
-    frame = Words("m-curve", "by number of annotators", "", "annotators per image (doubling)", "")
-    return _draw_curves(results, frame, curves, {math.log2(m): str(m) for m in TICKS})
-
-
-def _draw_by_time(results: Results) -> Iterator[tuple[str, Figure]]:
-    cost = Cost()
-    votes = {cost.item("hard", m): one for m, one in M_CURVES["10h"].items()}
-    rich = {cost.item("t2-clamp", m): one for m, one in M_CURVES["t2-clamp"].items()}
-    forms = {cost.item(one.labels, PEOPLE): one for one in (T1_UNIF, T1_CLAMP, T2_UNIF, CLAMP_EACH)}
-    curves = {
-        SERIES["10h"]: votes,
-        SERIES["t2-clamp"]: rich,
-        f"shorter forms, {PEOPLE} annotators": forms,
-    }
-    frame = Words("cost-curve", "by annotation time", "", "seconds of all annotators per image", "")
-    return _draw_curves(results, frame, curves)
+    for (exam, where), (measure, words) in product(EXAMS.items(), MEASURES.items()):
+        every = {one: mean(results, one, score_as_printed(exam, measure)) for one in LABELS}
+        known = {one: ours for one, ours in every.items() if ours is not None}
+        if len(known) < 2 or HARD not in known:  # hard labels alone are 1
+            continue
+        hard, printed_hard = known[HARD].value, PRINTED[HARD, exam, measure].value
+        rows = {}
+        for one, ours in known.items():
+            score = Score(ours.value / hard, ours.low / hard, ours.high / hard, ours.n)
+            printed = PRINTED[one, exam, measure]
+            value, half = printed.value / printed_hard, (printed.half or 0.0) / printed_hard
+            rows[LABELS[one]] = score, replace(printed, value=value, half=half)
+        frame = Words("tables", f"{words.capitalize()}, {where}", "", "hard labels = 1", "")
+        yield f"{words}, {where}", draw.beside(frame, rows)
 
 
 def _draw_curves(
@@ -134,19 +126,18 @@ def _draw_curves(
     ticks: Mapping[float, str] | None = None,
 ) -> Iterator[tuple[str, Figure]]:
     """Draw each measure on each test set; a curve needs more than one point."""
-    for exam, where in EXAMS.items():
-        for measure, words in MEASURES.items():
-            lines = []
-            for name, curve in curves.items():
-                score = score_as_printed(exam, measure)
-                means = {x: mean(results, one, score) for x, one in curve.items()}
-                points = [(x, one.value, one.low, one.high) for x, one in means.items() if one]
-                if len(points) > 1:
-                    lines.append(Line(name, *zip(*points, strict=True)))
-            if lines:
-                title = f"{words.capitalize()} {frame.title}, {where}"
-                own = replace(frame, title=title, y=words)
-                yield f"{words}, {where}", draw.curve(own, lines, named=ticks)
+    for (exam, where), (measure, words) in product(EXAMS.items(), MEASURES.items()):
+        lines = []
+        for name, curve in curves.items():
+            score = score_as_printed(exam, measure)
+            means = {x: mean(results, one, score) for x, one in curve.items()}
+            points = [(x, one.value, one.low, one.high) for x, one in means.items() if one]
+            if len(points) > 1:
+                lines.append(Line(name, *zip(*points, strict=True)))
+        if lines:
+            title = f"{words.capitalize()} {frame.title}, {where}"
+            own = replace(frame, title=title, y=words)
+            yield f"{words}, {where}", draw.curve(own, lines, named=ticks)
 
 
 def _draw_reliability(results: Results) -> Iterator[tuple[str, Figure]]:
@@ -169,14 +160,10 @@ def _draw_reliability(results: Results) -> Iterator[tuple[str, Figure]]:
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
 
-TITLES = {
-    1: "aggregated labels",
-    2: "de-aggregated labels",
-    3: "one and two annotators",
-    4: "varieties of the label",
-    5: "numbers or only names",
-    6: "label smoothing",
-}
+TITLES = (
+    *("aggregated labels", "de-aggregated labels", "one and two annotators"),
+    *("varieties of the label", "numbers or only names", "label smoothing"),
+)
 CHOOSING = {
     "val/ce": "cross-entropy to the class, validation",
     "val/accuracy": "accuracy, validation",
@@ -186,31 +173,29 @@ CHOOSING = {
 
 
 def tables(results: Results) -> list[Table]:
-    """Return the tables of which anything was run."""
-    every = [_table_beside(results, number) for number in TITLES]
+    """Return the tables of which anything was run: the paper's with our numbers beside its own,
+    the grids, the traps and the gains."""
+    heads: tuple[str, ...] = ("labels", "tested on")
+    for words in MEASURES.values():
+        heads += (f"{words}: paper", "ours")
+    every = []
+    for number, title in enumerate(TITLES, start=1):
+        rows = []
+        for row in ROWS:
+            scores = (score_as_printed(row.exam, measure) for measure in MEASURES)
+            ours = [mean(results, row.condition, score) for score in scores]
+            if number not in row.tables or not any(ours):
+                continue
+            texts: tuple[str, ...] = ()
+            for (value, half), score in zip(row.numbers.values(), ours, strict=True):
+                texts += (f"{value:g} ±{half:g}", show_score(score))
+            count = max(one.n for one in ours if one is not None)
+            rows.append((LABELS[row.condition], EXAMS[row.exam], *texts, str(count)))
+        every.append(Table(f"Table {number}: {title}", (*heads, "runs"), rows))
     every.append(_tabulate_grid(results, "Spread of T2-clamp, by validation images", SPREADS))
     every.append(_tabulate_grid(results, "Beta of label smoothing, by validation images", BETAS))
     every += [tabulate_traps(results), tabulate_gains(results)]
     return [table for table in every if table.rows]
-
-
-def _table_beside(results: Results, number: int) -> Table:
-    """Put one table of the paper and our numbers side by side."""
-    heads: tuple[str, ...] = ("labels", "tested on")
-    for words in MEASURES.values():
-        heads += (f"{words}: paper", "ours")
-    rows = []
-    for row in ROWS:
-        ours = [mean(results, row.condition, score_as_printed(row.exam, one)) for one in MEASURES]
-        if number not in row.tables or not any(ours):
-            continue
-        texts: tuple[str, ...] = ()
-        for measure, score in zip(MEASURES, ours, strict=True):
-            printed = PRINTED[row.condition, row.exam, measure]
-            texts += (f"{printed.value:g} ±{printed.half:g}", show_score(score))
-        count = max(one.n for one in ours if one is not None)
-        rows.append((LABELS[row.condition], EXAMS[row.exam], *texts, str(count)))
-    return Table(f"Table {number}: {TITLES[number]}", (*heads, "runs"), rows)
 
 
 def _tabulate_grid(results: Results, title: str, grid: Mapping[float, Condition]) -> Table:
@@ -251,23 +236,17 @@ def list_traps() -> Iterator[Trap]:
         for score, words in SHOWN.items():
             sides = (one, f"10h/{score}"), (replace(one, fresh=True), f"10h/{score}")
             yield Trap("frozen crops", f"{one.name}, {words}", *sides)
-    for trapped, clean in (
-        (T1_NONE, T1_UNIF),
-        (T1_NONE, T1_CLAMP),
-        (T2_NONE, T2_UNIF),
-        (T2_NONE, CLAMP_EACH),
-    ):
-        for exam in EXAMS:
-            sides = (trapped, f"{exam}/ce"), (clean, f"{exam}/ce")
-            yield Trap("no redistribution", f"{clean.name}, CE on {exam}", *sides)
+    unspread = ((T1_NONE, T1_UNIF), (T1_NONE, T1_CLAMP), (T2_NONE, T2_UNIF), (T2_NONE, CLAMP_EACH))
+    for (trapped, clean), exam in product(unspread, EXAMS):
+        sides = (trapped, f"{exam}/ce"), (clean, f"{exam}/ce")
+        yield Trap("no redistribution", f"{clean.name}, CE on {exam}", *sides)
     for name, words, bad, good in (
         ("last bin dropped", "RMS", "rms-dropped", "rms"),
         ("FGSM by given class", "FGSM", "fgsm-hard", "fgsm"),
     ):
-        for one in MAIN:
-            for exam in EXAMS:
-                sides = (one, f"{exam}/{bad}"), (one, f"{exam}/{good}")
-                yield Trap(name, f"{one.name}, {words} on {exam}", *sides)
+        for one, exam in product(MAIN, EXAMS):
+            sides = (one, f"{exam}/{bad}"), (one, f"{exam}/{good}")
+            yield Trap(name, f"{one.name}, {words} on {exam}", *sides)
     for exam in EXAMS:
         sides = (RELEASED, f"{exam}/ce"), (CLAMP_EACH, f"{exam}/ce")
         yield Trap("labels as released", f"{CLAMP_EACH.name}, CE on {exam}", *sides)

@@ -20,31 +20,14 @@ from functools import cache, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from softlabel import datasets, metrics
+from softlabel import datasets, metrics, tables
 from softlabel.aggregate import Mean
 from softlabel.construct import Clamp, Select, Uniform, make_annotations, stated_percents
 from softlabel.deliver import TrainingLabels
 from softlabel.errors import UnknownName
 from softlabel.metrics import evaluate, one_hot
 from softlabel.papers.claims import Cell, quick
-from softlabel.papers.collins2022.cells import (
-    BETAS,
-    BY_NAME,
-    CIFAR,
-    FEATURES,
-    GENERATED,
-    SPREADS,
-)
-from softlabel.tables import (
-    ANONYMOUS,
-    Annotations,
-    Index,
-    Ints,
-    Predictions,
-    SoftLabels,
-    Statements,
-    names,
-)
+from softlabel.papers.collins2022.cells import BETAS, BY_NAME, CIFAR, FEATURES, GENERATED, SPREADS
 from softlabel.train import ENCODERS, PublishedData, Run, Split, attacks, encode, predict, splits
 
 
@@ -53,8 +36,8 @@ class Exam:
     """A test set: people's labels of its items, the class given with each, and how many of them
     make a bin of the calibration error."""
 
-    people: SoftLabels
-    gold: Ints
+    people: tables.SoftLabels
+    gold: tables.Ints
     bin_size: int
 
 
@@ -67,11 +50,11 @@ class Setting:
     """
 
     known: PublishedData
-    first: Statements
-    every: Statements
-    votes: Annotations
+    first: tables.Statements
+    every: tables.Statements
+    votes: tables.Annotations
     exams: Mapping[str, Exam]
-    validation: Callable[[], tuple[npt.NDArray[np.uint8], Ints]] | None
+    validation: Callable[[], tuple[npt.NDArray[np.uint8], tables.Ints]] | None
 
 
 @cache
@@ -97,22 +80,21 @@ def _load_cifar() -> Setting:
     exams = {}
     for exam, size in (("10h", 100), ("10s", 10)):  # images per bin, as published
         people = splits.load_people(f"cifar{exam}")
-        numbers = np.array([int(item) for item in people.index.items.tolist()])
-        exams[exam] = Exam(people, classes[numbers], size)
+        exams[exam] = Exam(people, classes[people.index.items.astype(np.int64)], size)
+
+    def validation() -> tuple[npt.NDArray[np.uint8], tables.Ints]:
+        train = datasets.cifar10.load("train10k")
+        assert train.gold is not None, "CIFAR-10 has its classes"
+        return train.arrays["images"], train.gold
+
     return Setting(
         splits.load_cifar10s(),
         everything.statements.take(first),
         everything.statements,
         votes.take(relabelled[votes.item]),
         exams,
-        _load_validation,
+        validation,
     )
-
-
-def _load_validation() -> tuple[npt.NDArray[np.uint8], Ints]:
-    train = datasets.cifar10.load("train10k")
-    assert train.gold is not None, "CIFAR-10 has its classes"
-    return train.arrays["images"], train.gold
 
 
 def _generate(name: str) -> Setting:
@@ -122,10 +104,12 @@ def _generate(name: str) -> Setting:
     items, gold = made.votes.index.items, made.gold
     learn, last = np.arange(quick.LEARN), len(items) - 20
 
-    def make_exam(each: Annotations, rows: Ints, bin_size: int) -> Exam:
+    def make_exam(each: tables.Annotations, rows: tables.Ints, bin_size: int) -> Exam:
         soft = Mean()(each)
-        index = Index(soft.index.items[rows], names([]), soft.index.labels)
-        return Exam(SoftLabels(index, soft.probs[rows], soft.count[rows]), gold[rows], bin_size)
+        index = tables.Index(soft.index.items[rows], tables.names([]), soft.index.labels)
+        return Exam(
+            tables.SoftLabels(index, soft.probs[rows], soft.count[rows]), gold[rows], bin_size
+        )
 
     exams = {
         "10h": make_exam(made.votes, np.arange(quick.LEARN, last), 10),
@@ -155,13 +139,13 @@ class Unspread:
 
     top: int
 
-    def __call__(self, said: Statements) -> Annotations:
+    def __call__(self, said: tables.Statements) -> tables.Annotations:
         percent = stated_percents(said, 2 if self.top == 2 else 1, "strict")
         return make_annotations(said, percent / percent.sum(axis=1, keepdims=True))
 
 
 # made from first answers
-CONSTRUCTIONS: Mapping[str, Callable[[Statements], Annotations]] = {
+CONSTRUCTIONS: Mapping[str, Callable[[tables.Statements], tables.Annotations]] = {
     "t2-clamp": Clamp(top=2),
     "t2-unif": Uniform(top=2),
     "t1-clamp": Clamp(top=1),
@@ -178,16 +162,21 @@ SMOOTHED = {f"smoothing {beta}": beta for beta in BETAS}
 def make_lesson(images: str, labels: str) -> Split:
     """Make the lesson of these labels in this setting; only the relabelled items differ."""
     setting, plain = load_setting(images), _make_plain(images)
-    if labels in SMOOTHED:
-        teaching = _smooth(setting, SMOOTHED[labels])
+    known, first = setting.known, setting.first
+    if labels in SMOOTHED:  # the relabelled items only, as published
+        beta, k = SMOOTHED[labels], len(first.index.labels)
+        soft = one_hot(known.gold, k)
+        asked = np.isin(known.learn, first.index.items[np.unique(first.item)])
+        soft[asked] = (1 - beta) * soft[asked] + beta / k
+        teaching = TrainingLabels(known.gold, soft)
     elif labels == "10h":
-        teaching = teach(setting.known, setting.votes)
+        teaching = teach(known, setting.votes)
     elif labels == "released":  # each answer as somebody else's, as in the released files
         each = Clamp(top=2, mode="reference")(setting.every)
-        each = replace(each, annotator=np.full(len(each), ANONYMOUS))
-        teaching = teach(setting.known, each)
+        each = replace(each, annotator=np.full(len(each), tables.ANONYMOUS))
+        teaching = teach(known, each)
     elif labels in CONSTRUCTIONS:
-        teaching = teach(setting.known, CONSTRUCTIONS[labels](setting.first))
+        teaching = teach(known, CONSTRUCTIONS[labels](first))
     else:
         raise UnknownName("kind of labels", labels, ("10h", "released", *CONSTRUCTIONS, *SMOOTHED))
     return replace(plain, teaching=teaching, named={**plain.named, "labels": labels})
@@ -206,33 +195,23 @@ def _make_plain(images: str) -> Split:
         known.images[learn],
         TrainingLabels(known.gold, one_hot(known.gold, len(classes))),
         known.images[held],
-        Index(known.held, names([]), classes),
+        tables.Index(known.held, tables.names([]), classes),
         known.people,
         {"images": known.name},
     )
 
 
-def teach(known: PublishedData, said: Annotations) -> TrainingLabels:
+def teach(known: PublishedData, said: tables.Annotations) -> TrainingLabels:
     """Teach what people say about the items to learn from, and the given class of the others."""
     place = {item: row for row, item in enumerate(known.learn.tolist())}
     row = np.array([place.get(item, -1) for item in said.index.items.tolist()], dtype=np.int64)
     kept = said.take(row[said.item] >= 0)
-    index = Index(known.learn, said.index.annotators, said.index.labels)
-    each = Annotations(index, row[kept.item], kept.annotator, kept.label, kept.probs)
+    index = tables.Index(known.learn, said.index.annotators, said.index.labels)
+    each = tables.Annotations(index, row[kept.item], kept.annotator, kept.label, kept.probs)
     asked = each.votes_per_item() > 0
     soft = one_hot(known.gold, len(said.index.labels))
     soft[asked] = Mean()(each).probs[asked]
     return TrainingLabels(known.gold, soft, each)
-
-
-def _smooth(setting: Setting, beta: float) -> TrainingLabels:
-    """Smooth the relabelled items only, as published."""
-    relabelled = setting.first.index.items[np.unique(setting.first.item)]
-    asked = np.isin(setting.known.learn, relabelled)
-    k = len(setting.first.index.labels)
-    soft = one_hot(setting.known.gold, k)
-    soft[asked] = (1 - beta) * soft[asked] + beta / k
-    return TrainingLabels(setting.known.gold, soft)
 
 
 # ── scores of a finished run ────────────────────────────────────────────────────────────────
@@ -263,7 +242,7 @@ def score_run(run: Run, cell: Cell) -> dict[str, float]:
     return {key: value for key, value in scores.items() if not math.isnan(value)}
 
 
-def score_predictions(predictions: Predictions, exam: Exam) -> dict[str, float]:
+def score_predictions(predictions: tables.Predictions, exam: Exam) -> dict[str, float]:
     """Return the scores that need the predictions alone."""
     true, predicted, _ = evaluate.matched(predictions, exam.people)
     size = exam.bin_size

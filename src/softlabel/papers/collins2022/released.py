@@ -11,18 +11,10 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from softlabel import datasets, metrics, sampling
+from softlabel import annotators, datasets, metrics, sampling
 from softlabel.aggregate import Mean
-from softlabel.annotators import (
-    PRESETS,
-    flag_answers,
-    get_rules,
-    judge,
-    measure_stability,
-    repeat_distance,
-)
 from softlabel.construct import Clamp, Construct, Uniform, stated_percents
-from softlabel.tables import Bools, Floats, Ints, Statements
+from softlabel.tables import Bools, Floats, Ints
 
 HIGH, LOW = 0.25, 0.1  # nats of CIFAR-10H entropy: ambiguous from here, easy up to there
 NEAR_HARD, SOFT = 0.9, 0.5  # share of votes on one class (the paper has no number); nats
@@ -62,11 +54,9 @@ class Released:
         self.unsure: Floats = self.entropy[self.images]
         easy = self.images[self.unsure <= LOW]
         self.easy = [int(np.isin(batch, easy).sum()) for batch in self.arrays["batches"]]
-        self._add_answers(self.data.statements)
-        self._add_labels()
 
-    def _add_answers(self, said: Statements) -> None:
-        self.said = said  # (6723,)
+        # answers
+        self.said = self.data.statements  # (6723,)
         self.persons = len(set(self.said.annotator.tolist()))
         self.once: Bools = ~self.arrays["duplicate"]  # one session is in the file twice
         self.repeat: Bools = self.arrays["is_repeat"]
@@ -75,20 +65,23 @@ class Released:
         self.seconds: Floats = self.arrays["rt_ms"] / 1000
         self.total: Floats = np.nansum(self.said.percent, axis=1)  # of the stated chances
         self.second: Ints = self.said.named[:, 1]  # below 0 if none was named
-        self.flags = flag_answers(self.said)
+        self.flags = annotators.flag_answers(self.said)
         self.twice: Bools = self.flags["same-class-twice"]
         self.ambiguous: Bools = self.unsure[self.said.item] >= HIGH
         percent = stated_percents(self.said, 2, "reference")
         self.used_up: Bools = percent.sum(axis=1) >= 100  # named classes have all mass
         self.others: Ints = self.said.possible.sum(axis=1) - (percent > 0).sum(axis=1)
-        self.stability = measure_stability(self.unique)
-        self.moved = repeat_distance(Clamp(mode="reference")(self.unique))  # (496,)
+        self.stability = annotators.measure_stability(self.unique)
+        self.moved = annotators.repeat_distance(Clamp(mode="reference")(self.unique))  # (496,)
 
         # people: contradictions, first chances of zero, accuracy below 75 %
-        judged = judge(self.unique, get_rules("reference"), self.gold)  # (248,)
+        judged = annotators.judge(
+            self.unique, annotators.get_rules("reference"), self.gold
+        )  # (248,)
         self.wrong = np.array([one.errors["contradictory"] for one in judged])
         self.zero = np.array([one.errors["zero-first"] for one in judged])
         self.poor = np.array([one.accuracy < 0.75 for one in judged])
+        self._add_labels()
 
     def _add_labels(self) -> None:
         self.each = Clamp(mode="reference")(self.said)  # (6723,)
@@ -126,7 +119,7 @@ class Released:
 
     def count_excluded(self, rules: str) -> int:
         """Count the people whom these rules would exclude."""
-        judged = judge(self.unique, PRESETS[rules], self.gold)
+        judged = annotators.judge(self.unique, annotators.PRESETS[rules], self.gold)
         return sum(not one.keep for one in judged)
 
     # ── labels ───────────────────────────────────────────────────────────────────────────────
@@ -196,24 +189,22 @@ class Released:
     @cached_property
     def draws(self) -> dict[str, list[float]]:
         """Entropy correlation with CIFAR-10H of labels from M answers per image, in 20 draws."""
-        wanted = np.isin(self.votes.index.items, self.data.index.items)
+        relabelled = np.isin(self.votes.index.items, self.data.index.items)
         votes = self.votes.annotations
         assert votes is not None, "CIFAR-10H is votes"
-        votes = votes.take(wanted[votes.item])
-        every = np.arange(len(self.images))
         kinds = (
-            ("T2-clamp", self.each, range(1, 7), every),
-            ("CIFAR-10H", votes, (2, 4, 8, 16, 32), self.images),
+            ("T2-clamp", self.each, range(1, 7), slice(None)),
+            ("CIFAR-10H", votes.take(relabelled[votes.item]), (2, 4, 8, 16, 32), self.images),
         )
-        found: dict[str, list[float]] = {}
+        draws: dict[str, list[float]] = {}
         for seed in range(20):
             rng = np.random.default_rng(seed)
             for name, each, numbers, rows in kinds:
                 for m in numbers:
                     label = Mean()(sampling.subsample(each, m, rng)).probs[rows]
                     r = metrics.entropy_pearson(self.people, label)
-                    found.setdefault(f"{name}, {m}", []).append(r)
-        return found
+                    draws.setdefault(f"{name}, {m}", []).append(r)
+        return draws
 
 
 @cache

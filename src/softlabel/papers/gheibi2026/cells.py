@@ -113,14 +113,13 @@ PROBED = {  # where flatness and detection are measured: they cost more than the
 
 def cells(recipe: Scale, quick: bool = False) -> list[Cell]:
     """Return the cells of a recipe, the most valuable first."""
-    base, lesson = BASES[recipe], cifar10h
-    if quick:
-        base, lesson = BASES["cpu"], quick_lesson
-    epochs_of = {one: 3 if quick else one.epochs for one in conditions(recipe, quick)}
-    return [
-        Cell(one.name, lesson, one.deliver, {"epochs": epochs} if epochs else {}, base)
-        for one, epochs in epochs_of.items()
-    ]
+    base, lesson = (BASES["cpu"], quick_lesson) if quick else (BASES[recipe], cifar10h)
+    listed = []
+    for one in conditions(recipe, quick):
+        epochs = 3 if quick else one.epochs
+        settings = {"epochs": epochs} if epochs else {}
+        listed.append(Cell(one.name, lesson, one.deliver, settings, base))
+    return listed
 
 
 # ── data ─────────────────────────────────────────────────────────────────────────────────────

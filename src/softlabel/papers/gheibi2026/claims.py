@@ -7,9 +7,11 @@ other recipes train other networks, so only differences are compared, and curvat
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -26,45 +28,17 @@ METRICS = {
     "ece-mass": "calibration error",
     "entropy-spearman": "entropy correlation (Spearman)",
 }
-FULL = {  # all votes, ResNet-18, 10 seeds: the four metrics by policy
-    policy: {metric: value for metric, value in zip(METRICS, row, strict=True) if value is not None}
-    for policy, row in {
-        "majority": (0.7284, 0.857, 0.0704, 0.2902),
-        "smoothing": (0.6263, 0.859, 0.0598, 0.2117),
-        "soft": (0.5096, 0.8687, 0.0185, 0.3909),
-        "sls": (0.5052, 0.8695, 0.0186, 0.3946),
-        "multipass": (0.4942, 0.8714, None, 0.4),
-        "control": (0.4921, 0.8724, None, 0.3963),
-        "shuffled": (2.2973, 0.1199, None, -0.006),
-    }.items()
-}
-SPARSE = {  # soft NLL by the number of votes kept, 5 paired seeds
-    "soft": {5: 0.586, 10: 0.5785, 25: 0.5388, 50: 0.5628},
-    "sls": {5: 0.5599, 10: 0.5485, 25: 0.5169, 50: 0.5291},
-    "multipass": {5: 0.5649, 10: 0.5371, 25: 0.5117, 50: 0.5241},
-    "control": {5: 0.5555, 10: 0.5388, 25: 0.5077, 50: 0.5231},
-}
-P_VALUES = {  # one-sided, against soft
-    "sls": {5: 0.031, 10: 0.031, 25: 0.063, 50: 0.094},
-    "multipass": {5: 0.063, 10: 0.031, 25: 0.031, 50: 0.031},
-    "control": {5: 0.031, 10: 0.031, 25: 0.031, 50: 0.031},
-}
 CURVATURES = {"lambda-max": "largest eigenvalue", "trace": "trace"}  # of the Hessian
-CURVATURE = {  # both of them
-    "soft": (242.2, 4946.0),
-    "sls": (104.9, 1633.9),
-    "multipass": (103.8, 1571.4),
-    "control": (101.6, 1581.6),
-    "shuffled": (18.4, 33.9),
-}
-BARRIER = 2.05  # between SLS and soft
-STALE = {1: 0.5027, 50: 0.6689}  # soft NLL by the epochs for which a draw is kept
-VARIANCE_ENTROPY = 0.939
-GAIN_BY_DISTANCE = (0.05, 0.16)  # a range over cells
-CKA = {"sls": 0.92, "soft": 0.887}  # between seeds
-GRADCAM = {"sls": 0.901, "soft": 0.804}
-OOD_P = 0.0186  # energy and ODIN, CIFAR-100
-MIXUP = 0.5526  # soft NLL
+PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
+FULL: dict[str, dict[str, float]] = PUBLISHED["full"]
+SPARSE, P_VALUES = (
+    {
+        policy: dict(zip((5, 10, 25, 50), row, strict=True))
+        for policy, row in PUBLISHED[name].items()
+    }
+    for name in ("sparse", "p-values")
+)
+CURVATURE: dict[str, list[float]] = PUBLISHED["curvature"]
 
 
 def secondhand(value: float, half: float | None = None) -> Published:
@@ -159,7 +133,7 @@ CHANCE = 0.03  # tolerance around their 12 % accuracy: chance is 10 %
 def claims(recipe: Scale) -> list[Claim]:
     """Return all claims about training, orderings first."""
     values = _values() if recipe == "paper" else ()
-    return [*_policies(), *_shuffling(), *_geometry(), *_distance(), *_similarity(recipe), *values]
+    return [*_policies(), *_geometry(), *_distance(), *_similarity(recipe), *values]
 
 
 def _ordering(
@@ -190,11 +164,11 @@ def _policies() -> Iterator[Claim]:
             apart = round(loss - SPARSE["soft"][votes], 4)
             yield _ordering(f"k{votes}-{policy}", SWEEP, says, ours, apart)
     says = "soft NLL is higher with draws kept for 50 epochs than with a new draw per epoch"
-    ours = difference(Condition("stale-50"), SLS, LOSS)
-    yield _ordering("stale", "stale targets", says, ours, round(STALE[50] - STALE[1], 4))
+    ours, stale = difference(Condition("stale-50"), SLS, LOSS), PUBLISHED["stale"]
+    yield _ordering("stale", "stale targets", says, ours, round(stale["50"] - stale["1"], 4))
 
 
-def _shuffling() -> Iterator[Claim]:
+def _geometry() -> Iterator[Claim]:
     for id, metric, says in (
         ("shuffled-accuracy", "accuracy", "accuracy falls to chance"),
         ("shuffled-entropy", "entropy-spearman", "the entropy correlation vanishes"),
@@ -203,9 +177,6 @@ def _shuffling() -> Iterator[Claim]:
         ours = mean(Condition("shuffled"), f"10h/{metric}")
         published = secondhand(FULL["shuffled"][metric])
         yield Claim(id, GEOMETRY, says, "value", ours, published, CHANCE)
-
-
-def _geometry() -> Iterator[Claim]:
     for column, (score, called) in enumerate(CURVATURES.items()):
         for policy in (*SINGLE, "shuffled"):
             apart = float(np.log(CURVATURE[policy][column] / CURVATURE["soft"][column]))
@@ -214,11 +185,11 @@ def _geometry() -> Iterator[Claim]:
             yield _ordering(f"{score}-{policy}", GEOMETRY, says, ours, round(apart, 3))
     says = "the loss rises between networks trained with sls and soft: their basins differ"
     ours = partial(pair_score, SLS, "barrier/sls")
-    yield _ordering("barrier", "loss barrier", says, ours, BARRIER)
+    yield _ordering("barrier", "loss barrier", says, ours, PUBLISHED["barrier"])
 
 
 def _distance() -> Iterator[Claim]:
-    low, high = GAIN_BY_DISTANCE
+    low, high = PUBLISHED["gain-by-distance"]
     published = secondhand(round((low + high) / 2, 4), round((high - low) / 2, 4))
     where = "gain against Jensen-Shannon distance"
     for policy in ("sls", "multipass"):
@@ -237,27 +208,30 @@ def _similarity(recipe: Scale) -> Iterator[Claim]:
     for place in ("cifar100", "svhn"):
         for score in ("energy", "odin"):
             says = f"{place}: {score} detects outside pictures better after sls than after soft"
+            printed = f" (printed: paired p {PUBLISHED['ood-p']})" if place == "cifar100" else ""
             reason = f"{place} was not on the machine that made the runs"
             if (recipe, score) == ("features", "odin"):
                 reason = "a head on features has no pixels for ODIN to perturb"
             yield Claim(
                 f"ood-{place}-{score}",
                 "out-of-distribution detection",
-                says + (f" (printed: paired p {OOD_P})" if place == "cifar100" else ""),
+                says + printed,
                 "ordering",
                 difference(SLS, SOFT, f"ood/{place}/{score}/auroc"),
                 reason=reason,
                 direction="above",
             )
-    alike = "of two seeds are more alike after sls than after soft training"
-    where, apart = "representations", round(CKA["sls"] - CKA["soft"], 3)
-    cka = partial(cka_difference, SLS, SOFT)
-    yield _ordering("cka", where, f"features {alike} (CKA)", cka, apart)
-    apart, reason = round(GRADCAM["sls"] - GRADCAM["soft"], 3), "Grad-CAM is not part of softlabel"
-    yield _ordering("gradcam", where, f"Grad-CAM maps {alike}", _not_run, apart, reason)
-    apart, reason = FULL["soft"]["cross-entropy"] - MIXUP, "mixup is not part of softlabel"
-    says = "all votes: soft NLL is lower with soft than with mixup"
-    yield _ordering("mixup", TABLE, says, _not_run, round(apart, 4), reason)
+    ours: Ours
+    for id, what, ours, reason in (
+        ("cka", "features {} (CKA)", partial(cka_difference, SLS, SOFT), ""),
+        ("gradcam", "Grad-CAM maps {}", _not_run, "Grad-CAM is not part of softlabel"),
+    ):
+        says = what.format("of two seeds are more alike after sls than after soft training")
+        apart = round(PUBLISHED[id]["sls"] - PUBLISHED[id]["soft"], 3)
+        yield _ordering(id, "representations", says, ours, apart, reason)
+    says, reason = "soft NLL is lower with soft than with mixup", "mixup is not part of softlabel"
+    apart = round(FULL["soft"]["cross-entropy"] - PUBLISHED["mixup"], 4)
+    yield _ordering("mixup", TABLE, f"all votes: {says}", _not_run, apart, reason)
 
 
 def _not_run(results: Results) -> None:
@@ -268,19 +242,22 @@ def _values() -> Iterator[Claim]:
     """Compare the printed numbers themselves, for their own network."""
     for policy, scores in FULL.items():
         for metric, value in scores.items():
-            one, says = Condition(policy), f"all votes, {policy}: {METRICS[metric]}"
-            yield _value(f"{one.name}-{metric}", TABLE, says, mean(one, f"10h/{metric}"), value)
+            says = f"all votes, {policy}: {METRICS[metric]}"
+            yield _value(Condition(policy), f"-{metric}", TABLE, says, f"10h/{metric}", value)
     for policy, by_votes in SPARSE.items():
         for votes, value in by_votes.items():
-            one, says = Condition(policy, votes), f"{votes} votes, {policy}: soft NLL"
-            yield _value(one.name, SWEEP, says, mean(one, LOSS), value)
+            says = f"{votes} votes, {policy}: soft NLL"
+            yield _value(Condition(policy, votes), "", SWEEP, says, LOSS, value)
     for policy, both in CURVATURE.items():
         for score, value in zip(CURVATURES, both, strict=True):
-            one, says = Condition(policy), f"Hessian of {policy}: {score}"
-            yield _value(f"{one.name}-{score}", GEOMETRY, says, mean(one, f"flat/{score}"), value)
-    barrier = partial(pair_score, SLS, "barrier/sls")
-    yield _value("barrier-height", "loss barrier", "height", barrier, BARRIER)
+            says = f"Hessian of {policy}: {score}"
+            yield _value(Condition(policy), f"-{score}", GEOMETRY, says, f"flat/{score}", value)
+    ours, published = partial(pair_score, SLS, "barrier/sls"), secondhand(PUBLISHED["barrier"])
+    yield Claim("barrier-height", "loss barrier", "height", "value", ours, published)
 
 
-def _value(id: str, where: str, says: str, ours: Ours, published: float) -> Claim:
-    return Claim(id, where, says, "value", ours, secondhand(published))
+def _value(
+    condition: Condition, id: str, where: str, says: str, score: str, published: float
+) -> Claim:
+    ours = mean(condition, score)
+    return Claim(condition.name + id, where, says, "value", ours, secondhand(published))

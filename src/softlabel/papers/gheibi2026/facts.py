@@ -23,8 +23,8 @@ from softlabel.papers.claims import Claim, Kind, Results
 from softlabel.papers.gheibi2026.cells import cifar10h_teaching
 from softlabel.papers.gheibi2026.claims import (
     P_VALUES,
+    PUBLISHED,
     SWEEP,
-    VARIANCE_ENTROPY,
     count_significant,
     secondhand,
 )
@@ -59,7 +59,7 @@ def facts() -> list[Claim]:
             "is at the logits, 1 - |p|^2; how theirs was measured on a network is not known",
             "value",
             partial(_on_votes, variance_and_entropy),
-            secondhand(VARIANCE_ENTROPY),
+            secondhand(PUBLISHED["variance-entropy"]),
         ),
         Claim(
             "smallest-p",

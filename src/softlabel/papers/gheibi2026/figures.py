@@ -4,7 +4,8 @@ all votes, fewer votes, distances, tests, flatness, detection, and the loss alon
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 
 import numpy as np
 
@@ -67,13 +68,22 @@ def tables(results: Results) -> list[Table]:
     all_votes = {policy: Condition(policy) for policy in policies}
     long = {policy: Condition(policy, epochs=LONG) for policy in policies}
     long_note = "After 64 epochs every one of an image's 47 to 63 votes has had its turn."
+    conditions = [Condition(policy, k) for k in (None, 5) for policy in (*POLICIES, "shuffled")]
+    curvature = {
+        (Condition(policy).name, score): value
+        for policy, both in CURVATURE.items()
+        for score, value in zip(FLATNESS, both, strict=False)
+    }
+    flat = {one.name: one for one in conditions}
+    flat_note = (
+        "On 250 training pictures, soft cross-entropy to all votes for every network, evaluation "
+        f"mode. Curvature means little without the accuracy beside it. {SECONDHAND}"
+    )
     candidates = (
         _score_table("All votes", results, all_votes, METRICS, full, SECONDHAND),
-        _loss_by_votes(results),
-        _significance(results),
-        _distances(results, policies),
+        *_vote_tables(results, policies),
         _score_table("All votes, 64 epochs", results, long, METRICS, {}, long_note),
-        _flatness(results),
+        _score_table("Flatness", results, flat, FLATNESS, curvature, flat_note),
         _detection(results),
     )
     return [table for table in candidates if table.rows]
@@ -101,77 +111,53 @@ def _score_table(
     return _table(title, ("", *scores.values()), lines, note)
 
 
-def _vote_table(
-    title: str, policies: Iterable[str], cell: Callable[[str, int | None], str], note: str
-) -> Table:
-    """Show a row for each policy and a column for each number of votes."""
-    rows = ((policy, *(cell(policy, votes) for votes in BY_VOTES.values())) for policy in policies)
-    return _table(title, ("", *VOTE_NAMES.values()), rows, note)
-
-
-def _loss_by_votes(results: Results) -> Table:
-    def cell(policy: str, votes: int | None) -> str:
-        published = None if votes is None else SPARSE.get(policy, {}).get(votes)
-        return _number(results.mean(condition_of(policy, votes).name, LOSS), published)
-
-    return _vote_table("Soft NLL by votes kept per image", POLICIES, cell, SECONDHAND)
-
-
-def _significance(results: Results) -> Table:
+def _vote_tables(results: Results, policies: Iterable[str]) -> Iterator[Table]:
+    """Show the loss by votes kept, its tests, and the distance of the labels."""
+    heads = ("", *VOTE_NAMES.values())
     rows: list[tuple[str, ...]] = []
+    for policy in POLICIES:
+        losses = {v: results.mean(condition_of(policy, v).name, LOSS) for v in BY_VOTES.values()}
+        printed = SPARSE.get(policy, {})
+        numbers = (_number(loss, printed.get(v) if v else None) for v, loss in losses.items())
+        rows.append((policy, *numbers))
+    yield _table("Soft NLL by votes kept per image", heads, rows, SECONDHAND)
+
+    tests: list[tuple[str, ...]] = []
     for one in compare_with_soft(results):
         single, soft = Condition(one.policy, one.votes), Condition("soft", one.votes)
         gain = _number(results.difference(single.name, soft.name, LOSS))
-        printed = P_VALUES[one.policy][one.votes]
-        tests = (f"{one.p:.4f}", f"{one.adjusted:.3f}", f"{printed:.3f}")
-        rows.append((one.policy, str(one.votes), str(one.seeds), gain, *tests))
-    heads = ("", "votes", "seeds", "soft NLL minus soft's", "p", "p, Holm", "p, printed")
+        p = (f"{one.p:.4f}", f"{one.adjusted:.3f}", f"{P_VALUES[one.policy][one.votes]:.3f}")
+        tests.append((one.policy, str(one.votes), str(one.seeds), gain, *p))
+    columns = ("", "votes", "seeds", "soft NLL minus soft's", "p", "p, Holm", "p, printed")
     note = (
         "One-sided Wilcoxon tests over paired seeds, with Holm's correction for their number. The "
         "smallest possible p with five seeds is 1/32: whatever the runs show, none of twelve can "
         "stay below .05. With ten seeds it is 1/1024."
     )
-    return _table("Single votes against soft labels", heads, rows, note)
+    yield _table("Single votes against soft labels", columns, tests, note)
 
-
-def _distances(results: Results, policies: Iterable[str]) -> Table:
-    def cell(policy: str, votes: int | None) -> str:
+    def distance(policy: str, votes: int | None) -> str:
         name = Condition(policy, votes).name
         both = (results.mean(name, f"{what}/total-variation") for what in ("target", "taught"))
         return " / ".join(f"{one.value:.3f}" for one in both if one is not None) or "–"
 
+    rows = [(policy, *(distance(policy, v) for v in BY_VOTES.values())) for policy in policies]
     note = (
         "Mean total variation from the shares of all votes: of the target, which the policy "
         "delivers in the long run, and of the mean label over the epochs that were run."
     )
-    return _vote_table("Distance of the labels from all votes", policies, cell, note)
-
-
-def _flatness(results: Results) -> Table:
-    conditions = [Condition(policy, k) for k in (None, 5) for policy in (*POLICIES, "shuffled")]
-    published = {
-        (Condition(policy).name, score): value
-        for policy, both in CURVATURE.items()
-        for score, value in zip(FLATNESS, both, strict=False)
-    }
-    note = (
-        "On 250 training pictures, soft cross-entropy to all votes for every network, evaluation "
-        f"mode. Curvature means little without the accuracy beside it. {SECONDHAND}"
-    )
-    rows = {one.name: one for one in conditions}
-    return _score_table("Flatness", results, rows, FLATNESS, published, note)
+    yield _table("Distance of the labels from all votes", heads, rows, note)
 
 
 def _detection(results: Results) -> Table:
     """Show every detector on every set, soft beside single votes."""
     pair = Condition("sls").name, Condition("soft").name
     rows = []
-    for place in OUTSIDE:
-        for detector in DETECTORS:
-            score = f"ood/{place}/{detector}"
-            cells = [results.mean(Condition(policy).name, f"{score}/auroc") for policy in MAIN]
-            cells += [results.difference(*pair, f"{score}/{measure}") for measure in MEASURES]
-            rows.append((f"{place}, {detector}", *map(_number, cells)))
+    for place, detector in product(OUTSIDE, DETECTORS):
+        score = f"ood/{place}/{detector}"
+        cells = [results.mean(Condition(policy).name, f"{score}/auroc") for policy in MAIN]
+        cells += [results.difference(*pair, f"{score}/{measure}") for measure in MEASURES]
+        rows.append((f"{place}, {detector}", *map(_number, cells)))
     heads = ("AUROC", *MAIN, *(f"sls minus soft, {measure}" for measure in MEASURES))
     note = "500 held-out pictures against 500 from outside; AUROC and AUPR high, FPR95 low."
     return _table("Out-of-distribution detection", heads, rows, note)
@@ -199,27 +185,27 @@ Places = dict[float, tuple[int | None, str]]  # votes kept and score, by the pla
 
 def figures(results: Results) -> list[Figure]:
     """Return the figures that have a point."""
-    candidates = [
+    by_votes = {}
+    for score, called in CURVES.items():
+        lines = []
+        for policy in ("soft", "majority", "sls", "multipass"):
+            cells = {x: condition_of(policy, votes).name for x, votes in BY_VOTES.items()}
+            lines.append(draw.over(results, cells, score, policy))
+        title = f"{called} by votes per image"
+        words = Words("by-votes", title, "", "votes kept per image", called)
+        by_votes[called] = _curve(words, lines, named=VOTE_NAMES)
+    candidates = (
         _panels(
             "by-votes",
             "By votes per image",
             "Mean over seeds and 95 % interval, on the 2,000 images held out and the shares of all "
             "their votes. With one vote all policies are the same.",
-            {called: _by_votes(results, score, called) for score, called in CURVES.items()},
+            by_votes,
         ),
-        _gain_by_votes(results),
-        _gain_by_distance(results),
-        _panels(
-            "items",
-            "Gain by distance of an image's votes",
-            "Training images by the total variation between their kept and all votes: "
-            "cross-entropy to all people's shares after soft training minus that after training on "
-            "single votes.",
-            {f"{votes} votes kept": _gain_by_item(results, votes) for votes in (2, 5, 10)},
-        ),
+        *_draw_gains(results),
         _around(results),
         _between(results),
-    ]
+    )
     return [figure for figure in candidates if figure is not None]
 
 
@@ -237,15 +223,6 @@ def _panels(name: str, title: str, caption: str, charts: dict[str, Figure | None
     return draw.panels(name, title, caption, panels) if panels else None
 
 
-def _by_votes(results: Results, score: str, called: str) -> Figure | None:
-    lines = []
-    for policy in ("soft", "majority", "sls", "multipass"):
-        cells = {x: condition_of(policy, votes).name for x, votes in BY_VOTES.items()}
-        lines.append(draw.over(results, cells, score, policy))
-    words = Words("by-votes", f"{called} by votes per image", "", "votes kept per image", called)
-    return _curve(words, lines, named=VOTE_NAMES)
-
-
 def _gains(results: Results, places: Places, policies: Iterable[str] = SINGLE) -> list[Line]:
     """Return, for each policy of single votes, soft minus single votes, seed by seed."""
     lines = []
@@ -260,8 +237,9 @@ def _gains(results: Results, places: Places, policies: Iterable[str] = SINGLE) -
     return lines
 
 
-def _gain_by_votes(results: Results) -> Figure | None:
-    places = {x: (votes, LOSS) for x, votes in BY_VOTES.items() if votes != 1}
+def _draw_gains(results: Results) -> Iterator[Figure | None]:
+    """Draw gains by votes kept, by their distance from all votes, and by that of each item's."""
+    places: Places = {x: (votes, LOSS) for x, votes in BY_VOTES.items() if votes != 1}
     words = Words(
         "gain-by-votes",
         "Gain of single votes over soft labels",
@@ -270,11 +248,9 @@ def _gain_by_votes(results: Results) -> Figure | None:
         "votes kept per image",
         "gain in soft NLL",
     )
-    return _curve(words, _gains(results, places), zero=True, named=VOTE_NAMES)
+    yield _curve(words, _gains(results, places), zero=True, named=VOTE_NAMES)
 
-
-def _gain_by_distance(results: Results) -> Figure | None:
-    places: Places = {}
+    places = {}
     for votes in (None, *reversed(VOTES[1:])):
         distance = results.values(Condition("soft", votes).name, "target/total-variation")
         if len(distance):
@@ -287,16 +263,22 @@ def _gain_by_distance(results: Results) -> Figure | None:
         "total variation between the kept and all votes",
         "gain in soft NLL",
     )
-    return _curve(words, _gains(results, places), zero=True)
+    yield _curve(words, _gains(results, places), zero=True)
 
-
-def _gain_by_item(results: Results, votes: int) -> Figure | None:
-    """Draw training items by the distance of their own kept votes."""
-    places: Places = {float(x): (votes, f"learned/{name}") for x, name in enumerate(BINS)}
-    title, x = f"Gain by distance, {votes} votes kept", "total variation of the image's kept votes"
-    words = Words("items", title, "", x, "gain in nats")
-    lines = _gains(results, places, ("sls", "multipass"))
-    return _curve(words, lines, zero=True, named=draw.evenly(BINS))
+    charts = {}
+    for kept in (2, 5, 10):
+        places = {float(x): (kept, f"learned/{name}") for x, name in enumerate(BINS)}
+        title = f"Gain by distance, {kept} votes kept"
+        words = Words(
+            "items", title, "", "total variation of the image's kept votes", "gain in nats"
+        )
+        lines = _gains(results, places, ("sls", "multipass"))
+        charts[f"{kept} votes kept"] = _curve(words, lines, zero=True, named=draw.evenly(BINS))
+    caption = (
+        "Training images by the total variation between their kept and all votes: cross-entropy to "
+        "all people's shares after soft training minus that after training on single votes."
+    )
+    yield _panels("items", "Gain by distance of an image's votes", caption, charts)
 
 
 def _around(results: Results) -> Figure | None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from softlabel import metrics, registry
+from softlabel import metrics, registry, train
 from softlabel.datasets import MissingData, cifar100, shifted, svhn
 from softlabel.errors import MissingExtra
 from softlabel.metrics import evaluate
@@ -27,20 +27,6 @@ from softlabel.papers.gheibi2026.cells import (
     learned_by_distance,
 )
 from softlabel.tables import Floats
-from softlabel.train import (
-    ENCODERS,
-    Config,
-    Encoder,
-    Inputs,
-    Net,
-    Run,
-    Split,
-    choose_device,
-    encode,
-    encode_split,
-    predict,
-    sharpness,
-)
 from softlabel.train import run_name as run_name
 
 Pictures = npt.NDArray[np.uint8]
@@ -50,17 +36,17 @@ Pictures = npt.NDArray[np.uint8]
 class FinishedRun:
     """A finished run of a condition, and the lesson it learned as ``pictures``."""
 
-    run: Run
+    run: train.Run
     condition: Condition
-    pictures: Split
+    pictures: train.Split
 
     @cached_property
-    def net(self) -> Net:
+    def net(self) -> train.Net:
         """The trained network, on a GPU if there is one."""
-        return predict.load_network(self.run).to(choose_device(Config()))
+        return train.predict.load_network(self.run).to(train.choose_device(train.Config()))
 
     @cached_property
-    def lesson(self) -> Split:
+    def lesson(self) -> train.Split:
         """The lesson as the network saw it."""
         return _featured(self.pictures) if self.on_features else self.pictures
 
@@ -77,12 +63,12 @@ class FinishedRun:
     @cached_property
     def losses(self) -> Floats:
         """(2000,) cross-entropy of the first training items to the shares of all votes."""
-        predicted = predict.predict_probs(self.net, self.lesson.inputs[:SEEN])
+        predicted = train.predict.predict_probs(self.net, self.lesson.inputs[:SEEN])
         return metrics.cross_entropy(self.full[:SEEN], predicted)
 
-    def as_inputs(self, pictures: Pictures) -> Inputs:
+    def as_inputs(self, pictures: Pictures) -> train.Inputs:
         """Return other pictures as this network sees pictures."""
-        return encode(pictures, _encoder()) if self.on_features else pictures
+        return train.encode(pictures, _encoder()) if self.on_features else pictures
 
     def twin(self, policy: str, seed: int) -> FinishedRun | None:
         """Return the finished run in the same folder that differs in policy and seed alone."""
@@ -91,18 +77,18 @@ class FinishedRun:
         condition = replace(self.condition, policy=policy)
         deliver = registry.describe(registry.parse("deliver", condition.deliver))
         name = run_name({**self.run.config, "deliver": deliver}, self.run.labels, seed)
-        other = Run(self.run.path.with_name(name))
+        other = train.Run(self.run.path.with_name(name))
         return FinishedRun(other, condition, self.pictures) if other.finished else None
 
 
 @cache
-def _featured(lesson: Split) -> Split:
-    return encode_split(lesson, _encoder())
+def _featured(lesson: train.Split) -> train.Split:
+    return train.encode_split(lesson, _encoder())
 
 
 @cache
-def _encoder() -> Encoder:
-    return ENCODERS["lite0"]()
+def _encoder() -> train.Encoder:
+    return train.ENCODERS["lite0"]()
 
 
 def measure(finished: FinishedRun) -> dict[str, float]:
@@ -150,17 +136,17 @@ RE_ESTIMATED = 500  # training pictures from which batch statistics are re-estim
 def measure_flatness(finished: FinishedRun) -> dict[str, float]:
     """Return the curvature at the network, and the accuracy it must be read with."""
     inputs, full = finished.lesson.inputs[:FLAT], finished.full[:FLAT]
-    surface = sharpness.surface(finished.net, inputs, full)
-    top = sharpness.lambda_max(surface, ITERATIONS)
-    trace = sharpness.trace(surface, VECTORS)
-    line = sharpness.slice_1d(surface, SLICE)
-    right = metrics.accuracy(full, predict.predict_probs(finished.net, inputs))
+    surface = train.sharpness.surface(finished.net, inputs, full)
+    top = train.sharpness.lambda_max(surface, ITERATIONS)
+    trace = train.sharpness.trace(surface, VECTORS)
+    line = train.sharpness.slice_1d(surface, SLICE)
+    right = metrics.accuracy(full, train.predict.predict_probs(finished.net, inputs))
     return {
         "flat/lambda-max": top.value,
         "flat/lambda-max-change": top.change,
         "flat/trace": trace.value,
         "flat/trace-error": trace.error,
-        "flat/sam": sharpness.sam(surface),
+        "flat/sam": train.sharpness.sam(surface),
         "flat/loss": surface.loss(),
         "flat/accuracy": float(right.mean()),
         **{f"slice/{a:+.1f}": float(y) for a, y in zip(line.at, line.loss, strict=True)},
@@ -188,22 +174,24 @@ def measure_detection(finished: FinishedRun) -> dict[str, float]:
     return separation
 
 
-def _detection_scores(finished: FinishedRun, inputs: Inputs, bank: Floats) -> dict[str, Floats]:
+def _detection_scores(
+    finished: FinishedRun, inputs: train.Inputs, bank: Floats
+) -> dict[str, Floats]:
     """Return the scores by name; ODIN is left out for a head on features, which has no pixels."""
-    logits = predict.predict_logits(finished.net, inputs).astype(np.float64)
+    logits = train.predict.predict_logits(finished.net, inputs).astype(np.float64)
     scores = {name: score(logits) for name, score in metrics.LOGIT_SCORES.items()}
     scores["knn"] = metrics.knn(_features(finished, inputs), bank, min(NEIGHBOURS, len(bank)))
     if not finished.on_features:
-        scores["odin"] = predict.odin(finished.net, inputs)
+        scores["odin"] = train.predict.odin(finished.net, inputs)
     return scores
 
 
-def _features(finished: FinishedRun, inputs: Inputs) -> Floats:
-    return predict.extract_features(finished.net, inputs).astype(np.float64)
+def _features(finished: FinishedRun, inputs: train.Inputs) -> Floats:
+    return train.predict.extract_features(finished.net, inputs).astype(np.float64)
 
 
 @cache
-def outside_pictures(lesson: Split) -> Mapping[str, Pictures]:
+def outside_pictures(lesson: train.Split) -> Mapping[str, Pictures]:
     """Return 500 pictures of each outside set that is on this machine; the first two always are."""
     held = lesson.held[:OUTSIDE]
     side = held.shape[1]
@@ -268,8 +256,10 @@ def measure_barrier(soft: FinishedRun, single: FinishedRun) -> dict[str, float]:
     and with statistics re-estimated at every point."""
     nets = soft.net, single.net
     inputs, full = soft.lesson.inputs[:FLAT], soft.full[:FLAT]
-    mixed = sharpness.barrier(*nets, inputs, full)
-    anew = sharpness.barrier(*nets, inputs, full, reestimate=soft.lesson.inputs[:RE_ESTIMATED])
+    mixed = train.sharpness.barrier(*nets, inputs, full)
+    anew = train.sharpness.barrier(
+        *nets, inputs, full, reestimate=soft.lesson.inputs[:RE_ESTIMATED]
+    )
     points = list(zip(anew.at, anew.loss, strict=True))[::2]
     name = single.condition.policy
     return {

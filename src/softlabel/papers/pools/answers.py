@@ -7,42 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from softlabel.aggregate import (
-    WITH_VOTES,
-    DirichletMixture,
-    Extremised,
-    Features,
-    LogPool,
-    Prior,
-    Sharpened,
-    Stack,
-    Weighted,
-    confusion_table,
-    fit_logit,
-    posterior_mean,
-    predict_logit,
-    rich_weight,
-    search,
-    shares,
-)
+from softlabel import aggregate
 from softlabel.metrics import cross_entropy, kl
 from softlabel.papers.claims import Table
-from softlabel.papers.pools.votes import (
-    BUILD,
-    CLIP,
-    FLOOR,
-    Ledger,
-    Replay,
-    Tell,
-    apply_floor,
-    cross_fit,
-    part_of,
-    replay_votes,
-    split_folds,
-)
+from softlabel.papers.pools import votes as replay
 from softlabel.sampling import votes_from_counts
 from softlabel.tables import Annotations, Bools, Floats, Index, Ints, names
 
@@ -67,21 +39,23 @@ def score_answers(
     counts: Ints,
     seeds: tuple[int, ...],
     answers: tuple[int, ...],
-    tell: Tell,
+    tell: replay.Tell,
     together: tuple[tuple[int, int], ...] = TOGETHER,
-) -> tuple[Ledger, Ledger]:
+) -> tuple[replay.Ledger, replay.Ledger]:
     """Score KL by method and number of answers, and KL of votes and answers together."""
-    alone = Ledger(tuple(map(str, answers)))
-    both = Ledger(tuple(f"{votes} + {rich}" for votes, rich in together))
+    alone = replay.Ledger(tuple(map(str, answers)))
+    both = replay.Ledger(tuple(f"{votes} + {rich}" for votes, rich in together))
     index = Index(each.index.items, names([]), each.index.labels)
     numbers = tuple(sorted({*answers, *(rich for _, rich in together)}))
     for seed in seeds:
-        made = replay_votes(index, counts, BUILD, seed)
+        made = replay.replay_votes(index, counts, replay.BUILD, seed)
         first = take_first(each, numbers, seed)
-        sums = {number: Features(True).sums(part) for number, part in first.items()}
+        sums = {number: aggregate.Features(True).sums(part) for number, part in first.items()}
         scores: dict[tuple[str, object, bool], Floats] = {}  # row, column, alone: by item
-        for rest, test in split_folds(len(counts), FOLDS, seed):
-            prior = DirichletMixture().fit(part_of(index, rest), made.votes(BUILD)[rest])
+        for rest, test in replay.split_folds(len(counts), FOLDS, seed):
+            prior = aggregate.DirichletMixture().fit(
+                replay.part_of(index, rest), made.votes(replay.BUILD)[rest]
+            )
             tell(f"rich answers, split {seed}")
             fold = Fold(made, first, sums, rest, test, prior)
             labels = {
@@ -100,11 +74,11 @@ def score_answers(
             (alone if is_alone else both).add(name, column, values)
         # as shipped: everything is fitted to these very votes and answers
         for number in answers:
-            label = Extremised()(first[number]).probs
+            label = aggregate.Extremised()(first[number]).probs
             alone.add("extremised, no votes used", number, kl(made.share, label))
         for votes, number in together:
             hard = votes_from_counts(index, made.votes(votes).astype(np.int64))
-            label = Stack()(hard, rich=first[number]).probs
+            label = aggregate.Stack()(hard, rich=first[number]).probs
             both.add("stack, same images", f"{votes} + {number}", kl(made.share, label))
     return alone, both
 
@@ -116,34 +90,38 @@ class Fold:
     ``first[M]`` are the first M rich answers, ``sums[M]`` their sums.
     """
 
-    made: Replay
+    made: replay.Replay
     first: dict[int, Annotations]
     sums: dict[int, Floats]
     rest: Bools
     test: Bools
-    prior: Prior
+    prior: aggregate.Prior
 
     def pool_answers(self, number: int) -> dict[str, Floats]:
         """Pool rich answers without votes."""
         made, sums = self.made, self.sums[number]
         k = made.counts.shape[1]
         rich, choice = sums[:, k : 2 * k], sums[:, 2 * k + 1 : 3 * k + 1]
-        lin = shares(rich)
-        table = confusion_table(made.votes(BUILD)[self.rest])
-        weight = rich_weight(np.zeros(1), np.full(1, float(number)))[0]
+        lin = aggregate.shares(rich)
+        table = aggregate.confusion_table(made.votes(replay.BUILD)[self.rest])
+        weight = aggregate.rich_weight(np.zeros(1), np.full(1, float(number)))[0]
         return {
-            "linear pool, floor 1e-12": apply_floor(lin[self.test], CLIP),
-            "linear pool, floor 1e-3": apply_floor(lin[self.test], FLOOR),
+            "linear pool, floor 1e-12": replay.apply_floor(lin[self.test], replay.CLIP),
+            "linear pool, floor 1e-3": replay.apply_floor(lin[self.test], replay.FLOOR),
             "+ even floor": self._sharpen(lin, None, power=False),
             "+ confusion-shaped floor": self._sharpen(lin, table, power=False),
             "log pool, floor and power fitted": self._pool_logs(number),
             "extremised, even floor": self._sharpen(lin, None, power=True),
             "extremised, confusion-shaped floor": self._sharpen(lin, table, power=True),
             "mixture, w fitted": self._weigh(np.zeros_like(lin), rich),
-            "mixture, w as shipped": posterior_mean(self.prior, weight * rich[self.test]),
-            "first choices as votes, mixture": posterior_mean(self.prior, choice[self.test]),
+            "mixture, w as shipped": aggregate.posterior_mean(self.prior, weight * rich[self.test]),
+            "first choices as votes, mixture": aggregate.posterior_mean(
+                self.prior, choice[self.test]
+            ),
             "stack": self._stack(sums),
-            "as many votes, mixture": posterior_mean(self.prior, made.votes(number)[self.test]),
+            "as many votes, mixture": aggregate.posterior_mean(
+                self.prior, made.votes(number)[self.test]
+            ),
         }
 
     def pool_both(self, votes: int, number: int) -> dict[str, Floats]:
@@ -154,7 +132,7 @@ class Fold:
         return {
             "mixture, w fitted": self._weigh(n, sums[:, k : 2 * k]),
             "stack": self._stack(sums),
-            "the votes alone, mixture": posterior_mean(self.prior, n[self.test]),
+            "the votes alone, mixture": aggregate.posterior_mean(self.prior, n[self.test]),
         }
 
     def _fit(
@@ -163,35 +141,39 @@ class Fold:
         """Find the parameters with which ``label`` best predicts the held-out votes of the rest."""
 
         def loss(*values: float) -> float:
-            return float(cross_entropy(self.made.share[self.rest], label(*values), CLIP).mean())
+            return float(
+                cross_entropy(self.made.share[self.rest], label(*values), replay.CLIP).mean()
+            )
 
-        return search(loss, start, limits[: len(start)])
+        return aggregate.search(loss, start, limits[: len(start)])
 
     def _sharpen(self, lin: Floats, table: Floats | None, power: bool) -> Floats:
         def label(rows: Bools, floor: float, power: float = 1.0) -> Floats:
-            return Sharpened(floor, power, table).labels(lin[rows])
+            return aggregate.Sharpened(floor, power, table).labels(lin[rows])
 
         values = self._fit(lambda *v: label(self.rest, *v), [0.1, 1.0] if power else [0.1])
         return label(self.test, *values)
 
     def _pool_logs(self, number: int) -> Floats:
         def label(floor: float, power: float) -> Floats:
-            pool = LogPool(floor, power)
+            pool = aggregate.LogPool(floor, power)
             return pool.rows(pool.sums(self.first[number]))
 
         return label(*self._fit(lambda *v: label(*v)[self.rest], [0.05, 1.0]))[self.test]
 
     def _weigh(self, votes: Floats, rich: Floats) -> Floats:
         def label(rows: Bools, weight: float) -> Floats:
-            return posterior_mean(self.prior, (votes + weight * rich)[rows])
+            return aggregate.posterior_mean(self.prior, (votes + weight * rich)[rows])
 
         return label(self.test, *self._fit(lambda w: label(self.rest, w), [2.0], ((1e-3, 1e2),)))
 
     def _stack(self, sums: Floats) -> Floats:
-        features = Features(True).features(sums, self.prior)
+        features = aggregate.Features(True).features(sums, self.prior)
         target = self.made.share[self.rest]
-        weight = fit_logit(features[self.rest], target, np.ones(len(target)), np.array(WITH_VOTES))
-        return predict_logit(features[self.test], weight)
+        weight = aggregate.fit_logit(
+            features[self.rest], target, np.ones(len(target)), np.array(aggregate.WITH_VOTES)
+        )
+        return aggregate.predict_logit(features[self.test], weight)
 
 
 # ── recalibration ────────────────────────────────────────────────────────────────────────────
@@ -213,7 +195,7 @@ def fit_temperatures(each: Annotations) -> Floats:
     people = len(each.index.annotators)
     losses = np.stack(
         [
-            np.bincount(each.annotator, cross_entropy(target, heat(soft, t), CLIP), people)
+            np.bincount(each.annotator, cross_entropy(target, heat(soft, t), replay.CLIP), people)
             for t in np.exp(GRID)
         ]
     )  # (grid, a)
@@ -229,8 +211,23 @@ def heat(soft: Floats, t: Floats | float) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
+def extremise(share: Floats, lin: Floats, rest: Bools, test: Bools) -> Floats:
+    """Sharpen pools (m, k) with an even floor, both parameters fitted on the rest."""
+
+    def loss(floor: float, power: float) -> float:
+        tried = aggregate.Sharpened(floor, power, None).labels(lin[rest])
+        return float(cross_entropy(share[rest], tried, replay.CLIP).mean())
+
+    floor, power = aggregate.search(loss, [0.1, 1.0], LIMITS)
+    return aggregate.Sharpened(floor, power, None).labels(lin[test])
+
+
 def score_recalibration(
-    each: Annotations, counts: Ints, seeds: tuple[int, ...], answers: tuple[int, ...], tell: Tell
+    each: Annotations,
+    counts: Ints,
+    seeds: tuple[int, ...],
+    answers: tuple[int, ...],
+    tell: replay.Tell,
 ) -> Table:
     """Tabulate how much recalibrated and weighted answers improve KL, paired over images.
 
@@ -238,7 +235,7 @@ def score_recalibration(
     standard errors over images; below 0 is worse.
     """
     ledgers = {
-        name: Ledger(tuple(map(str, answers))) for name in ("linear pool", "then extremised")
+        name: replay.Ledger(tuple(map(str, answers))) for name in ("linear pool", "then extremised")
     }
     index = Index(each.index.items, names([]), each.index.labels)
     t = fit_temperatures(each)[each.annotator]
@@ -246,19 +243,19 @@ def score_recalibration(
         Annotations(each.index, each.item, each.annotator, probs=heat(each.soft(), one))
         for one in (1.0, t)
     )
-    weights = Weighted().fit(given)
+    weights = aggregate.Weighted().fit(given)
     for seed in seeds:
         tell(f"recalibration, split {seed}")
-        made = replay_votes(index, counts, BUILD, seed)
+        made = replay.replay_votes(index, counts, replay.BUILD, seed)
         plain, again = (take_first(one, answers, seed) for one in (given, recalibrated))
         for number in answers:
             pools = {
-                PLAIN: shares(plain[number].counts()),
-                RECALIBRATED: shares(again[number].counts()),
+                PLAIN: aggregate.shares(plain[number].counts()),
+                RECALIBRATED: aggregate.shares(again[number].counts()),
                 WEIGHTED: weights.rows(weights.sums(plain[number])),
             }
             for name, lin in pools.items():
-                sharp = _extremise(made, lin, seed)
+                sharp = replay.cross_fit(len(lin), FOLDS, seed, partial(extremise, made.share, lin))
                 for ledger, label in zip(ledgers.values(), (lin, sharp), strict=True):
                     ledger.add(name, number, kl(made.share, label))
     rows = []
@@ -269,17 +266,3 @@ def score_recalibration(
             rows.append((f"{title}, {name}", *texts))
     heads = ("gain in KL, by number of answers", *map(str, answers))
     return Table("Recalibrating people, paired over images", heads, rows)
-
-
-def _extremise(made: Replay, lin: Floats, seed: int) -> Floats:
-    """Sharpen with an even floor, both parameters fitted on other images."""
-
-    def label(rest: Bools, test: Bools) -> Floats:
-        def loss(floor: float, power: float) -> float:
-            tried = Sharpened(floor, power, None).labels(lin[rest])
-            return float(cross_entropy(made.share[rest], tried, CLIP).mean())
-
-        floor, power = search(loss, [0.1, 1.0], LIMITS)
-        return Sharpened(floor, power, None).labels(lin[test])
-
-    return cross_fit(len(lin), FOLDS, seed, label)

@@ -13,25 +13,8 @@ import numpy as np
 from softlabel import datasets
 from softlabel.construct import Clamp
 from softlabel.papers.claims import Table
+from softlabel.papers.pools import votes as replay
 from softlabel.papers.pools.answers import score_answers, score_recalibration
-from softlabel.papers.pools.votes import (
-    COVERAGE_VOTES,
-    MIXTURE,
-    NLI_VOTES,
-    ONE,
-    OTHER,
-    POOLS,
-    Coverage,
-    Ledger,
-    Population,
-    Tell,
-    load_nli,
-    mean_coverage,
-    measure_coverage,
-    score_nli,
-    score_votes,
-    tabulate_coverage,
-)
 from softlabel.tables import Annotations, Index, Ints, names
 
 SEED = 500
@@ -61,49 +44,49 @@ class Outcome:
 class Data:
     """What is replayed."""
 
-    all_images: Population
-    thousand: Population
+    all_images: replay.Population
+    thousand: replay.Population
     rich: Annotations
     nli: tuple[Index, Ints]
 
 
-def run(quick: bool = False, tell: Tell = lambda step: None) -> Outcome:
+def run(quick: bool = False, tell: replay.Tell = lambda step: None) -> Outcome:
     """Run the whole replay, or with ``quick`` one split and a fifth of the images."""
     tell("reading CIFAR-10H, CIFAR-10S and ChaosNLI")
     data = load(quick)
     seeds, counts = data.thousand.seeds, data.thousand.counts
-    natural, chosen = (score_votes(part, tell) for part in (data.all_images, data.thousand))
+    natural, chosen = (replay.score_votes(part, tell) for part in (data.all_images, data.thousand))
     numbers = (1, 6) if quick else (1, 2, 3, 4, 5, 6)
     alone, both = score_answers(data.rich, counts, seeds, numbers, tell)
-    inside = measure_coverage(data.thousand, tell)
-    outside = measure_coverage(Population("ChaosNLI", *data.nli, 2, seeds[:2], ()), tell)
-    nli = score_nli(*data.nli, seeds[:2], tell)
-    entropy_rows = [
-        (name, *(_format_mean(cells.get(str(votes))) for votes in data.all_images.votes))
-        for name, cells in natural.entropy_r.items()
-    ]
+    inside = replay.measure_coverage(data.thousand, tell)
+    outside = replay.measure_coverage(
+        replay.Population("ChaosNLI", *data.nli, 2, seeds[:2], ()), tell
+    )
+    nli = replay.score_nli(*data.nli, seeds[:2], tell)
+    columns = tuple(map(str, data.all_images.votes))
+    entropy_rows: list[tuple[str, ...]] = []
+    for name, cells in natural.entropy_r.items():
+        means = (np.mean(cells.get(votes, np.nan)) for votes in columns)
+        entropy_rows.append((name, *("–" if np.isnan(r) else f"{r:.3f}" for r in means)))
+    title = f"Correlation with the entropy of held-out votes, {data.all_images.name}"
     tables = [
         natural.kl.table(f"KL, votes of {data.all_images.name}"),
         natural.tv.table(f"Total variation, votes of {data.all_images.name}"),
-        Table(
-            f"Correlation with the entropy of held-out votes, {data.all_images.name}",
-            ("", *map(str, data.all_images.votes)),
-            entropy_rows,
-        ),
+        Table(title, ("", *columns), entropy_rows),
         chosen.kl.table(f"KL, votes of {data.thousand.name}"),
         chosen.tv.table(f"Total variation, votes of {data.thousand.name}"),
         alone.table("KL, rich answers without votes, by their number"),
         both.table("KL, votes + rich answers"),
-        tabulate_coverage(inside, f"{INSIDE}, {data.thousand.name}"),
-        tabulate_coverage(outside, f"{INSIDE}, ChaosNLI"),
+        replay.tabulate_coverage(inside, f"{INSIDE}, {data.thousand.name}"),
+        replay.tabulate_coverage(outside, f"{INSIDE}, ChaosNLI"),
         nli.table("KL*, ChaosNLI, by votes per item"),
         score_recalibration(data.rich, counts, seeds, numbers, tell),
     ]
     targets = check_targets(natural.kl, alone, inside, nli)
     for name, coverage in (("CIFAR-10H", inside), ("ChaosNLI", outside)):
-        for model in POOLS:
+        for model in replay.POOLS:
             what = f"{name}, {model}: held-out votes inside 90 % intervals"
-            share = mean_coverage(coverage, f"{model}, same images")
+            share = replay.mean_coverage(coverage, f"{model}, same images")
             targets.append(_check_coverage(what, share))
     return Outcome(quick, targets, tables)
 
@@ -122,33 +105,33 @@ def load(quick: bool) -> Data:
     thousand = np.array([int(item) for item in rich.index.items.tolist()])
     name = f"the {len(thousand):,} images of CIFAR-10S"
     return Data(
-        Population(f"{len(few):,} images", every, counts[few], 2, seeds[:2], tried),
-        Population(name, relabelled, counts[thousand], 5, seeds, tried),
+        replay.Population(f"{len(few):,} images", every, counts[few], 2, seeds[:2], tried),
+        replay.Population(name, relabelled, counts[thousand], 5, seeds, tried),
         rich,
-        load_nli(),
+        replay.load_nli(),
     )
 
 
-def check_targets(kl: Ledger, alone: Ledger, inside: Coverage, nli: Ledger) -> list[Target]:
+def check_targets(
+    kl: replay.Ledger, alone: replay.Ledger, inside: replay.Coverage, nli: replay.Ledger
+) -> list[Target]:
     """Compare our numbers with the targets."""
+    mixture_kl = kl.value("mixture, 3 levels, other images", 5)
     targets = [
         Target(what, f"<= {limit:.3f}", f"{ours:.4f}", ours <= limit)
         for what, limit, ours in (
-            (
-                "5 votes per image, mixture: KL",
-                0.090,
-                kl.value("mixture, 3 levels, other images", 5),
-            ),
+            ("5 votes per image, mixture: KL", 0.090, mixture_kl),
             ("6 rich answers, stack: KL", 0.200, alone.value("stack", 6)),
             ("1 rich answer, stack: KL", 0.43, alone.value("stack", 1)),
         )
     ]
     for place in ("top", "second"):
-        for votes in COVERAGE_VOTES:
+        for votes in replay.COVERAGE_VOTES:
             what = f"90 % interval of the {place} class, {votes} votes: held-out votes inside"
-            targets.append(_check_coverage(what, float(np.mean(inside[OTHER, place, votes]))))
-    for votes in NLI_VOTES[1:]:
-        one, mixture = nli.value(ONE, votes), nli.value(MIXTURE, votes)
+            share = float(np.mean(inside[replay.OTHER, place, votes]))
+            targets.append(_check_coverage(what, share))
+    for votes in replay.NLI_VOTES[1:]:
+        one, mixture = nli.value(replay.ONE, votes), nli.value(replay.MIXTURE, votes)
         what = f"ChaosNLI, {votes} votes, mixture: KL* no more than one Dirichlet"
         targets.append(Target(what, f"<= {one:.4f}", f"{mixture:.4f}", mixture <= one))
     return targets
@@ -156,10 +139,6 @@ def check_targets(kl: Ledger, alone: Ledger, inside: Coverage, nli: Ledger) -> l
 
 def _check_coverage(what: str, share: float) -> Target:
     return Target(what, "0.87 to 0.93", f"{share:.3f}", 0.87 <= share <= 0.93)
-
-
-def _format_mean(values: list[float] | None) -> str:
-    return "–" if values is None or np.isnan(values).any() else f"{np.mean(values):.3f}"
 
 
 # ── the page ─────────────────────────────────────────────────────────────────────────────────

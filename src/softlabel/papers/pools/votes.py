@@ -14,19 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import psi
 
-from softlabel import datasets
-from softlabel.aggregate import (
-    Atoms,
-    Auto,
-    Belief,
-    Dirichlet,
-    DirichletMixture,
-    Prior,
-    Softmax,
-    posterior_mean,
-    search,
-    shares,
-)
+from softlabel import aggregate, datasets
 from softlabel.metrics import cross_entropy, entropy, entropy_pearson, kl, total_variation
 from softlabel.papers.claims import Table
 from softlabel.sampling import votes_from_counts
@@ -99,25 +87,29 @@ def part_of(index: Index, these: Bools) -> Index:
 
 
 def fit_others(
-    made: Replay, build: int, number: int, seed: int, fit: Callable[[Index, Floats], Prior]
-) -> list[Prior]:
+    made: Replay,
+    build: int,
+    number: int,
+    seed: int,
+    fit: Callable[[Index, Floats], aggregate.Prior],
+) -> list[aggregate.Prior]:
     """Fit a prior for each fold to the votes of the items outside it."""
     evidence = made.votes(build)
     folds = split_folds(len(evidence), number, seed)
     return [fit(part_of(made.index, rest), evidence[rest]) for rest, _ in folds]
 
 
-def label_with_priors(n: Floats, seed: int, priors: Sequence[Prior]) -> Floats:
+def label_with_priors(n: Floats, seed: int, priors: Sequence[aggregate.Prior]) -> Floats:
     """Make labels (m, k) of votes, each fold with the prior of the other items."""
     label = np.zeros_like(n)
     for (_, test), prior in zip(split_folds(len(n), len(priors), seed), priors, strict=True):
-        label[test] = posterior_mean(prior, n[test])
+        label[test] = aggregate.posterior_mean(prior, n[test])
     return label
 
 
 def apply_floor(label: Floats, floor: float) -> Floats:
     """Raise all probabilities (m, k) to the floor, and scale them to sum to 1."""
-    return shares(np.maximum(label, floor))
+    return aggregate.shares(np.maximum(label, floor))
 
 
 # ── scores ───────────────────────────────────────────────────────────────────────────────────
@@ -182,11 +174,11 @@ class Ledger:
 
 # ── pools of votes ───────────────────────────────────────────────────────────────────────────
 
-FITS: dict[str, Callable[[Index, Floats], Prior]] = {
-    "one Dirichlet": Dirichlet().fit,
-    "mixture, 1 level": DirichletMixture(levels=1).fit,
-    "mixture, 3 levels": DirichletMixture(levels=3).fit,
-    "atoms": Atoms().fit,
+FITS: dict[str, Callable[[Index, Floats], aggregate.Prior]] = {
+    "one Dirichlet": aggregate.Dirichlet().fit,
+    "mixture, 1 level": aggregate.DirichletMixture(levels=1).fit,
+    "mixture, 3 levels": aggregate.DirichletMixture(levels=3).fit,
+    "atoms": aggregate.Atoms().fit,
 }
 
 
@@ -233,7 +225,7 @@ def score_votes(population: Population, tell: Tell) -> VoteScores:
 
 
 def _label_votes(
-    made: Replay, votes: int, folds: int, seed: int, priors: dict[str, list[Prior]]
+    made: Replay, votes: int, folds: int, seed: int, priors: dict[str, list[aggregate.Prior]]
 ) -> dict[str, Floats]:
     """Make the labels of each method."""
     n = made.votes(votes)
@@ -242,23 +234,23 @@ def _label_votes(
         """Use the tau that best predicts the held-out votes of the other images."""
 
         def loss(tau: float) -> float:
-            label = Softmax(tau).rows(n[rest])
+            label = aggregate.Softmax(tau).rows(n[rest])
             return float(cross_entropy(made.share[rest], label, CLIP).mean())
 
-        return Softmax(search(loss, [1.0], [(1e-3, 1e3)])[0]).rows(n[test])
+        return aggregate.Softmax(aggregate.search(loss, [1.0], [(1e-3, 1e3)])[0]).rows(n[test])
 
     labels = {
-        "share, floor 1e-12": apply_floor(shares(n), CLIP),
-        "share, floor 1e-3": apply_floor(shares(n), FLOOR),
-        "softmax, tau = 1": Softmax().rows(n),
+        "share, floor 1e-12": apply_floor(aggregate.shares(n), CLIP),
+        "share, floor 1e-3": apply_floor(aggregate.shares(n), FLOOR),
+        "softmax, tau = 1": aggregate.Softmax().rows(n),
         "softmax, tau fitted": cross_fit(len(n), folds, seed, fitted_softmax),
-        "Jeffreys, + 1/2": shares(n + 0.5),
-        "Perks, + 1/k": shares(n + 1 / n.shape[1]),
+        "Jeffreys, + 1/2": aggregate.shares(n + 0.5),
+        "Perks, + 1/k": aggregate.shares(n + 1 / n.shape[1]),
     }
     for name, fit in FITS.items():
         labels[f"{name}, other images"] = label_with_priors(n, seed, priors[name])
         if votes > 1:  # one vote per item cannot show how much items differ
-            labels[f"{name}, same images"] = posterior_mean(fit(made.index, n), n)
+            labels[f"{name}, same images"] = aggregate.posterior_mean(fit(made.index, n), n)
     return labels
 
 
@@ -268,11 +260,13 @@ PLACES = ("top", "second", "third")
 TAIL = 0.05
 COVERAGE_VOTES = (2, 5, 10, 20)
 # every pool that has intervals
-POOLS: dict[str, Dirichlet | DirichletMixture | Atoms | Auto] = {
-    "one Dirichlet": Dirichlet(),
-    "mixture": DirichletMixture(),
-    "atoms": Atoms(),
-    "auto": Auto(),
+POOLS: dict[
+    str, aggregate.Dirichlet | aggregate.DirichletMixture | aggregate.Atoms | aggregate.Auto
+] = {
+    "one Dirichlet": aggregate.Dirichlet(),
+    "mixture": aggregate.DirichletMixture(),
+    "atoms": aggregate.Atoms(),
+    "auto": aggregate.Auto(),
 }
 OTHER = "mixture, other images"
 Coverage = dict[tuple[str, str, int], list[float]]  # model, place, votes: share inside, by split
@@ -316,14 +310,14 @@ def tabulate_coverage(coverage: Coverage, title: str) -> Table:
 
 def _believe(
     made: Replay, votes: int, folds: int, seed: int
-) -> dict[str, list[tuple[Bools, Belief]]]:
+) -> dict[str, list[tuple[Bools, aggregate.Belief]]]:
     """Return the beliefs of each model about parts of the images."""
     n = made.votes(votes)
-    priors = fit_others(made, BUILD, folds, seed, DirichletMixture().fit)
+    priors = fit_others(made, BUILD, folds, seed, aggregate.DirichletMixture().fit)
     tests = [test for _, test in split_folds(len(n), folds, seed)]
     beliefs = {
         OTHER: [
-            (test, Belief(part_of(made.index, test), n[test], prior))
+            (test, aggregate.Belief(part_of(made.index, test), n[test], prior))
             for test, prior in zip(tests, priors, strict=True)
         ]
     }
@@ -335,7 +329,7 @@ def _believe(
     return beliefs
 
 
-def _is_inside(made: Replay, test: Bools, belief: Belief, seed: int) -> Bools:
+def _is_inside(made: Replay, test: Bools, belief: aggregate.Belief, seed: int) -> Bools:
     """(places, items) whether the held-out votes lie in the interval."""
     held = made.held[test].astype(np.int64)
     order = np.argsort(-belief.mean(), axis=1, kind="stable")
@@ -372,16 +366,16 @@ def score_nli(index: Index, counts: Ints, seeds: tuple[int, ...], tell: Tell) ->
     entropies = grassberger(counts)
     for seed in seeds:
         made = replay_votes(index, counts, NLI_BUILD, seed)
-        priors = fit_others(made, NLI_BUILD, NLI_FOLDS, seed, DirichletMixture().fit)
+        priors = fit_others(made, NLI_BUILD, NLI_FOLDS, seed, aggregate.DirichletMixture().fit)
         for votes in NLI_VOTES:
             tell(f"ChaosNLI, split {seed}: {votes} votes per item")
             n = made.votes(votes)
             labels = {
-                "share, floor 1e-3": apply_floor(shares(n), FLOOR),
-                "softmax, tau = 1": Softmax().rows(n),
-                "Jeffreys, + 1/2": shares(n + 0.5),
-                ONE: posterior_mean(Dirichlet().fit(index, n), n),
-                MIXTURE: posterior_mean(DirichletMixture().fit(index, n), n),
+                "share, floor 1e-3": apply_floor(aggregate.shares(n), FLOOR),
+                "softmax, tau = 1": aggregate.Softmax().rows(n),
+                "Jeffreys, + 1/2": aggregate.shares(n + 0.5),
+                ONE: aggregate.posterior_mean(aggregate.Dirichlet().fit(index, n), n),
+                MIXTURE: aggregate.posterior_mean(aggregate.DirichletMixture().fit(index, n), n),
                 "mixture, other items": label_with_priors(n, seed, priors),
             }
             for name, label in labels.items():

@@ -27,17 +27,9 @@ COVER = "curves"
 SEEDS: dict[Scale, int] = {"paper": 5, "cpu": 5, "features": 10}
 
 __all__ = [
-    "COVER",
-    "NAME",
-    "SEEDS",
-    "TITLE",
-    "cells",
-    "claims",
-    "facts",
-    "figures",
-    "probes",
-    "tables",
-]
+    "COVER", "NAME", "SEEDS", "TITLE",
+    "cells", "claims", "facts", "figures", "probes", "tables",
+]  # fmt: skip
 
 DELIVERIES: dict[Labels, str] = {"soft": "aggregate", "hard": "hard"}
 PICTURE_BASES: dict[Scale, str] = {"cpu": "small", "features": "features", "paper": "g26"}

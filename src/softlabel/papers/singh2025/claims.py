@@ -25,7 +25,6 @@ ENTROPY_GAIN = Published(0.61)
 FIGURE_2 = Published(0.08 - 0.01)  # of one picture; we do not know which
 POINT = 0.01  # accuracy that may be lost and still be called matched
 PEARSON, SPEARMAN = "entropy-pearson", "entropy-spearman"
-CORRELATIONS = {PEARSON: "Pearson", SPEARMAN: "Spearman"}
 EACH = [[name] for name in SETS]  # every set counts the same
 NO_DATA = "the data set is not on this machine"
 NO_TABLE = "the paper's four tables are not available to us, so there is nothing to compare with"
@@ -47,13 +46,11 @@ def _abstract() -> Iterator[Claim]:
         ("kl drop, by family", FAMILIES, "ChaosNLI, POPQUORN and CIFAR-10H count a third each"),
     ):
         says = f"soft labels lower KL to people by 32 %, relative to hard labels ({how})"
-        ours = partial(average, "kl", drop, groups)
-        yield Claim(id, where, says, "ordering", ours, KL_DROP)
+        yield Claim(id, where, says, "ordering", partial(average, "kl", drop, groups), KL_DROP)
+    whole = "gain of the mean correlation of six sets"
     for score, together, id, how in (
-        *(
-            (score, True, f"{score} gain", f"{called}; gain of the mean correlation of six sets")
-            for score, called in CORRELATIONS.items()
-        ),
+        (PEARSON, True, f"{PEARSON} gain", f"Pearson; {whole}"),
+        (SPEARMAN, True, f"{SPEARMAN} gain", f"Spearman; {whole}"),
         (PEARSON, False, f"{PEARSON} gain, set by set", "Pearson; mean of the six sets' own gains"),
     ):
         says = f"the model's entropy correlates 61 % more strongly with people's ({how})"
@@ -67,41 +64,34 @@ def _abstract() -> Iterator[Claim]:
 def _one_set(name: str) -> Iterator[Claim]:
     where = "abstract, for one set"
     soft, hard = Condition(name, "soft"), Condition(name, "hard")
-    says = f"{name}: soft labels lower KL to people (hard minus soft)"
-    lower = partial(_difference, hard, soft, "kl")
-    yield Claim(f"{name} kl", where, says, "ordering", lower, direction="above")
-    for score, called in CORRELATIONS.items():
-        says = f"{name}: soft labels raise the entropy correlation, {called} (soft minus hard)"
-        higher = partial(_difference, soft, hard, score)
-        yield Claim(f"{name} {score}", where, says, "ordering", higher, direction="above")
+    for score, says, pair in (
+        ("kl", "lower KL to people (hard minus soft)", (hard, soft)),
+        (PEARSON, "raise the entropy correlation, Pearson (soft minus hard)", (soft, hard)),
+        (SPEARMAN, "raise the entropy correlation, Spearman (soft minus hard)", (soft, hard)),
+    ):
+        id, says, ours = f"{name} {score}", f"{name}: soft labels {says}", _difference(*pair, score)
+        yield Claim(id, where, says, "ordering", ours, direction="above")
     says = f"{name}: soft labels lose at most a point of accuracy"
     lost = partial(_lost_accuracy, (name,))
     yield Claim(f"{name} accuracy", where, says, "value", lost, Published(0.0), POINT)
 
 
 def _figures() -> Iterator[Claim]:
-    soft, hard = Condition(PICTURES, "soft"), Condition(PICTURES, "hard")
-    yield Claim(
-        "figure 2",
-        "figure 2",
+    says = (
         "for a picture that both models classify correctly, KL is 0.01 (soft) and 0.08 (hard) "
-        "(ours: mean over all CIFAR-10H pictures that the model classifies correctly)",
-        "ordering",
-        partial(_difference, hard, soft, "right/kl"),
-        FIGURE_2,
+        "(ours: mean over all CIFAR-10H pictures that the model classifies correctly)"
     )
-    yield Claim(
-        "figure 5",
-        "figure 5",
+    ours = _difference(Condition(PICTURES, "hard"), Condition(PICTURES, "soft"), "right/kl")
+    yield Claim("figure 2", "figure 2", says, "ordering", ours, FIGURE_2)
+    says = (
         "on the items that people disagree on most, soft models are closer to people (relative "
-        "drop of KL on the tenth with the highest entropy, mean of six sets)",
-        "ordering",
-        partial(average, "high/kl", drop, EACH),
-        direction="above",
+        "drop of KL on the tenth with the highest entropy, mean of six sets)"
     )
+    drops = partial(average, "high/kl", drop, EACH)
+    yield Claim("figure 5", "figure 5", says, "ordering", drops, direction="above")
     for table in (f"table {n}" for n in range(1, 5)):
-        nothing = "not known to us"
-        yield Claim(table, table, nothing, "value", lambda results: None, reason=NO_TABLE)
+        says = "not known to us"
+        yield Claim(table, table, says, "value", lambda results: None, reason=NO_TABLE)
 
 
 # ── how ours is computed ─────────────────────────────────────────────────────────────────────
@@ -164,8 +154,10 @@ def entropy_gain(score: str, together: bool, results: Results) -> Score | None:
     return intervals.over_seeds(((soft - hard) / hard).mean(axis=0))
 
 
-def _difference(first: Condition, second: Condition, score: str, results: Results) -> Score | None:
-    return results.difference(first.name, second.name, score)
+def _difference(
+    first: Condition, second: Condition, score: str
+) -> Callable[[Results], Score | None]:
+    return lambda results: results.difference(first.name, second.name, score)
 
 
 def _lost_accuracy(sets: Sequence[str], results: Results) -> Score | None:
@@ -182,29 +174,24 @@ def _lost_accuracy(sets: Sequence[str], results: Results) -> Score | None:
 
 def facts() -> list[Claim]:
     """Return how many labels an item has: what we know second-hand of the paper's sets."""
-    known = [
+    claims = []
+    for name, value, tolerance, labels in (
         *((name, 100.0, 0.0, "100 labels") for name in CHAOSNLI),
         (PICTURES, 50.0, 2.5, "about 50 labels"),
         ("popquorn/politeness", 6.7, 0.05, "about 6.7 labels (POPQUORN)"),
-    ]
-    return [
-        Claim(
-            f"{name} labels",
-            "data sets",
-            f"{name}: {labels} per item",
-            "exact",
-            partial(_labels_per_item, name),
-            Published(value, secondhand=True),
-            tolerance,
-            NO_DATA,
-        )
-        for name, value, tolerance, labels in known
-    ]
+    ):
+        id, says, ours = f"{name} labels", f"{name}: {labels} per item", _labels_per_item(name)
+        known = Published(value, secondhand=True)
+        claims.append(Claim(id, "data sets", says, "exact", ours, known, tolerance, NO_DATA))
+    return claims
 
 
-def _labels_per_item(name: str, results: Results) -> Score | None:
-    try:
-        counts = data.votes(name).sum(axis=1)
-    except MissingData:
-        return None
-    return Score(float(counts.mean()), float(counts.min()), float(counts.max()), len(counts))
+def _labels_per_item(name: str) -> Callable[[Results], Score | None]:
+    def count(results: Results) -> Score | None:
+        try:
+            counts = data.votes(name).sum(axis=1)
+        except MissingData:
+            return None
+        return Score(float(counts.mean()), float(counts.min()), float(counts.max()), len(counts))
+
+    return count

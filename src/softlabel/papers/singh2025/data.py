@@ -132,16 +132,16 @@ def simulated(name: str, items: int = 120, people: int = 10) -> Texts:
     rng = np.random.default_rng(sum(name.encode()))
     blend = rng.dirichlet(np.full(len(CLASSES), 0.5), size=items)
     counts = rng.multinomial(people, blend)
-    sides = tuple([_sentence(row, rng) for row in blend] for _ in range(texts_per_item(name)))
+
+    def sentence(row: Floats) -> str:
+        classes = rng.choice(len(CLASSES), size=4, p=row)
+        words = [str(rng.choice(ABOUT[CLASSES[one]])) for one in classes]
+        return " ".join(part for word in words for part in (str(rng.choice(FILLERS)), word))
+
+    sides = tuple([sentence(row) for row in blend] for _ in range(texts_per_item(name)))
     index = Index(names([f"{name} {i}" for i in range(items)]), names([]), names(CLASSES))
     pooled = SoftLabels(index, counts / people, np.full(items, people))
     return Texts(f"simulated {name}", sides, pooled, counts.argmax(axis=1))
-
-
-def _sentence(blend: Floats, rng: np.random.Generator) -> str:
-    classes = rng.choice(len(CLASSES), size=4, p=blend)
-    words = [str(rng.choice(ABOUT[CLASSES[one]])) for one in classes]
-    return " ".join(part for word in words for part in (str(rng.choice(FILLERS)), word))
 
 
 def bags(sides: Sequence[Sequence[str]]) -> npt.NDArray[np.float32]:

@@ -8,20 +8,11 @@ over the items held out, so that nothing is shown of a single item of a data set
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from softlabel.metrics import (
-    accuracy,
-    cross_entropy,
-    entropy_pearson,
-    entropy_spearman,
-    evaluate,
-    jsd,
-    kl,
-    mode,
-    normalised_entropy,
-)
+from softlabel import metrics
 from softlabel.papers.claims import Figure, Results, Table, Words, along, curve, panels, scatter
 from softlabel.papers.claims import show_score as show
 from softlabel.papers.singh2025.claims import PEARSON, SPEARMAN, drop
@@ -44,7 +35,7 @@ COLUMNS = {"accuracy": "accuracy", "kl": "KL", PEARSON: "r", SPEARMAN: "rho"}
 
 def score_run(run: Run) -> dict[str, float]:
     """Return all scores of a run by name."""
-    people, model, _ = evaluate.matched(run.predictions, run.people)
+    people, model, _ = metrics.evaluate.matched(run.predictions, run.people)
     scores = score_items(people, model) | score_uncertain_items(people, model)
     scores |= score_entropies(people, model)
     for line in run.log:  # every epoch, if the run was watched
@@ -55,15 +46,15 @@ def score_run(run: Run) -> dict[str, float]:
 
 def score_items(people: Floats, model: Floats) -> dict[str, float]:
     """Return means over all items, and over those whose most probable class is the people's."""
-    right = (mode(people, "first") * mode(model, "first")).sum(axis=1) > 0
-    divergence = kl(people, model)
+    right = (metrics.mode(people, "first") * metrics.mode(model, "first")).sum(axis=1) > 0
+    divergence = metrics.kl(people, model)
     return {
-        "accuracy": float(accuracy(people, model).mean()),
+        "accuracy": float(metrics.accuracy(people, model).mean()),
         "kl": float(divergence.mean()),
-        "cross-entropy": float(cross_entropy(people, model).mean()),
-        "jsd": float(jsd(people, model).mean()),
-        PEARSON: entropy_pearson(people, model),
-        SPEARMAN: entropy_spearman(people, model),
+        "cross-entropy": float(metrics.cross_entropy(people, model).mean()),
+        "jsd": float(metrics.jsd(people, model).mean()),
+        PEARSON: metrics.entropy_pearson(people, model),
+        SPEARMAN: metrics.entropy_spearman(people, model),
         "right/kl": float(divergence[right].mean()) if right.any() else float("nan"),
     }
 
@@ -71,12 +62,12 @@ def score_items(people: Floats, model: Floats) -> dict[str, float]:
 def score_uncertain_items(people: Floats, model: Floats) -> dict[str, float]:
     """Return KL on the tenth of items that people disagree on most, and the mean mass of the class
     that most people gave, of the second, and so on: ``people@1``, ``model@1``."""
-    entropies = normalised_entropy(people)
+    entropies = metrics.normalised_entropy(people)
     number = max(1, round(HIGH * len(entropies)))
     rows = np.argsort(-entropies, kind="stable")[:number]
     p, q = people[rows], model[rows]
     order = np.argsort(-p, axis=1, kind="stable")
-    scores = {"high/kl": float(kl(p, q).mean()), "high/items": float(number)}
+    scores = {"high/kl": float(metrics.kl(p, q).mean()), "high/items": float(number)}
     for whose, probs in (("people", p), ("model", q)):
         mass = np.take_along_axis(probs, order, axis=1).mean(axis=0)
         scores |= {f"high/{whose}@{rank}": float(x) for rank, x in enumerate(mass, 1)}
@@ -86,7 +77,10 @@ def score_uncertain_items(people: Floats, model: Floats) -> dict[str, float]:
 def score_entropies(people: Floats, model: Floats) -> dict[str, float]:
     """Return means of normalised entropies, the share of items in each of ten bins, and the means
     in ten groups of items, from those that people agree on most to those they agree on least."""
-    entropies = {"people": normalised_entropy(people), "model": normalised_entropy(model)}
+    entropies = {
+        "people": metrics.normalised_entropy(people),
+        "model": metrics.normalised_entropy(model),
+    }
     groups = np.array_split(np.argsort(entropies["people"], kind="stable"), GROUPS)
     scores = {}
     for whose, values in entropies.items():
@@ -103,8 +97,8 @@ def score_constant(taught: Floats, people: Floats) -> dict[str, float]:
     what can be had without reading."""
     same = np.tile(taught.mean(axis=0), (len(people), 1))
     return {
-        "constant/kl": float(kl(people, same).mean()),
-        "constant/accuracy": float(accuracy(people, same).mean()),
+        "constant/kl": float(metrics.kl(people, same).mean()),
+        "constant/accuracy": float(metrics.accuracy(people, same).mean()),
     }
 
 
@@ -197,11 +191,8 @@ def _uncertain(results: Results, sets: Sequence[str]) -> Table:
         items = results.values(soft, "high/items")
         if not len(items):
             continue
-        for whose, cell, side in (
-            ("people", soft, "people"),
-            ("hard", hard, "model"),
-            ("soft", soft, "model"),
-        ):
+        models = (("people", soft, "people"), ("hard", hard, "model"), ("soft", soft, "model"))
+        for whose, cell, side in models:
             masses = along(results, cell, f"high/{side}@", side).y[:5]
             means = " ".join(f"{mass:.2f}" for mass in masses)
             divergence = show(results.mean(cell, "high/kl")) if side == "model" else ""
@@ -219,8 +210,26 @@ def _uncertain(results: Results, sets: Sequence[str]) -> Table:
 
 def figures(results: Results) -> list[Figure]:
     """Draw curves and entropy distributions, with a panel for every set that was run."""
-    sets = _sets_run(results)
-    if not sets:
+    curves, entropies, groups = {}, {}, {}
+    for name in _sets_run(results):
+        cells = {f"{labels} labels": Condition(name, labels).name for labels in LABELS}
+        words = Words("curve", f"KL to people by epoch, {name}", "", "epoch", "KL to people")
+        by_epoch = [_by_epoch(results, name, labels) for labels in LABELS]
+        curves[name] = curve(words, by_epoch, zero=True)
+
+        lines = [along(results, Condition(name, "soft").name, "entropy/people@", "people")]
+        lines += [along(results, cell, "entropy/model@", title) for title, cell in cells.items()]
+        middles = [replace(line, x=[(number + 0.5) / BINS for number in line.x]) for line in lines]
+        words = Words("entropy", f"Entropies, {name}", "", "entropy / log k", "share of items")
+        entropies[name] = curve(words, middles, zero=True)
+
+        series = {}
+        for title, cell in cells.items():
+            people, model = (along(results, cell, f"group/{side}@", side).y for side in SIDES)
+            series[title] = list(people), list(model)
+        words = Words("groups", f"Entropies by group, {name}", "", "people", "model")
+        groups[name] = scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
+    if not curves:
         return []
     return [
         panels(
@@ -228,14 +237,14 @@ def figures(results: Results) -> list[Figure]:
             "KL to people by epoch",
             "After figure 4: the divergence to people on the items held out, after every epoch.  "
             "The last epoch is the one that is scored; none was chosen by this curve.",
-            {name: _curve(results, name) for name in sets},
+            curves,
         ),
         panels(
             "entropies",
             "Entropies of people and models",
             "After figure 3: the share of held-out items in ten bins of entropy over log k, for "
             "people's labels and for the predictions of the two models.",
-            {name: _entropies(results, name) for name in sets},
+            entropies,
         ),
         panels(
             "groups",
@@ -243,36 +252,6 @@ def figures(results: Results) -> list[Figure]:
             "Items in ten groups of equal size by people's entropy: the mean entropy (over log k) "
             "of people and of the model, means over runs.  A model as uncertain as people are "
             "would lie on the diagonal.",
-            {name: _groups(results, name) for name in sets},
+            groups,
         ),
     ]
-
-
-def _curve(results: Results, name: str) -> Figure:
-    words = Words("curve", f"KL to people by epoch, {name}", "", "epoch", "KL to people")
-    return curve(words, [_by_epoch(results, name, labels) for labels in LABELS], zero=True)
-
-
-def _entropies(results: Results, name: str) -> Figure:
-    lines = [along(results, Condition(name, "soft").name, "entropy/people@", "people")]
-    for labels in LABELS:
-        cell = Condition(name, labels).name
-        lines.append(along(results, cell, "entropy/model@", f"{labels} labels"))
-    middles = [
-        Line(line.name, [(number + 0.5) / BINS for number in line.x], line.y, line.low, line.high)
-        for line in lines
-    ]
-    words = Words("entropy", f"Entropies, {name}", "", "entropy / log k", "share of items")
-    return curve(words, middles, zero=True)
-
-
-def _groups(results: Results, name: str) -> Figure:
-    series = {}
-    for labels in LABELS:
-        cell = Condition(name, labels).name
-        people, model = (
-            along(results, cell, f"group/{whose}@", whose).y for whose in ("people", "model")
-        )
-        series[f"{labels} labels"] = (list(people), list(model))
-    words = Words("groups", f"Entropies by group, {name}", "", "people", "model")
-    return scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))

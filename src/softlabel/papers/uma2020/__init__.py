@@ -31,17 +31,9 @@ COVER = "labelme-ways"
 SEEDS: dict[Scale, int] = {"paper": 10, "cpu": 10, "features": 10}
 
 __all__ = [
-    "COVER",
-    "NAME",
-    "SEEDS",
-    "TITLE",
-    "cells",
-    "claims",
-    "facts",
-    "figures",
-    "probes",
-    "tables",
-]
+    "COVER", "NAME", "SEEDS", "TITLE",
+    "cells", "claims", "facts", "figures", "probes", "tables",
+]  # fmt: skip
 
 # how the labels of each way are delivered; a crowd layer takes the votes themselves
 DELIVERIES: dict[Way, str | None] = {
@@ -55,10 +47,8 @@ DELIVERIES: dict[Way, str | None] = {
 CROWD = {"objective": "mw", "crowd_transposed": True}  # the matrix on the left, as in the paper
 FULL_BATCH = {"batch": 1000}  # of LabelMe's crowd layer, as in the authors' code
 LEAST = 1e-12  # predictions are clipped here before the logarithm, as in the authors' code
-SECONDS = {
-    "labelme": 10.0,
-    "pos": 75.0,
-}  # of a run on one core, of the tasks with their own trainer
+# of a run on one core, of the tasks with their own trainer
+SECONDS = {"labelme": 10.0, "pos": 75.0}
 QUICK = {"epochs": 3, "batch": 32}
 
 
@@ -106,16 +96,14 @@ class TaskLesson:
     def __call__(self) -> Split:
         from softlabel.papers.uma2020.tasks import TASKS
 
-        lesson, _ = TASKS[self.task]
-        return lesson(self.way)
+        return TASKS[self.task][0](self.way)
 
     @property
     def truth(self) -> Truth:
         """The true classes and people's distributions."""
         from softlabel.papers.uma2020.tasks import TASKS
 
-        _, truth = TASKS[self.task]
-        return truth()
+        return TASKS[self.task][1]()
 
 
 @dataclass(eq=False)
@@ -141,12 +129,7 @@ class TaskTrainer:
         trainer = recipes.LABELME if self.lesson.task == "labelme" else tagging.POS
         policy = DELIVERIES[self.lesson.way]
         deliver = None if policy is None else registry.parse("deliver", policy)
-        return (
-            trainer,
-            change_settings(trainer.config, self.settings),
-            self.lesson(),
-            deliver,
-        )
+        return trainer, change_settings(trainer.config, self.settings), self.lesson(), deliver
 
 
 # ── what is measured ─────────────────────────────────────────────────────────────────────────

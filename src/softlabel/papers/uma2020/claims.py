@@ -6,10 +6,13 @@ Accuracies are printed in per cent and returned as shares.  Means and standard d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Literal
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,46 +52,16 @@ class Condition:
 
 # ── printed numbers ──────────────────────────────────────────────────────────────────────────
 
-# Table 1: a row, and what is printed for each task
-STATISTICS: dict[str, tuple[float, float, float]] = {
-    "annotations per item": (5.00, 2.50, 51.10),
-    "annotations per item and class": (0.30, 0.26, 5.11),
-    "observed agreement": (0.73, 0.73, 0.94),
-    "mean accuracy of annotators": (0.68, 0.69, 0.95),
-    "share of annotators at .75 or above": (0.29, 0.42, 1.00),
-}
-
-# Table 2: soft labels made two ways, accuracy and its standard deviation
-SOFT_WAYS: tuple[Way, Way] = ("shares", "softmax")
-TABLE_2: dict[tuple[Row, str], tuple[float, float]] = {
-    ("shares", "pos"): (78.99, 0.36),
-    ("shares", "labelme"): (83.46, 0.82),
-    ("shares", "cifar10h"): (66.64, 0.81),
-    ("softmax", "pos"): (80.03, 0.28),
-    ("softmax", "labelme"): (84.85, 0.50),
-    ("softmax", "cifar10h"): (65.50, 1.10),
-}
-
-# Table 3: (mean, sd) of accuracy, cross-entropy and entropy correlation
-ROWS: tuple[Row, ...] = ("gold", "majority", "dawid-skene", "crowd-layer", "soft")
+PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
+SOFT_WAYS: tuple[Way, Way] = ("shares", "softmax")  # the rows of Table 2
+ROWS: tuple[Row, ...] = ("gold", "majority", "dawid-skene", "crowd-layer", "soft")  # of Table 3
 SCORES = ("accuracy", "cross-entropy", "entropy-pearson")
-TABLE_3: dict[tuple[Row, str], tuple[tuple[float, float], ...]] = {
-    ("gold", "pos"): ((89.22, 0.70), (3.34, 0.40), (0.41, 0.02)),
-    ("gold", "labelme"): ((97.21, 0.49), (4.86, 0.14), (-0.01, 0.01)),
-    ("gold", "cifar10h"): ((65.22, 0.76), (2.61, 0.07), (0.13, 0.09)),
-    ("majority", "pos"): ((77.90, 0.84), (2.58, 0.13), (0.52, 0.02)),
-    ("majority", "labelme"): ((80.36, 0.57), (3.07, 0.09), (0.15, 0.01)),
-    ("majority", "cifar10h"): ((65.68, 1.01), (2.63, 0.10), (0.13, 0.03)),
-    ("dawid-skene", "pos"): ((77.46, 1.75), (2.52, 0.09), (0.50, 0.02)),
-    ("dawid-skene", "labelme"): ((83.43, 0.79), (2.90, 0.23), (0.11, 0.05)),
-    ("dawid-skene", "cifar10h"): ((65.65, 1.15), (2.55, 0.14), (0.13, 0.02)),
-    ("crowd-layer", "pos"): ((76.50, 2.57), (2.16, 0.04), (0.60, 0.04)),
-    ("crowd-layer", "labelme"): ((83.54, 0.57), (2.80, 0.15), (0.28, 0.06)),
-    ("crowd-layer", "cifar10h"): ((68.25, 1.06), (3.51, 0.14), (0.12, 0.01)),
-    ("soft", "pos"): ((80.03, 0.28), (1.67, 0.52), (0.67, 0.01)),
-    ("soft", "labelme"): ((84.85, 0.50), (1.64, 0.02), (0.39, 0.08)),
-    ("soft", "cifar10h"): ((66.64, 0.81), (1.11, 0.04), (0.22, 0.01)),
-}
+TABLE_2: dict[tuple[str, str], Any]
+TABLE_3: dict[tuple[str, str], Any]
+TABLE_2, TABLE_3 = (
+    {(row, task): cell for row, cells in PUBLISHED[table].items() for task, cell in cells.items()}
+    for table in ("table_2", "table_3")
+)
 ROW_NAMES: dict[str, str] = {
     "gold": "true classes",
     "majority": "majority",
@@ -105,8 +78,7 @@ SOFT: dict[str, Way] = {"pos": "softmax", "labelme": "softmax", "cifar10h": "sha
 
 def printed(row: Row, task: str, score: str) -> Published:
     """Return a cell of Table 3 or, for ``shares`` and ``softmax``, of Table 2."""
-    in_table_2 = TABLE_2.get((row, task))
-    mean, sd = in_table_2 or TABLE_3[row, task][SCORES.index(score)]
+    mean, sd = TABLE_2.get((row, task)) or TABLE_3[row, task][SCORES.index(score)]
     scale = 100 if score == "accuracy" else 1
     return Published(mean / scale, sd / scale, "sd")
 
@@ -126,21 +98,23 @@ SCORE_NAMES = {
 
 
 def claims(recipe: Scale) -> list[Claim]:
-    """Return every cell of Tables 2 and 3, and what the paper concludes from them."""
+    """Return every cell of Tables 2 and 3, and what the paper concludes from them: how the soft
+    loss compares with the other rows of Table 3, and the two rows of Table 2 with each other."""
     tasks = TASKS if recipe == "paper" else ("cifar10h",)
-    orderings = [claim for task in tasks for claim in _orderings(task)]
-    table_2 = [
-        _value(f"table2/{task}/{way}", "Table 2", way, task, "accuracy")
-        for task in tasks
-        for way in SOFT_WAYS
-    ]
-    table_3 = [
-        _value(f"table3/{task}/{row}/{score}", "Table 3", row, task, score)
-        for task in tasks
-        for row in ROWS
-        for score in SCORES
-    ]
-    return [*orderings, *table_2, *table_3]
+    claims = []
+    for task in tasks:
+        for score in ("cross-entropy", "entropy-pearson", "accuracy"):
+            for other in ROWS[1:-1] if score == "accuracy" else ROWS[:-1]:
+                claims.append(_ordering("Table 3", "soft", other, task, score))
+        better = SOFT[task]
+        (worse,) = (way for way in SOFT_WAYS if way != better)
+        given = f", given {'many reliable' if task == 'cifar10h' else 'few noisy'} votes"
+        claims.append(_ordering("Table 2", better, worse, task, "accuracy", given))
+    for task, way in product(tasks, SOFT_WAYS):
+        claims.append(_value(f"table2/{task}/{way}", "Table 2", way, task, "accuracy"))
+    for task, row, score in product(tasks, ROWS, SCORES):
+        claims.append(_value(f"table3/{task}/{row}/{score}", "Table 3", row, task, score))
+    return claims
 
 
 def _value(id: str, table: str, row: Row, task: str, score: str) -> Claim:
@@ -148,19 +122,6 @@ def _value(id: str, table: str, row: Row, task: str, score: str) -> Claim:
     cell = condition_of(row, task).name
     published = printed(row, task, score)
     return Claim(id, where, says, "value", lambda results: results.mean(cell, score), published)
-
-
-def _orderings(task: str) -> Iterator[Claim]:
-    """Compare the soft loss with the other rows of Table 3, and the two rows of Table 2."""
-    for score in ("cross-entropy", "entropy-pearson"):
-        for other in ROWS[:-1]:
-            yield _ordering("Table 3", "soft", other, task, score)
-    for other in ROWS[1:-1]:
-        yield _ordering("Table 3", "soft", other, task, "accuracy")
-    better = SOFT[task]
-    (worse,) = (way for way in SOFT_WAYS if way != better)
-    votes = "many reliable votes" if task == "cifar10h" else "few noisy votes"
-    yield _ordering("Table 2", better, worse, task, "accuracy", f", given {votes}")
 
 
 def _ordering(table: str, first: Row, second: Row, task: str, score: str, given: str = "") -> Claim:
@@ -197,39 +158,27 @@ Votes = tuple[Annotations, Ints]
 
 def facts() -> list[Claim]:
     """Return the printed numbers that need no training."""
-    text = Claim(
-        "text/labelme/annotations per item",
-        "section on LabelMe",
-        "annotations per photograph: 2.54 in the text, 2.50 in Table 1",
-        "exact",
-        partial(_count, released_votes, "labelme", "annotations per item"),
-        Published(2.54),
-        0.01,  # printed without rounding up
-    )
-    says = "number of deer images with 33 votes for dog, 13 for deer and 4 for horse"
-    example = Claim("figure1/votes", "figure 1", says, "exact", _count_examples, Published(1.0))
-    return [*_table_1(), text, example]
-
-
-def _table_1() -> Iterator[Claim]:
+    claims = []
     for task, read, prefix, note, reason in (
         ("pos", votes_by_people, "", ", words with at most ten labels", ANONYMOUS),
         ("labelme", released_votes, "", "", ANONYMOUS),
         ("cifar10h", released_votes, "", "", ANONYMOUS),
         ("pos", released_votes, "all/", ", all labels of the released file", ""),
     ):
-        for name, row in STATISTICS.items():
+        for name, row in PUBLISHED["table_1"].items():
             of_votes = task == "cifar10h" and name == "mean accuracy of annotators"
-            yield Claim(
-                f"table1/{task}/{prefix}{name}",
-                f"Table 1, {TASK_NAMES[task]}",
-                f"{name}{' (ours: of votes)' if of_votes else note}",
-                "exact",
-                partial(_count, read, task, name),
-                Published(row[TASKS.index(task)]),
-                HALF,
-                reason,
-            )
+            says = f"{name}{' (ours: of votes)' if of_votes else note}"
+            id, where = f"table1/{task}/{prefix}{name}", f"Table 1, {TASK_NAMES[task]}"
+            ours, published = partial(_count, read, task, name), Published(row[TASKS.index(task)])
+            claims.append(Claim(id, where, says, "exact", ours, published, HALF, reason))
+    says = "annotations per photograph: 2.54 in the text, 2.50 in Table 1"
+    id, where = "text/labelme/annotations per item", "section on LabelMe"
+    ours = partial(_count, released_votes, "labelme", "annotations per item")
+    # the text does not round up
+    claims.append(Claim(id, where, says, "exact", ours, Published(2.54), 0.01))
+    says = "number of deer images with 33 votes for dog, 13 for deer and 4 for horse"
+    example = Claim("figure1/votes", "figure 1", says, "exact", _count_examples, Published(1.0))
+    return [*claims, example]
 
 
 @cache

@@ -87,16 +87,13 @@ def _table_3(results: Results, task: str) -> Table:
     rows += [(None, Condition(task, way)) for way in SOFT_WAYS if way != SOFT[task]]
     if task == "labelme":
         rows.append((None, Condition(task, "crowd-layer", batches=True)))
-    more = [
-        score
-        for score in MORE_SCORES
-        if any(len(results.values(condition.name, score)) for _, condition in rows)
-    ]
+    scored = {name for _, condition in rows for name in results.names(condition)}
+    more = [score for score in MORE_SCORES if score in scored]
     lines: list[tuple[str, ...]] = []
     for row, condition in rows:
         called = ROW_NAMES.get(condition.labels, condition.labels)
         line = [f"{ROW_NAMES[row]}: {called}" if row == "soft" else called]
-        line.append(str(len(results.values(condition.name, SCORES[0]))))
+        line.append(str(len(results.values(condition, SCORES[0]))))
         for score in SCORES:
             line.append(_ours(results, condition, score))
             line.append(_text(printed(row, task, score), score) if row else "")

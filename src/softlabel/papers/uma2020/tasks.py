@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -55,26 +55,32 @@ def true_labels(items: Names, gold: Ints, classes: Names) -> SoftLabels:
     return SoftLabels(index, one_hot(gold, len(classes)), np.ones(len(items), dtype=np.int64))
 
 
-def _voted_truth(task: str, item: str, accuracy: str, other: str, other_accuracy: str) -> Truth:
+# what items with votes are called and their accuracy, and the same of items with true classes alone
+VOTED = {
+    "labelme": ("photograph", "held/accuracy", "test", "accuracy"),
+    "pos": ("gimpel", "accuracy", "lowlands", "lowlands/accuracy"),
+}
+
+
+@cache
+def voted_truth(task: str) -> Truth:
     """Return the truth of a task with votes: distributions are softmax of counts, as in the paper,
-    and shares under the prefix ``share/``; true classes are also known of ``other`` items."""
+    and shares under the prefix ``share/``; true classes are also known of other items."""
+    item, accuracy, other, other_accuracy = VOTED[task]
     data = datasets.load(task)
     votes, gold = released_votes(task)
-    index = Index(_numbered(item, data.index.items), names([]), data.index.labels)
+    items = names([f"{item} {number}" for number in data.index.items.tolist()])
+    index = Index(items, names([]), data.index.labels)
     people = {
         prefix: SoftLabels(index, pool(votes).probs, votes.votes_per_item())
         for prefix, pool in (("", Softmax()), ("share/", Share()))
     }
-    classes = {accuracy: true_labels(index.items, gold, index.labels)}
+    classes = {accuracy: true_labels(items, gold, index.labels)}
     tested = data.arrays.get("y_test", data.arrays.get("test_gold"))
     if tested is not None:
-        items = _numbered(other, np.arange(len(tested)))
+        items = names([f"{other} {number}" for number in range(len(tested))])
         classes[other_accuracy] = true_labels(items, tested, index.labels)
     return Truth(classes, people)
-
-
-def _numbered(what: str, numbers: Names | Ints) -> Names:
-    return names([f"{what} {number}" for number in numbers.tolist()])
 
 
 # ── LabelMe ──────────────────────────────────────────────────────────────────────────────────
@@ -84,7 +90,7 @@ def _numbered(what: str, numbers: Names | Ints) -> Names:
 def labelme(way: Way) -> FoldedSplit:
     """Return 1,000 photographs with votes, in folds, and 1,188 that only experts labelled."""
     data = datasets.labelme.load()
-    truth = labelme_truth()
+    truth = voted_truth("labelme")
     people, tested = truth.people[""], truth.gold["accuracy"]
     items = [*people.index.items.tolist(), *tested.index.items.tolist()]
     photographs = data.arrays["x_train"]
@@ -97,12 +103,6 @@ def labelme(way: Way) -> FoldedSplit:
         {"images": "labelme", "labels": way},
         fold=assign_folds(data.index.items),
     )
-
-
-@cache
-def labelme_truth() -> Truth:
-    """Return the truth of photographs with votes and of those with true classes alone."""
-    return _voted_truth("labelme", "photograph", "held/accuracy", "test", "accuracy")
 
 
 def assign_folds(items: Names) -> Ints:
@@ -141,7 +141,7 @@ def pos(way: Way) -> SentenceSplit:
     unpooled = np.full((len(gold), len(data.index.labels)), np.nan)
     learned = TrainingLabels(gold, unpooled, votes).only(learn)
     assert learned.each is not None, "the votes were given"
-    all_people = pos_truth().people[""]
+    all_people = voted_truth("pos").people[""]
     index = Index(all_people.index.items[held], names([]), data.index.labels)
     return SentenceSplit(
         tables["learn"],
@@ -153,12 +153,6 @@ def pos(way: Way) -> SentenceSplit:
         choosing=tables["choose"],
         choosing_gold=gold[choose],
     )
-
-
-@cache
-def pos_truth() -> Truth:
-    """Return the truth of tweets with votes and of the Lowlands tweets."""
-    return _voted_truth("pos", "gimpel", "accuracy", "lowlands", "lowlands/accuracy")
 
 
 # ── CIFAR-10H ────────────────────────────────────────────────────────────────────────────────
@@ -265,14 +259,13 @@ def quick(way: Way) -> Split:
 def quick_truth() -> Truth:
     """Return the true class of the 80, and how people would split."""
     people = generated.lesson().people
-    gold = people.probs.argmax(axis=1).astype(np.int64)
-    classes = true_labels(people.index.items, gold, people.index.labels)
+    classes = true_labels(people.index.items, people.probs.argmax(axis=1), people.index.labels)
     return Truth({"accuracy": classes}, {"": people})
 
 
 TASKS: dict[str, tuple[Callable[[Way], Split], Callable[[], Truth]]] = {
-    "labelme": (labelme, labelme_truth),
-    "pos": (pos, pos_truth),
+    "labelme": (labelme, partial(voted_truth, "labelme")),
+    "pos": (pos, partial(voted_truth, "pos")),
     "cifar10h": (cifar10h, cifar10h_truth),
     "quick": (quick, quick_truth),
 }
