@@ -197,8 +197,8 @@ def _refuse_other_secret(folder: Path, study: str, store: Store, known: Secret |
     if lost:
         raise StoreError(
             f"{folder / FOLDER / NAME} {why}: the pseudonyms in {store.name} were made with "
-            "another; restore that from a backup, or go on with softlabel serve --new-secret, which "
-            "treats people who come back as new ones"
+            "another; restore that from a backup, or go on with softlabel serve --new-secret, "
+            "which treats people who come back as new ones"
         )
 
 

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,15 +19,13 @@ import numpy as np
 from softlabel import registry
 from softlabel.construct import Clamp
 from softlabel.elicit import Answer, Hard, Mode, readable_versions
-from softlabel.errors import ResponseError, SoftlabelError
-from softlabel.records import stack_answers
+from softlabel.errors import SoftlabelError
+from softlabel.records import ASKED, CHECKS, options_when_asked, stack_answers
 from softlabel.sampling import one_per_annotator
 from softlabel.store import ResponseRow, Store, TimedAnswer
 from softlabel.study import Study
 from softlabel.tables import Annotations, Index, Statements, names
 
-ASKED = ("target", "repeat")  # what the study is about; the other kinds prepare and check
-CHECKS = ("gold", "attention")
 SUBMIT = "submit"  # the last step, which is no field
 MOST = 20_000  # answers
 REMEMBERED = 5_000  # answers
@@ -53,10 +51,6 @@ class ReadAnswer(NamedTuple):
     skip: str | None  # the reason of a skip
     answer: Answer | None
 
-    @property
-    def skipped(self) -> bool:
-        return self.skip is not None
-
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -79,12 +73,12 @@ class Sample:
     @property
     def unreadable(self) -> int:
         """How many answers cannot be read because the labels or the mode have changed."""
-        return sum(one.answer is None and not one.skipped for one in self.seen)
+        return sum(one.answer is None and one.skip is None for one in self.seen)
 
     @cached_property
     def asked(self) -> tuple[ReadAnswer, ...]:
         """The answers to target items and their repeats, without skips."""
-        return tuple(one for one in self.seen if one.kind in ASKED and not one.skipped)
+        return tuple(one for one in self.seen if one.kind in ASKED and one.skip is None)
 
     @cached_property
     def said(self) -> Statements:
@@ -191,9 +185,8 @@ class Reader:
 
     def __init__(self, study: Study) -> None:
         self.study = study
-        self._cache: dict[tuple[str, int, str, str], Answer | None] = {}
-        self._own = json.dumps(registry.settings(study.mode))
-        self._modes: dict[tuple[str, str], Mode | None] = {(study.mode.name, self._own): study.mode}
+        self._parse = lru_cache(REMEMBERED)(self._parse_answer)
+        self._mode = lru_cache(_make_mode)
 
     def read(self, row: TimedAnswer | ResponseRow) -> ReadAnswer:
         """Return the row with its answer and times read."""
@@ -216,29 +209,22 @@ class Reader:
         """Return the answer; None where the item was skipped, or where it cannot be read now."""
         if row.answer_json is None:
             return None
-        options = row.mode_options
-        if row.frame is None:  # not recorded when it was asked: take today's options
-            options = self._own if row.mode == self.study.mode.name else "{}"
-        key = row.mode, row.mode_version, options, row.answer_json
-        if key not in self._cache:
-            if len(self._cache) >= REMEMBERED:
-                self._cache.clear()
-            self._cache[key] = self._read_json(*key)
-        return self._cache[key]
+        recorded = row.frame is not None
+        options = row.mode_options if recorded else json.dumps(options_when_asked(self.study, row))
+        return self._parse(row.mode, row.mode_version, options, row.answer_json)
 
-    def _read_json(self, name: str, version: int, options: str, text: str) -> Answer | None:
-        if (name, options) not in self._modes:
-            try:
-                self._modes[name, options] = registry.make("mode", name, **json.loads(options))
-            except SoftlabelError:
-                self._modes[name, options] = None
-        mode = self._modes[name, options]
-        if mode is None or version not in readable_versions(mode):
-            return None
+    def _parse_answer(self, name: str, version: int, options: str, text: str) -> Answer | None:
         try:
-            return mode.read(json.loads(text), self.study.labels)
-        except ResponseError:
+            mode = self._mode(name, options)
+            readable = version in readable_versions(mode)
+            return mode.read(json.loads(text), self.study.labels) if readable else None
+        except SoftlabelError:
             return None
+
+
+def _make_mode(name: str, options: str) -> Mode:
+    mode: Mode = registry.make("mode", name, **json.loads(options))
+    return mode
 
 
 def to_seconds(ms: float | None) -> float:
