@@ -17,7 +17,7 @@ import numpy as np
 from softlabel import annotators, registry
 from softlabel.annotators import Agreement, Card, Repeats
 from softlabel.metrics import Spread, spread
-from softlabel.serve.researcher.people import make_people_cards
+from softlabel.serve.researcher import sample as samples
 from softlabel.serve.researcher.sample import MOST, SUBMIT, LatestAnswers, Sample, Steps, Throttle
 from softlabel.store import FINAL_STAGES, Store
 from softlabel.study import Study
@@ -135,9 +135,8 @@ def seconds_by_mode(answers: Iterable[tuple[str, float, float, Steps]]) -> tuple
     summaries = []
     for mode, times in sorted(grouped.items(), key=lambda one: -len(one[1])):
         parts: dict[str, list[float]] = {}
-        for _, _, steps in times:
-            for name, seconds in steps:
-                parts.setdefault(name, []).append(seconds)
+        for name, seconds in (step for _, _, steps in times for step in steps):
+            parts.setdefault(name, []).append(seconds)
         known = registry.members("mode").get(mode)
         asked = {field.name: place for place, field in enumerate(known.fields)} if known else {}
         order = sorted(parts, key=lambda name: (name == SUBMIT, asked.get(name, len(asked)), name))
@@ -293,7 +292,7 @@ def compute_insight(study: Study, sample: Sample, now: float, throttle: Throttle
         speed=measure_speed(times, now, sample.whole),
         agreement=agreement,
         repeats=annotators.measure_repeats(sample.each, sample.said, sample.is_repeat)[0],
-        people=make_people_cards(sample, study.checks, throttle),
+        people=samples.make_cards(sample, study.checks, throttle),
         disagreement={item: value for item, value in pairs if math.isfinite(value)},
     )
 

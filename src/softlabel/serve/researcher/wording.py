@@ -11,7 +11,6 @@ from typing import Any
 from markupsafe import Markup
 
 from softlabel.annotators import Card
-from softlabel.metrics import Spread
 from softlabel.serve.researcher import charts
 from softlabel.serve.researcher.overview import Insight, Overview
 from softlabel.store import Session
@@ -102,15 +101,10 @@ def money(amount: float, currency: str) -> str:
     return f"{currency} {amount:,.2f}" if math.isfinite(amount) else NONE
 
 
-def clock(at: float) -> str:
-    """The time of day in UTC."""
-    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
-
-
 def moment(at: float, now: float) -> str:
     """The time of day in UTC; on another day, the date with it."""
     then, today = (datetime.fromtimestamp(one, UTC) for one in (at, now))
-    return clock(at) if then.date() == today.date() else then.strftime("%d %b %H:%M")
+    return then.strftime("%H:%M:%S" if then.date() == today.date() else "%d %b %H:%M")
 
 
 # ── notes: which answers the numbers are about, and why some are missing ─────────────────────
@@ -137,7 +131,7 @@ def scope_note(insight: Insight | None) -> str:
     """When and from which answers the numbers of a page were computed."""
     if insight is None:
         return "Counts are of now; agreement, speed and flags are being computed."
-    note = f"Agreement, speed and flags were computed at {clock(insight.at)} UTC"
+    note = f"Agreement, speed and flags were computed at {moment(insight.at, insight.at)} UTC"
     if insight.unreadable:  # something about the study was changed after people had answered
         note = (
             f"{count(insight.unreadable)} answers cannot be read with the labels and the mode that "
@@ -182,15 +176,13 @@ def people_caption(overview: Overview, shown: int) -> str:
 
 def seconds_rows(insight: Insight | None) -> list[list[str]]:
     """Return a row of seconds for each step of each mode."""
-
-    def row(name: str, spread: Spread) -> list[str]:
-        return [name, *map(seconds, (spread.median, spread.p10, spread.p90)), count(spread.n)]
-
     rows, modes = [], insight.seconds if insight is not None else ()
     for mode in modes:
         prefix = f"{mode.mode}: " if len(modes) > 1 else ""
         steps = {"first input": mode.first, **mode.steps, "whole answer": mode.answer}
-        rows += [row(f"{prefix}{name}", spread) for name, spread in steps.items()]
+        for name, spread in steps.items():
+            times = map(seconds, (spread.median, spread.p10, spread.p90))
+            rows.append([f"{prefix}{name}", *times, count(spread.n)])
     return rows
 
 
