@@ -30,9 +30,10 @@ TEMPLATES = Path(__file__).parent / "templates"
 LINK_SCHEMES = {"http", "https", "mailto"}
 MOST_FIELDS, LONGEST_FIELD = 200, 5000
 Headers = Mapping[str, str] | None
+Ticks = Callable[[], float]
 
 # seconds that pass whatever is done to the time of day; while the machine sleeps as well, if known
-elapsed: Callable[[], float] = time.monotonic
+elapsed: Ticks = time.monotonic
 if hasattr(time, "CLOCK_BOOTTIME"):
     elapsed = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
 
@@ -51,7 +52,7 @@ class Site:
     texts: Catalogue
     render: Renderer
     recruiter: Recruiter
-    now: Callable[[], float]
+    now: Ticks
     secure: bool  # served over https
 
 
@@ -64,11 +65,7 @@ class Clock:
     """
 
     def __init__(
-        self,
-        newest: float | None = None,
-        *,
-        wall: Callable[[], float] = time.time,
-        ticks: Callable[[], float] = elapsed,
+        self, newest: float | None = None, *, wall: Ticks = time.time, ticks: Ticks = elapsed
     ) -> None:
         start = wall()
         self.behind = max(0.0, (newest or 0.0) - start)

@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import os
 import secrets
+from typing import Any
 
 from fastapi import Request
 from starlette.exceptions import HTTPException
@@ -31,6 +32,8 @@ class Login:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.logged_out = site.study.folder / FOLDER / "logged-out"
+        self.options: dict[str, Any] = {"path": HOME, "secure": site.secure}  # of the cookie
+        self.options |= {"httponly": True, "samesite": "strict"}
 
     async def page(self, request: Request) -> Response:
         """The form that asks for the token."""
@@ -45,15 +48,8 @@ class Login:
             await asyncio.sleep(SLOW)
             return self.site.render("research/login.html", 401, failed=True)
         response = RedirectResponse(HOME, SEE_OTHER)
-        response.set_cookie(
-            COOKIE,
-            self._cookie(int(self.site.now()) + LASTS, secrets.token_hex(16)),
-            max_age=LASTS,
-            path=HOME,
-            secure=self.site.secure,
-            httponly=True,
-            samesite="strict",
-        )
+        cookie = self._cookie(int(self.site.now()) + LASTS, secrets.token_hex(16))
+        response.set_cookie(COOKIE, cookie, max_age=LASTS, **self.options)
         return response
 
     async def logout(self, request: Request) -> Response:
@@ -62,9 +58,7 @@ class Login:
             until, nonce, _ = request.cookies[COOKIE].split(".")
             await asyncio.to_thread(self._forget, int(until), nonce)
         response = RedirectResponse(LOGIN, SEE_OTHER)
-        response.delete_cookie(
-            COOKIE, path=HOME, secure=self.site.secure, httponly=True, samesite="strict"
-        )
+        response.delete_cookie(COOKIE, **self.options)
         return response
 
     def require(self, request: Request) -> None:

@@ -249,7 +249,25 @@ class Tile:
 def make_tiles(overview: Overview) -> list[Tile]:
     """Make the row of numbers on top of the overview."""
     insight, bill = overview.insight, overview.bill
-    tiles = [*_count_tiles(overview), _speed_tile(overview), _seconds_tile(insight)]
+    tiles = _count_tiles(overview)
+    if insight is None:
+        tiles.append(Tile("Speed", NONE, more=LATER))
+    else:
+        more = f"about {duration(overview.hours_left)} to go at this speed"
+        if not overview.counts.missing:
+            more = "all answers are there"
+        elif math.isnan(overview.hours_left):
+            more = "nobody answered in the latest hour"
+        tiles.append(Tile("Speed", count(insight.speed.per_hour), "answers an hour", more))
+    if insight is None or not insight.seconds:
+        tiles.append(Tile("Seconds per answer", NONE, more=empty_note(insight)))
+    elif not (times := insight.seconds[0].answer).n:
+        more = f"mode {insight.seconds[0].mode}; none yet"
+        tiles.append(Tile("Seconds per answer", NONE, more=more))
+    else:
+        middle = f"{seconds(times.p10)} to {seconds(times.p90)}"
+        more = f"mode {insight.seconds[0].mode}; four of five take {middle} s"
+        tiles.append(Tile("Seconds per answer", seconds(times.median), "s", more))
     if insight is None or insight.agreement is None:
         tiles.append(Tile("Agreement", NONE, more=agreement_note(insight)))
     else:
@@ -293,31 +311,6 @@ def _count_tiles(overview: Overview) -> list[Tile]:
         skip,
         Tile("People", count(counts.people), more=people),
     ]
-
-
-def _speed_tile(overview: Overview) -> Tile:
-    if overview.insight is None:
-        return Tile("Speed", NONE, more=LATER)
-    left = overview.hours_left
-    if not overview.counts.missing:
-        more = "all answers are there"
-    elif math.isnan(left):
-        more = "nobody answered in the latest hour"
-    else:
-        more = f"about {duration(left)} to go at this speed"
-    return Tile("Speed", count(overview.insight.speed.per_hour), "answers an hour", more)
-
-
-def _seconds_tile(insight: Insight | None) -> Tile:
-    name = "Seconds per answer"
-    if insight is None or not insight.seconds:
-        return Tile(name, NONE, more=empty_note(insight))
-    first = insight.seconds[0]
-    if not first.answer.n:
-        return Tile(name, NONE, more=f"mode {first.mode}; none yet")
-    middle = f"{seconds(first.answer.p10)} to {seconds(first.answer.p90)}"
-    more = f"mode {first.mode}; four of five take {middle} s"
-    return Tile(name, seconds(first.answer.median), "s", more)
 
 
 # ── one annotator ────────────────────────────────────────────────────────────────────────────
