@@ -278,7 +278,7 @@ def make_cards(sample: Sample, checks: Sequence[Item], throttle: Throttle) -> tu
         if answer.skip is not None and answer.kind != PRACTICE:
             skips.setdefault(answer.annotator, Counter())[answer.skip] += 1
     usual = annotators.find_usual(
-        (time.median for time in times.values()),
+        (taken.median for taken in times.values()),
         (card.agreement for card in short.values() if card.answers >= FEW),
     )
     cards = []
