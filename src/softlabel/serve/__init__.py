@@ -16,21 +16,9 @@ if TYPE_CHECKING:
     from softlabel.serve.secret import Handover
 
 __all__ = [
-    "Choice",
-    "Handover",
-    "Insight",
-    "Overview",
-    "check_url",
-    "compute_overview",
-    "databases",
-    "export_answers",
-    "make_app",
-    "recruit",
-    "run",
-    "secret",
-    "wording",
-    "write_roster",
-]
+    "Choice", "Handover", "Insight", "Overview", "check_url", "compute_overview", "databases",
+    "export_answers", "make_app", "recruit", "run", "secret", "wording", "write_roster",
+]  # fmt: skip
 
 __getattr__ = lazy_names(
     __name__,

@@ -34,7 +34,7 @@ from softlabel.serve.participant.sessions import (
 from softlabel.serve.recruit import make_recruiter
 from softlabel.serve.researcher.pages import make_router
 from softlabel.serve.secret import Secret
-from softlabel.serve.site import Clock, Renderer, Site, wait_for_write
+from softlabel.serve.site import Clock, Renderer, Site
 from softlabel.serve.static import StaticTable, list_preloads
 from softlabel.store import Store
 from softlabel.study import Study
@@ -73,23 +73,16 @@ def make_app(
     None allows any.
     """
     words, recruiter = texts.load(study.language), make_recruiter(study.recruit)
-    site = Site(
-        study=study,
-        store=store,
-        secret=secret,
-        texts=words,
-        render=Renderer(
-            study,
-            words,
-            steps=list_stages(study),
-            leaving=UNDER_WAY - {CONSENT},
-            platform=recruiter.platform(),
-            preloads=list_preloads(study.mode),
-        ),
-        recruiter=recruiter,
-        now=now or Clock(store.newest()),
-        secure=bool(url) and urlsplit(url).scheme == "https",
+    render = Renderer(
+        study,
+        words,
+        steps=list_stages(study),
+        leaving=UNDER_WAY - {CONSENT},
+        platform=recruiter.platform(),
+        preloads=list_preloads(study.mode),
     )
+    now, secure = now or Clock(store.newest()), bool(url) and urlsplit(url).scheme == "https"
+    site = Site(study, store, secret, words, render, recruiter, now, secure)
     sessions, newcomers, static = Sessions(site), Newcomers(site), StaticTable()
     store_errors = StoreErrors()
     app = FastAPI(
@@ -110,14 +103,17 @@ def make_app(
     ready = Ready(store, store_errors).answer
     app.add_api_route("/ready", ready, methods=["GET"], responses=not_ready)  # type: ignore[arg-type]
     app.openapi = partial(describe_api, app)  # type: ignore[method-assign]
+    if url:  # as in a Host header, without the port
+        name = urlsplit(url).hostname or ""
+        hosts = LOOPBACK | {f"[{name}]" if ":" in name else name}
     _add_error_handlers(app, site, store_errors)
     app.add_middleware(
         Guard,
         refuse=partial(refuse, site),
         token_of=sessions.known_token,
         limits=limits or Limits(),
-        secure=site.secure,
-        hosts=LOOPBACK | {_host_of(url)} if url else hosts,
+        secure=secure,
+        hosts=hosts,
     )
     return app
 
@@ -142,12 +138,6 @@ def check_url(url: str) -> None:
         )
 
 
-def _host_of(url: str) -> str:
-    """Return the name in an address as in a Host header, without the port."""
-    name = urlsplit(url).hostname or ""
-    return f"[{name}]" if ":" in name else name
-
-
 # ── errors ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -160,11 +150,9 @@ def refuse(site: Site, scope: Scope, status: int, headers: dict[str, str]) -> Re
 
 def _add_error_handlers(app: FastAPI, site: Site, store_errors: StoreErrors) -> None:
     async def on_http_error(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
+        if not isinstance(error, HTTPException):  # a request that cannot be read
+            return refuse(site, request.scope, 400, {})
         return refuse(site, request.scope, error.status_code, dict(error.headers or {}))
-
-    async def on_bad_request(request: Request, error: Exception) -> Response:
-        return refuse(site, request.scope, 400, {})
 
     async def on_unreadable_answer(request: Request, error: Exception) -> Response:
         assert isinstance(error, ResponseError)
@@ -182,8 +170,8 @@ def _add_error_handlers(app: FastAPI, site: Site, store_errors: StoreErrors) -> 
         store_errors.log(str(error))
         return refuse(site, request.scope, 503, {"retry-after": "5"})
 
-    app.add_exception_handler(HTTPException, on_http_error)
-    app.add_exception_handler(RequestValidationError, on_bad_request)
+    for kind in (HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, on_http_error)
     app.add_exception_handler(ResponseError, on_unreadable_answer)
     app.add_exception_handler(Conflict, on_conflict)
     app.add_exception_handler(StoreError, on_store_error)
@@ -221,7 +209,7 @@ class Ready:
 
     async def _probe(self) -> str:
         try:
-            await wait_for_write(self.store.probe())
+            await asyncio.wrap_future(self.store.probe())
         except StoreError as error:
             self.store_errors.log(str(error))
             text = str(error).replace(self.store.name, "")
@@ -244,11 +232,12 @@ class StoreErrors:
             return
         self._more[text] = 0
         log.error("%s the store refused: %s", _timestamp(), text)
-        asyncio.get_running_loop().call_later(self.quiet, self._sum_up, text)
 
-    def _sum_up(self, text: str) -> None:
-        if more := self._more.pop(text):
-            log.error("%s %d more times in %.0f s: %s", _timestamp(), more, self.quiet, text)
+        def sum_up() -> None:
+            if more := self._more.pop(text):
+                log.error("%s %d more times in %.0f s: %s", _timestamp(), more, self.quiet, text)
+
+        asyncio.get_running_loop().call_later(self.quiet, sum_up)
 
 
 def _timestamp() -> str:

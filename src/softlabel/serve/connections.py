@@ -32,13 +32,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 def _reply(status: HTTPStatus, text: str) -> bytes:
     """Return a whole response, after which the connection is closed."""
-    head = (
-        f"HTTP/1.1 {status.value} {status.phrase}",
-        "content-type: text/plain; charset=utf-8",
-        f"content-length: {len(text)}",
-        "connection: close",
-    )
-    return "\r\n".join((*head, "", text)).encode()
+    head = f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: text/plain; charset=utf-8"
+    return f"{head}\r\ncontent-length: {len(text)}\r\nconnection: close\r\n\r\n{text}".encode()
 
 
 BUSY = _reply(HTTPStatus.SERVICE_UNAVAILABLE, "There are too many connections.")
@@ -82,19 +77,17 @@ class Gate:
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self.per_address: Counter[str] = Counter()
-        self._trusted: list[Network] = []  # proxies whose X-Forwarded-For is believed
+        self._trusted: list[Network] | None = None  # proxies whose X-Forwarded-For is believed
         self._trust_all = False
         self._logged_at = -REMINDER
 
     def __call__(self, *, config: Config, **options: Any) -> asyncio.Protocol:
-        if not (self._trusted or self._trust_all):
-            allowed = config.forwarded_allow_ips
-            parts = allowed.split(",") if isinstance(allowed, str) else allowed
-            names = [part.strip() for part in parts]
-            self._trust_all = "*" in names
-            for name in names:
+        if self._trusted is None:
+            self._trusted, allowed = [], config.forwarded_allow_ips
+            for name in allowed.split(",") if isinstance(allowed, str) else allowed:
+                self._trust_all |= name.strip() == "*"
                 with suppress(ValueError):  # "*", or the path of a socket
-                    self._trusted.append(ipaddress.ip_network(name, strict=False))
+                    self._trusted.append(ipaddress.ip_network(name.strip(), strict=False))
         return Connection(self, config=config, **options)
 
     def admit(self, host: str, total: int) -> str | None:
@@ -104,10 +97,9 @@ class Gate:
         """
         address = parse_address(host)
         key = network_of(address) if address else host
-        trusted = self._trust_all or any(address in one for one in self._trusted if address)
-        if total > self.limits.connections or not (
-            trusted or self.per_address[key] < self.limits.per_address
-        ):
+        trusted = self._trust_all or any(address in net for net in self._trusted or () if address)
+        few = trusted or self.per_address[key] < self.limits.per_address
+        if total > self.limits.connections or not few:
             return None
         self.per_address[key] += 1
         return key

@@ -17,15 +17,8 @@ from softlabel import registry
 from softlabel import store as stores
 from softlabel import study as studies
 from softlabel.errors import ItemChanged, StoreError
-from softlabel.serve.secret import (
-    FOLDER,
-    NAME,
-    Secret,
-    make_private_folder,
-    open_secret,
-    read_secret,
-    remember_database,
-)
+from softlabel.serve import secret as secrets
+from softlabel.serve.secret import FOLDER, NAME, Secret, make_private_folder, remember_database
 from softlabel.store import Contents, ItemRow, Store
 from softlabel.study import Study
 
@@ -59,10 +52,18 @@ def place_of(folder: Path, db: str | None, *, rehearsal: bool = False) -> str | 
 def open_known(folder: Path, study: str, choice: Choice) -> Store:
     """Open the database that the study was served with before, or a new one if it never was."""
     place = place_of(folder, choice.db, rehearsal=choice.rehearsal)
-    known = _read_secret(folder)
-    expected = None if known is None else known.databases.get(_key(folder, place))
+    known, expected = _recorded(folder, place)
     if expected is not None and not choice.new_database and not choice.rehearsal:
-        _check_id(folder, place, expected)
+        # check, without changing anything, that the expected database is at this place
+        recorded = f"{folder / FOLDER / NAME}: the answers are in database {expected}"
+        try:
+            with stores.open(place, read_only=True) as store:
+                id = store.id
+        except StoreError as error:
+            raise StoreError(f"{recorded}, but {error}; {RESTORE}") from None
+        if id != expected:
+            name = stores.display_name(place)
+            raise StoreError(f"{recorded}, but {name} is database {id}; {RESTORE}")
     make_private_folder(folder)
     store = stores.open(place, rehearsal=choice.rehearsal)
     try:
@@ -108,7 +109,7 @@ def open_study(folder: Path, db: str | None) -> Iterator[tuple[Study, Store, Sec
     with open_known(folder, study.name, Choice(db)) as store:
         if store.study(study.name) is None:  # only the server may change a stored study
             put_study(study, store, time.time())
-        secret = open_secret(folder)
+        secret = secrets.open_secret(folder)
         remember(folder, study.name, store, secret, time.time())
         yield study, store, secret
 
@@ -118,16 +119,11 @@ def put_study(study: Study, store: Store, now: float) -> None:
     batch_of = {item: name for name, items in study.batches.items() for item in items}
     items = (*study.items, *study.practice, *study.checks)
     rows = [ItemRow(item.id, item.kind, batch_of.get(item.id), item.digest) for item in items]
-    mode = {
-        "name": study.mode.name,
-        "version": study.mode.version,
-        "options": registry.settings(study.mode),
-        "frame": study.frame,
-    }
+    mode = {"name": study.mode.name, "version": study.mode.version}
+    mode |= {"options": registry.settings(study.mode), "frame": study.frame}
+    fields = (study.name, study.toml, study.labels, rows, study.per_item, now, mode)
     try:
-        store.put_study(
-            study.name, study.toml, study.labels, rows, study.per_item, now, mode
-        ).result()
+        store.put_study(*fields).result()
     except ItemChanged as error:
         paths = (media.path.relative_to(study.folder) for media in study.find(error.item).media)
         if files := ", ".join(map(str, paths)):
@@ -148,9 +144,8 @@ def restore(
     folder: Path, db: str | None, file: Path, *, new_database: bool = False
 ) -> tuple[Contents, Path | None]:
     """Replace the study's database by a backup, and expect that one from now on."""
-    place, known = place_of(folder, db), _read_secret(folder)
-    key = _key(folder, place)
-    expected = None if known is None else known.databases.get(key)
+    place = place_of(folder, db)
+    known, expected = _recorded(folder, place)
     if expected is not None and not new_database:
         id = stores.read_contents(file).id
         if id not in (expected, None):
@@ -162,7 +157,7 @@ def restore(
     make_private_folder(folder)
     restored, kept = stores.restore(place, file)
     if known is not None:
-        remember_database(folder, key, restored.id)
+        remember_database(folder, _key(folder, place), restored.id)
     return restored, kept
 
 
@@ -184,36 +179,26 @@ def _key(folder: Path, place: str | Path) -> str:
     return stores.display_name(place).removeprefix(f"{folder.absolute()}/")
 
 
-def _read_secret(folder: Path) -> Secret | None:
+def _recorded(folder: Path, place: str | Path) -> tuple[Secret | None, str | None]:
+    """Return the secret, if there is one, and the id of the database that it expects there."""
     path = folder / FOLDER / NAME
-    return read_secret(path) if path.exists() else None
-
-
-def _check_id(folder: Path, place: str | Path, expected: str) -> None:
-    """Check, without changing anything, that the expected database is at this place."""
-    recorded = f"{folder / FOLDER / NAME}: the answers are in database {expected}"
-    try:
-        with stores.open(place, read_only=True) as store:
-            id = store.id
-    except StoreError as error:
-        raise StoreError(f"{recorded}, but {error}; {RESTORE}") from None
-    if id != expected:
-        raise StoreError(
-            f"{recorded}, but {stores.display_name(place)} is database {id}; {RESTORE}"
-        )
+    if not path.exists():
+        return None, None
+    secret = secrets.read_secret(path)
+    return secret, secret.databases.get(_key(folder, place))
 
 
 def _refuse_other_secret(folder: Path, study: str, store: Store, known: Secret | None) -> None:
     """Refuse a new key, which would silently give everybody a new pseudonym."""
-    last = _last_mark(store, study)
-    lost = known is None and bool(store.crowd(study).people)
-    if lost or (known is not None and last is not None and last != _mark(store, known)):
-        path = folder / FOLDER / NAME
-        why = "is missing" if known is None else "is not the one"
+    if known is None:
+        why, lost = "is missing", bool(store.crowd(study).people)
+    else:
+        why, lost = "is not the one", _last_mark(store, study) not in (None, _mark(store, known))
+    if lost:
         raise StoreError(
-            f"{path} {why}: the pseudonyms in {store.name} were made with another; restore that "
-            "from a backup, or go on with softlabel serve --new-secret, which treats people who "
-            "come back as new ones"
+            f"{folder / FOLDER / NAME} {why}: the pseudonyms in {store.name} were made with "
+            "another; restore that from a backup, or go on with softlabel serve --new-secret, "
+            "which treats people who come back as new ones"
         )
 
 

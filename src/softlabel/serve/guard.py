@@ -22,20 +22,10 @@ SAFE = {"GET", "HEAD", "OPTIONS"}
 # not limited: cheap to send, and a page requests many of them at once
 FREE = ("/static/", "/media/", "/health", "/ready")
 LOGIN = "/research/login"
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "media-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-    )
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -110,8 +100,8 @@ class Guard:
         secure: bool = False,
         hosts: frozenset[str] | None = None,
     ) -> None:
-        self.app, self.refuse, self.token_of, self.hosts = app, refuse, token_of, hosts
-        self.limits = limits
+        self.app, self.refuse, self.token_of = app, refuse, token_of
+        self.limits, self.hosts = limits, hosts
         always = HEADERS | (HTTPS_ONLY if secure else {})
         self.always = [(name.encode(), value.encode()) for name, value in always.items()]
         self.by_session, self.by_address = Buckets(limits.session), Buckets(limits.address)
@@ -119,8 +109,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+            return await self.app(scope, receive, send)
         started = False
 
         async def send_with_headers(message: Message) -> None:
@@ -148,18 +137,33 @@ class Guard:
     def _admit(self, scope: Scope, receive: Receive) -> tuple[ASGIApp, Receive]:
         """Return the app and what it may read, or the refusal."""
         headers: RequestHeaders = dict(scope["headers"])
-        if self.hosts is not None and _host_name(headers) not in self.hosts:
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        name, _, port = host.rpartition(":")
+        name = name if name and port.isdigit() else host
+        if self.hosts is not None and name not in self.hosts:
             return self.refuse(scope, 421, {}), receive
-        if scope["method"] not in SAFE and not is_ours(headers):
+        safe = scope["method"] in SAFE
+        if not safe and not is_ours(headers):
             return self.refuse(scope, 403, {}), receive
         if seconds := self._wait(scope, headers):
             return self.refuse(scope, 429, {"retry-after": str(math.ceil(seconds))}), receive
-        if scope["method"] in SAFE:
+        if safe:
             return self.app, receive
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self.limits.body:
             return self.refuse(scope, 413, {"connection": "close"}), receive
-        return self.app, self._limit_body(receive)
+        size = 0
+
+        async def receive_counted() -> Message:
+            """Count the bytes: a body that is sent in chunks does not announce its length."""
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > self.limits.body:
+                raise HTTPException(413, headers={"connection": "close"})
+            return message
+
+        return self.app, receive_counted
 
     def _wait(self, scope: Scope, headers: RequestHeaders) -> float:
         path, now = scope["path"], time.monotonic()
@@ -172,20 +176,6 @@ class Guard:
             return self.by_session.wait(token, now)
         return self.by_address.wait(address, now)
 
-    def _limit_body(self, receive: Receive) -> Receive:
-        """Count what is received: a body that is sent in chunks does not announce its length."""
-        size = 0
-
-        async def receive_counted() -> Message:
-            nonlocal size
-            message = await receive()
-            size += len(message.get("body", b""))
-            if size > self.limits.body:
-                raise HTTPException(413, headers={"connection": "close"})
-            return message
-
-        return receive_counted
-
 
 def is_ours(headers: RequestHeaders) -> bool:
     """Whether a request that changes something comes from our own page, or from a program.
@@ -195,20 +185,13 @@ def is_ours(headers: RequestHeaders) -> bool:
     """
     if b"x-softlabel" in headers:
         return True
-    site = headers.get(b"sec-fetch-site")
-    if site is not None:
-        return site in (b"same-origin", b"none")
+    if b"sec-fetch-site" in headers:
+        return headers[b"sec-fetch-site"] in (b"same-origin", b"none")
     try:
         origin = urlsplit(headers.get(b"origin", b"").decode("latin-1"))
         return bool(origin.netloc) and origin.netloc == headers.get(b"host", b"").decode("latin-1")
     except ValueError:
         return False
-
-
-def _host_name(headers: RequestHeaders) -> str:
-    host = headers.get(b"host", b"").decode("latin-1").lower()
-    name, _, port = host.rpartition(":")
-    return name if name and port.isdigit() else host
 
 
 def parse_address(host: str) -> Address | None:

@@ -22,7 +22,7 @@ from softlabel.serve.secret import Handover, open_secret, open_with_token
 from softlabel.serve.site import Clock
 
 KEEP_ALIVE = 75  # seconds; people think longer than the 5 s after which uvicorn would hang up
-BACKLOG = 2048
+
 MINUTE = 60.0
 Ready = Callable[[str], None]
 
@@ -57,10 +57,10 @@ def run(
         # so is the old one that it replaced
         if token.wanted:
             secret, made = open_with_token(folder, renew=token.renew)
+            if made is not None:
+                _print_error(token.deliver(made))
         else:
-            secret, made = open_secret(folder), None
-        if made is not None:
-            _print_error(token.deliver(made))
+            secret = open_secret(folder)
         databases.remember(folder, study.name, store, secret, now())
         for line in databases.warnings(store):
             _print_error(line)
@@ -92,27 +92,22 @@ def _print_error(text: str) -> None:
     sys.stderr.flush()
 
 
-@contextmanager
-def _listen(host: str, port: int) -> Iterator[socket.socket]:
+def _listen(host: str, port: int) -> socket.socket:
     """Open a listening socket; port 0 takes any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as wrong:
         raise SoftlabelError(
             f"cannot listen at {host}, port {port}: {wrong.strerror or wrong}; "
             "another --port may be free, and 0 takes any that is"
         ) from wrong
-    with listener:
-        yield listener
 
 
 class Server(uvicorn.Server):
     """Print the address as soon as the server listens."""
 
-    def __init__(
-        self, config: uvicorn.Config, name: str, url: str | None, ready: Ready | None
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, name: str, url: str | None, ready: Ready | None):
         super().__init__(config)
         self.name, self.url, self.ready = name, url, ready
 
@@ -131,12 +126,10 @@ class Server(uvicorn.Server):
 @contextmanager
 def _ignore_signals() -> Iterator[None]:
     """Ignore the signal that uvicorn raises again after it has shut down."""
-    before = {
-        one: signal.signal(one, lambda number, frame: None)
-        for one in (signal.SIGINT, signal.SIGTERM)
-    }
+    both = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda number, frame: None) for number in both]
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in zip(both, before, strict=True):
+            signal.signal(number, handler)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 from urllib.parse import quote, urlsplit
 
 from softlabel.errors import SoftlabelError, StoreError, UnknownName
@@ -42,14 +42,6 @@ class Refused:
     values: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Platform:
-    """The recruiter's own site: its name and its address."""
-
-    name: str
-    address: str
-
-
 class Recruiter:
     """How people arrive, and where they return to.  ``walk_in``: anybody may begin."""
 
@@ -59,23 +51,18 @@ class Recruiter:
 
     def __init__(self, settings: Recruit) -> None:
         self.settings = settings
-        self.codes: dict[Outcome, str | None] = {  # which people can enter at the platform by hand
-            "complete": settings.completion_code,
-            "screenout": settings.screenout_code,
-            "noconsent": settings.noconsent_code,
-        }
-        self.addresses: dict[Outcome, str | None] = {  # may hold the blanks {id} and {session}
-            "complete": settings.complete_url,
-            "screenout": settings.screenout_url,
-            "noconsent": settings.noconsent_url,
-        }
+        outcomes: tuple[Outcome, ...] = get_args(Outcome)
+        codes = settings.completion_code, settings.screenout_code, settings.noconsent_code
+        urls = settings.complete_url, settings.screenout_url, settings.noconsent_url
+        self.codes = dict(zip(outcomes, codes, strict=True))  # to enter at the platform by hand
+        self.addresses = dict(zip(outcomes, urls, strict=True))  # with blanks {id} and {session}
 
     def arrival(self, parameters: Mapping[str, str]) -> Arrival | Refused | None:
         """Return who the parameters of the address name; None if they name nobody."""
         return None
 
-    def platform(self) -> Platform | None:
-        """Return where people came from, for those who end on an error page."""
+    def platform(self) -> dict[str, str] | None:
+        """Return name and address of the site people came from, for those who end on an error."""
         return None
 
     def needs_arrival(self) -> bool:
@@ -113,8 +100,8 @@ class Prolific(Recruiter):
                 return Refused("entry_parameter", {"name": name})
         return Arrival(parameters["PROLIFIC_PID"], parameters["SESSION_ID"])
 
-    def platform(self) -> Platform | None:
-        return Platform("Prolific", "https://app.prolific.com/")
+    def platform(self) -> dict[str, str] | None:
+        return {"name": "Prolific", "address": "https://app.prolific.com/"}
 
 
 class Url(Recruiter):
@@ -138,14 +125,14 @@ class Url(Recruiter):
             return Refused("entry_parameter", {"name": session})
         return Arrival(id, parameters[session])
 
-    def platform(self) -> Platform | None:
+    def platform(self) -> dict[str, str] | None:
         parts = urlsplit(self.settings.complete_url or "")
-        return Platform(parts.netloc, f"{parts.scheme}://{parts.netloc}/") if parts.netloc else None
+        address = f"{parts.scheme}://{parts.netloc}/"
+        return {"name": parts.netloc, "address": address} if parts.netloc else None
 
 
-RECRUITERS: dict[str, type[Recruiter]] = {
-    kind.name: kind for kind in (Open, Prolific, Url, Invitation)
-}
+KINDS: tuple[type[Recruiter], ...] = (Open, Prolific, Url, Invitation)
+RECRUITERS = {kind.name: kind for kind in KINDS}
 
 
 def make_recruiter(settings: Recruit) -> Recruiter:
@@ -200,8 +187,7 @@ def find_annotator(study: Study, store: Store, secret: Secret, person: str) -> s
     that an open study shows.
     """
     invited = {one.annotator for one in store.invitations(study.name)}
-    kinds = (Invitation.name, Prolific.name, Url.name, Open.name)
-    for annotator in (person, *(secret.pseudonym(kind, person) for kind in kinds)):
+    for annotator in (person, *(secret.pseudonym(kind, person) for kind in RECRUITERS)):
         if annotator in invited or store.session_of(study.name, annotator) is not None:
             return annotator
     code = "".join(person.split()).replace("-", "").upper()

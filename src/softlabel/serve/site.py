@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import jinja2
@@ -31,19 +29,22 @@ from softlabel.study import Study
 TEMPLATES = Path(__file__).parent / "templates"
 LINK_SCHEMES = {"http", "https", "mailto"}
 MOST_FIELDS, LONGEST_FIELD = 200, 5000
-P = ParamSpec("P")
-T = TypeVar("T")
+Headers = Mapping[str, str] | None
+Ticks = Callable[[], float]
 
 # seconds that pass whatever is done to the time of day; while the machine sleeps as well, if known
+elapsed: Ticks = time.monotonic
 if hasattr(time, "CLOCK_BOOTTIME"):
-    elapsed: Callable[[], float] = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
-else:
-    elapsed = time.monotonic
+    elapsed = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
 
 
 @dataclass(frozen=True)
 class Site:
-    """The study, its store, and the texts and secrets of its pages; one per app."""
+    """The study, its store, and the texts and secrets of its pages; one per app.
+
+    Handlers call the store's reading methods in a thread (``asyncio.to_thread``), so that nobody
+    else waits for them, and await its writes, which end once they are on the disk.
+    """
 
     study: Study
     store: Store
@@ -51,18 +52,8 @@ class Site:
     texts: Catalogue
     render: Renderer
     recruiter: Recruiter
-    now: Callable[[], float]
+    now: Ticks
     secure: bool  # served over https
-
-
-async def read_store(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a reading method of the store in a thread, so that nobody else waits for it."""
-    return await asyncio.to_thread(function, *args, **kwargs)
-
-
-async def wait_for_write(future: Future[T]) -> T:
-    """Return the result of a write once it is on the disk."""
-    return await asyncio.wrap_future(future)
 
 
 class Clock:
@@ -74,11 +65,7 @@ class Clock:
     """
 
     def __init__(
-        self,
-        newest: float | None = None,
-        *,
-        wall: Callable[[], float] = time.time,
-        ticks: Callable[[], float] = elapsed,
+        self, newest: float | None = None, *, wall: Ticks = time.time, ticks: Ticks = elapsed
     ) -> None:
         start = wall()
         self.behind = max(0.0, (newest or 0.0) - start)
@@ -108,37 +95,23 @@ class Renderer:
             lstrip_blocks=True,
         )
         self._templates.filters["markdown"] = render_markdown
-        self._templates.globals |= shared | {
-            "study": study,
-            "lang": texts.code,
-            "dir": texts.dir,
-            "t": texts.page,
-            "say": texts.say,
-        }
+        words = {"lang": texts.code, "dir": texts.dir, "t": texts.page, "say": texts.say}
+        self._templates.globals |= shared | {"study": study} | words
 
     def __call__(
-        self,
-        template: str,
-        status: int = 200,
-        headers: Mapping[str, str] | None = None,
-        **values: Any,
+        self, template: str, status: int = 200, headers: Headers = None, **values: Any
     ) -> HTMLResponse:
         text = self._templates.get_template(template).render(values)
         return HTMLResponse(text, status_code=status, headers=dict(headers or {}))
 
     def message(
-        self,
-        title: str,
-        text: str,
-        status: int = 200,
-        headers: Mapping[str, str] | None = None,
-        **values: object,
+        self, title: str, text: str, status: int = 200, headers: Headers = None, **values: object
     ) -> HTMLResponse:
         """Render a page with one message; ``title`` and ``text`` are keys of the catalogue."""
         filled = self.texts.say(text, **values)
         return self("message.html", status, headers, title=self.texts.page[title], text=filled)
 
-    def error(self, status: int, headers: Mapping[str, str] | None = None) -> HTMLResponse:
+    def error(self, status: int, headers: Headers = None) -> HTMLResponse:
         """Render the page of an HTTP error."""
         text = f"error_{status}"
         if text not in self.texts.page:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import posixpath
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -35,21 +34,17 @@ AGAIN = "no-cache"  # kept by the browser, but asked about: a new version shows 
 IMPORT = re.compile(r'^(?:import|export)\b[^"()=]*"([^"]+)"', re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class File:
-    """A file as it is sent."""
-
-    plain: bytes
-    packed: bytes
-    type: str
-    etag: str
-
-
 class StaticTable:
-    """From name to content."""
+    """From name to content, plain and packed, headers and media type."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
-        self.files = {name: _read(path) for name, path in find_files(folder).items()}
+        self.files: dict[str, tuple[bytes, bytes, dict[str, str], str]] = {}
+        for name, path in find_files(folder).items():
+            plain = path.read_bytes()
+            etag = f'"{sha256(plain).hexdigest()[:32]}"'
+            headers = {"cache-control": AGAIN, "etag": etag, "vary": "accept-encoding"}
+            packed = gzip.compress(plain, 6, mtime=0)
+            self.files[name] = plain, packed, headers, TYPES[path.suffix]
 
     def add_to(self, app: FastAPI) -> None:
         app.add_api_route(
@@ -63,22 +58,15 @@ class StaticTable:
 
     async def send(self, request: Request, name: str) -> Response:
         """A script or a style of the pages."""
-        file = self.files.get(name)
-        if file is None:
+        if name not in self.files:
             raise HTTPException(404)
-        headers = {"cache-control": AGAIN, "etag": file.etag, "vary": "accept-encoding"}
-        if request.headers.get("if-none-match") == file.etag:
+        plain, packed, headers, kind = self.files[name]
+        if request.headers.get("if-none-match") == headers["etag"]:
             return Response(status_code=304, headers=headers)
         if "gzip" in request.headers.get("accept-encoding", ""):
-            headers["content-encoding"] = "gzip"
-            return Response(file.packed, headers=headers, media_type=file.type)
-        return Response(file.plain, headers=headers, media_type=file.type)
-
-
-def _read(path: Path) -> File:
-    plain = path.read_bytes()
-    etag = f'"{sha256(plain).hexdigest()[:32]}"'
-    return File(plain, gzip.compress(plain, 6, mtime=0), TYPES[path.suffix], etag)
+            headers = headers | {"content-encoding": "gzip"}
+            return Response(packed, headers=headers, media_type=kind)
+        return Response(plain, headers=headers, media_type=kind)
 
 
 def find_files(folder: Path = FOLDER) -> dict[str, Path]:

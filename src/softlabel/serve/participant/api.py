@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import FastAPI, Query, Request
@@ -23,13 +24,12 @@ from softlabel.serve.participant.plans import MOST_LABELS, LabelIndex, PlanWrite
 from softlabel.serve.participant.sessions import (
     BEFORE_TASK,
     RETRY_AFTER,
-    SCREENED_OUT,
     TASK,
     Newcomers,
     Sessions,
     stage_after_task,
 )
-from softlabel.serve.site import Site, read_store, wait_for_write
+from softlabel.serve.site import Site
 from softlabel.store import NewResponse, Portion, Session, Timing
 from softlabel.study import Item, Study
 from softlabel.tables import Index, names
@@ -39,7 +39,7 @@ from softlabel.tables import Index, names
 Uuid = Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Milliseconds = Annotated[float, Field(ge=0, le=1e10, allow_inf_nan=False)]
 Word = Annotated[str, Field(max_length=200)]
-Skip = Literal["media_broken", "not_in_list", "cannot_judge"]
+
 DEEPEST = 6
 
 
@@ -73,7 +73,7 @@ class AnswerBody(Body):
     response_uuid: Uuid
     position: Annotated[int, Field(ge=0, le=10**6)]
     answer: dict[Word, Any] | None = None
-    skip: Skip | None = None
+    skip: records.Skip | None = None
     touched: bool = True
     supersedes: Uuid | None = None
     timing: TimingBody = TimingBody()
@@ -114,7 +114,7 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
         return False
     if isinstance(value, dict | list):
         parts = value.values() if isinstance(value, dict) else value
-        return all(_is_plain(one, depth + 1) for one in parts)
+        return all(_is_plain(part, depth + 1) for part in parts)
     return not isinstance(value, float) or math.isfinite(value)
 
 
@@ -155,9 +155,8 @@ def describe_api(app: FastAPI) -> dict[str, Any]:
         schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
         known = schema.setdefault("components", {}).setdefault("schemas", {})
         for model in (AnswerBody, TimingBody, DeliveryBody):
-            described = model.model_json_schema(ref_template=REF)
-            described.pop("$defs", None)
-            known[model.__name__] = described
+            known[model.__name__] = model.model_json_schema(ref_template=REF)
+            known[model.__name__].pop("$defs", None)
         app.openapi_schema = schema
     return app.openapi_schema
 
@@ -193,12 +192,24 @@ class Api:
         study, raw = self.site.study, await request.body()
         body = read_answer(raw)
         answer = None if body.answer is None else study.mode.read(body.answer, study.labels)
-        response = self._response(body, raw)
-        storing = self.site.store.answer(
-            session, response, self.site.now(), most_skips=self.most_skips
+        response = NewResponse(
+            id=body.response_uuid,
+            position=body.position,
+            answer_json=None if body.answer is None else json.dumps(body.answer),
+            payload=raw.decode(),
+            mode=study.mode.name,
+            mode_version=study.mode.version,
+            digest=body.digest(),
+            skip=body.skip,
+            supersedes=body.supersedes,
+            timing=Timing(*(getattr(body.timing, name) for name in Timing._fields)),
+            mode_options=self._mode_options,
+            frame=study.frame,
         )
+        now, most_skips = self.site.now(), self.most_skips
+        storing = self.site.store.answer(session, response, now, most_skips=most_skips)
         try:
-            ack = await wait_for_write(storing)
+            ack = await asyncio.wrap_future(storing)
         except Absent as wrong:
             if wrong.what == "session":  # it was forgotten meanwhile
                 self.sessions.forget(session)
@@ -206,31 +217,14 @@ class Api:
             reason = "this session has no such place"
             raise ResponseError("position", body.position, reason) from wrong
         feedback = b"null"
-        if ack.kind == "training":  # None if the item has left the study since
-            practice = next((one for one in study.practice if one.id == ack.item), None)
+        if ack.kind == records.PRACTICE:  # None if the item has left the study since
+            practice = next((item for item in study.practice if item.id == ack.item), None)
             feedback = json.dumps(practice and practice_feedback(study, practice, answer)).encode()
         ended = b',"ended":true' if ack.ended else b""
         return Response(
             b'{"acknowledged":"%b","feedback":%b%b}'
             % (body.response_uuid.encode(), feedback, ended),
             media_type="application/json",
-        )
-
-    def _response(self, body: AnswerBody, raw: bytes) -> NewResponse:
-        mode = self.site.study.mode
-        return NewResponse(
-            id=body.response_uuid,
-            position=body.position,
-            answer_json=None if body.answer is None else json.dumps(body.answer),
-            payload=raw.decode(),
-            mode=mode.name,
-            mode_version=mode.version,
-            digest=body.digest(),
-            skip=body.skip,
-            supersedes=body.supersedes,
-            timing=Timing(*(getattr(body.timing, name) for name in Timing._fields)),
-            mode_options=self._mode_options,
-            frame=self.site.study.frame,
         )
 
     async def plan(self, request: Request) -> Response:
@@ -244,19 +238,26 @@ class Api:
 
     async def finish(self, request: Request) -> Response:
         """Open the gate if the store holds every answer; otherwise say what is missing."""
+        site = self.site
         async with self.sessions.lock(request) as session:
             if session is None:
                 return json_error(401, "session")
             if session.stage in BEFORE_TASK:
                 return json_error(409, "stage", stage=session.stage)
             if session.stage == TASK:
-                missing = list(await read_store(self.site.store.missing, session.id))
+                missing = list(await asyncio.to_thread(site.store.missing, session.id))
                 if not missing:  # of what the person holds; more may still be theirs to get
                     portion = await self._lease(request, session)
-                    missing = [one.position for one in portion.showings if one.state == "open"]
+                    showings = portion.showings
+                    missing = [shown.position for shown in showings if shown.state == "open"]
                 if missing:
                     return JSONResponse({"open": False, "missing": missing})
-                await self._leave_task(session)
+                showings = await asyncio.to_thread(site.store.showings, session.id)
+                to, event, detail = stage_after_task(site.study, session, showings)
+                moving = site.store.set_stage(
+                    session.id, to, event=event, detail=detail, now=site.now(), leaves=TASK
+                )
+                await asyncio.wrap_future(moving)
             return JSONResponse({"open": True, "next": "/"})
 
     async def labels(
@@ -276,22 +277,7 @@ class Api:
         if begins and not await self.newcomers.admit(request, session.id):
             raise HTTPException(429, headers={"retry-after": RETRY_AFTER})
         leasing = self.site.store.lease(session.id, self.lease_plan, self.site.now())
-        return await wait_for_write(leasing)
-
-    async def _leave_task(self, session: Session) -> None:
-        site = self.site
-        showings = await read_store(site.store.showings, session.id)
-        to = stage_after_task(site.study, session, showings)
-        out = to == SCREENED_OUT
-        moving = site.store.set_stage(
-            session.id,
-            to,
-            event=SCREENED_OUT if out else "answered-all",
-            detail={"reason": "skips", "skipped": session.skipped} if out else {},
-            now=site.now(),
-            leaves=session.stage,
-        )
-        await wait_for_write(moving)
+        return await asyncio.wrap_future(leasing)
 
 
 def json_error(
@@ -316,7 +302,6 @@ def practice_feedback(study: Study, item: Item, answer: Answer | None) -> dict[s
         index = Index(names(["this"]), names(["you"]), names(study.labels))
         code = np.zeros(1, dtype=np.int64)
         made = Clamp(spread=0.0)(records.stack_answers(index, code, code, [answer]))
-        assert made.probs is not None, "a construction gives distributions"
-        yours = by_label(made.probs[0])
+        yours = by_label(made.soft()[0])
     reference = None if item.gold is None else by_label(item.gold)
     return {"text": item.feedback, "yours": yours, "reference": reference}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -9,50 +11,18 @@ from typing import Any
 from fastapi import FastAPI, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from softlabel.serve.participant import sessions as stages
 from softlabel.serve.participant.plans import lease_plan
-from softlabel.serve.participant.sessions import (
-    CLOSED,
-    CONSENT,
-    DEBRIEF,
-    DONE,
-    FULL,
-    INSTRUCTIONS,
-    NO_CONSENT,
-    QUIZ,
-    RETRY_AFTER,
-    SCREENED_OUT,
-    TASK,
-    UNDER_WAY,
-    WITHDRAWN,
-    Newcomers,
-    Sessions,
-    Vacancy,
-    list_stages,
-    next_stage,
-    stage_after_quiz,
-)
+from softlabel.serve.participant.sessions import RETRY_AFTER, Newcomers, Sessions, next_stage
 from softlabel.serve.recruit import OUTCOMES, Arrival, Refused, fill_address
 from softlabel.serve.secret import hash_token
-from softlabel.serve.site import Site, describe_form, read_form, read_store, wait_for_write
+from softlabel.serve.site import Site, describe_form, read_form
 from softlabel.store import Session
-from softlabel.study import Question
 
-TEMPLATES = {
-    CONSENT: "consent.html",
-    INSTRUCTIONS: "instructions.html",
-    QUIZ: "quiz.html",
-    TASK: "task.html",
-    DEBRIEF: "debrief.html",
-    DONE: "done.html",
-    SCREENED_OUT: "screened-out.html",
-    NO_CONSENT: "no-consent.html",
-    WITHDRAWN: "withdrawn.html",
-    FULL: "full.html",
-    CLOSED: "closed.html",
-}
 BOXES = ("adult", "read", "agree")
 TEXT = {"type": "string"}
 BOX = {"type": "string", "enum": ["on"]}
+FRESH = 5.0  # seconds for which the last look at the store still counts: many arrive at once
 
 
 class Pages:
@@ -60,14 +30,13 @@ class Pages:
 
     def __init__(self, site: Site, sessions: Sessions, newcomers: Newcomers) -> None:
         self.site, self.sessions, self.newcomers = site, sessions, newcomers
-        self.vacancy = Vacancy(site)
         self.lease_plan = lease_plan(site.study)
+        self._full, self._checked_at = False, -math.inf
 
     def add_to(self, app: FastAPI) -> None:
         add = partial(app.add_api_route, response_class=HTMLResponse)
-        consent = describe_form(
-            adult=BOX, read=BOX, agree=BOX, decline={"type": "string", "enum": ["1"]}
-        )
+        decline = {"type": "string", "enum": ["1"]}
+        consent = describe_form(**dict.fromkeys(BOXES, BOX), decline=decline)
         keep = describe_form(keep={"type": "string", "enum": ["yes", "no"]})
         add("/", self.home)
         add("/i/{token}", self.invited)
@@ -93,11 +62,11 @@ class Pages:
         session = await self.sessions.session(request)
         if session is None and not recruiter.walk_in:
             return self._refuse(Refused(recruiter.missing, {}))
-        new = session is None or session.stage == CONSENT
-        if new and await self.vacancy.is_full():
+        new = session is None or session.stage == stages.CONSENT
+        if new and await self._is_full():
             if session is None:  # who has not come in yet may look again later
-                return self._show(None, stage=FULL)
-            await self._move(session, FULL, "full")
+                return self._show(None, stage=stages.FULL)
+            await self._move(session, stages.FULL, "full")
             return redirect_home()
         last = max(1, len(self.site.study.instructions))
         number = int(page) if page in map(str, range(1, last + 1)) else 1
@@ -107,14 +76,22 @@ class Pages:
     async def invited(self, token: str) -> Response:
         """The way in by a personal link."""
         site = self.site
-        invitation = await read_store(site.store.invitation, hash_token(token))
-        if (
-            invitation is None
-            or invitation.study != site.study.name
-            or invitation.revoked_at is not None
-        ):
-            return site.render.message("entry_revoked_title", "entry_revoked", 404)
-        return await self._let_in("invitation", Arrival(invitation.name))
+        invitation = await asyncio.to_thread(site.store.invitation, hash_token(token))
+        if invitation and invitation.study == site.study.name and invitation.revoked_at is None:
+            return await self._let_in("invitation", Arrival(invitation.name))
+        return site.render.message("entry_revoked_title", "entry_revoked", 404)
+
+    async def _is_full(self) -> bool:
+        """Whether every item is answered or held by somebody who is still at work."""
+        now, store, study = self.site.now(), self.site.store, self.site.study
+        if now - self._checked_at > FRESH:
+            self._checked_at, batches = now, bool(study.batches)
+            room = await asyncio.to_thread(store.has_room, study.name, batches=batches)
+            if not room:
+                await asyncio.wrap_future(store.release_expired(study.name, now))
+                room = await asyncio.to_thread(store.has_room, study.name, batches=batches)
+            self._full = not room
+        return self._full
 
     async def _let_in(self, kind: str, arrival: Arrival) -> Response:
         entered = await self.sessions.enter(kind, arrival)
@@ -135,14 +112,13 @@ class Pages:
         """Agree to take part, or not."""
         fields = await read_form(request)
         async with self.sessions.lock(request) as session:
-            if session is None and not self.site.recruiter.walk_in:
-                return redirect_home()
-            if session is not None and session.stage != CONSENT:
+            walks_in = session is None and self.site.recruiter.walk_in
+            if not (walks_in or (session is not None and session.stage == stages.CONSENT)):
                 return redirect_home()
             if "decline" in fields:
                 if session is None:  # nothing is kept of somebody who walked in and declined
-                    return self._show(None, stage=NO_CONSENT)
-                await self._move(session, NO_CONSENT, "no-consent")
+                    return self._show(None, stage=stages.NO_CONSENT)
+                await self._move(session, stages.NO_CONSENT, "no-consent")
                 return redirect_home()
             if any(fields.get(box) != "on" for box in BOXES):
                 return self._show(session, 422, missing=True, picked=fields)
@@ -152,15 +128,15 @@ class Pages:
                 assert entered is not None, "who walks in comes for the first time"
                 session, token = entered
                 self.sessions.give_token(response, token)
-            await self._move(session, next_stage(self.site.study, CONSENT), "consent")
+            await self._move(session, next_stage(self.site.study, stages.CONSENT), "consent")
             return response
 
     async def instructions(self, request: Request) -> Response:
         """Go on from the instructions."""
         async with self.sessions.lock(request) as session:
-            if session is not None and session.stage == INSTRUCTIONS:
-                to = next_stage(self.site.study, INSTRUCTIONS)
-                if to == TASK and not await self.newcomers.admit(request, session.id):
+            if session is not None and session.stage == stages.INSTRUCTIONS:
+                to = next_stage(self.site.study, stages.INSTRUCTIONS)
+                if to == stages.TASK and not await self.newcomers.admit(request, session.id):
                     return self._busy()
                 await self._move(session, to, "instructions")
             return redirect_home()
@@ -170,7 +146,7 @@ class Pages:
         fields = await read_form(request)
         study = self.site.study
         async with self.sessions.lock(request) as session:
-            if session is None or session.stage != QUIZ:
+            if session is None or session.stage != stages.QUIZ:
                 return redirect_home()
             if fields.get("try", str(session.quiz_tries)) != str(session.quiz_tries):
                 return redirect_home()  # this try was counted already: a form that was sent twice
@@ -179,25 +155,32 @@ class Pages:
             picked = [_option(fields, f"q{n}", len(one.options)) for n, one in enumerate(asked)]
             if None in picked:
                 return self._show(session, 422, missing=True, picked=fields)
-            passed = all(place == one.right for place, one in zip(picked, asked, strict=True))
+            passed = picked == [question.right for question in asked]
             if passed and not await self.newcomers.admit(request, session.id):
                 return self._busy()  # and no try is counted
-            trying = self.site.store.quiz_try(
-                session.id, passed, {"picked": picked}, self.site.now()
-            )
-            tried = await wait_for_write(trying)
-            to = stage_after_quiz(study, passed, tried.quiz_tries)
-            await self._move(tried, to, "quiz-passed" if passed else "quiz-failed")
+            detail, now = {"picked": picked}, self.site.now()
+            trying = self.site.store.quiz_try(session.id, passed, detail, now)
+            session = await asyncio.wrap_future(trying)
+            if passed:
+                await self._move(session, next_stage(study, stages.QUIZ), "quiz-passed")
+            else:
+                again = session.quiz_tries < study.quiz.tries
+                to = stages.INSTRUCTIONS if again else stages.SCREENED_OUT
+                await self._move(session, to, "quiz-failed")
             return redirect_home()
 
     async def debrief(self, request: Request) -> Response:
         """Store the answers to the last questions."""
         fields = await read_form(request)
         async with self.sessions.lock(request) as session:
-            if session is not None and session.stage == DEBRIEF:
-                asked = enumerate(self.site.study.debrief)
-                answers = {f"Q{n}": _debrief_answer(fields, f"d{n}", one) for n, one in asked}
-                to = next_stage(self.site.study, DEBRIEF)
+            if session is not None and session.stage == stages.DEBRIEF:
+                answers: dict[str, str | None] = {}  # None for those that were left empty
+                for n, question in enumerate(self.site.study.debrief):
+                    answers[f"Q{n}"] = fields.get(f"d{n}", "").strip() or None
+                    if question.options:
+                        place = _option(fields, f"d{n}", len(question.options))
+                        answers[f"Q{n}"] = None if place is None else question.options[place]
+                to = next_stage(self.site.study, stages.DEBRIEF)
                 await self._move(session, to, "debrief", answers)
             return redirect_home()
 
@@ -210,7 +193,7 @@ class Pages:
     async def ask_withdraw(self, request: Request) -> Response:
         """Ask what is to become of the answers."""
         session = await self.sessions.session(request)
-        if session is None or session.stage not in UNDER_WAY:
+        if session is None or session.stage not in stages.UNDER_WAY:
             return redirect_home()
         code = self._deletion_code(session)
         return self.site.render("withdraw.html", step=None, session=session, delete_code=code)
@@ -219,25 +202,25 @@ class Pages:
         """Leave the study; the answers are kept or deleted."""
         fields = await read_form(request)
         async with self.sessions.lock(request) as session:
-            if session is None or session.stage not in UNDER_WAY:
+            if session is None or session.stage not in stages.UNDER_WAY:
                 return redirect_home()
             if fields.get("keep") not in ("yes", "no"):
                 return RedirectResponse("/withdraw", 303)
             forget = fields["keep"] == "no"
-            await wait_for_write(self.site.store.withdraw(session.id, forget, self.site.now()))
+            await asyncio.wrap_future(self.site.store.withdraw(session.id, forget, self.site.now()))
             self.sessions.forget(session.id)
             return RedirectResponse("/left", 303) if forget else redirect_home()
 
     async def left(self, request: Request) -> Response:
         """Good-bye to somebody of whom nothing is known any more."""
-        returns = self._return_address(request, WITHDRAWN) is not None
-        return self._show(None, stage=WITHDRAWN, returns=returns)
+        returns = self._return_address(request, stages.WITHDRAWN) is not None
+        return self._show(None, stage=stages.WITHDRAWN, returns=returns)
 
     async def leave(self, request: Request) -> Response:
         """Go back to the recruiter, if the session has ended."""
         session = await self.sessions.session(request)
         gone = session is None and "left" in request.query_params
-        stage = WITHDRAWN if gone else session and session.stage
+        stage = stages.WITHDRAWN if gone else session and session.stage
         address = self._return_address(request, stage)
         return redirect_home() if address is None else RedirectResponse(address, 302)
 
@@ -250,16 +233,16 @@ class Pages:
     # ── stages ───────────────────────────────────────────────────────────────────────────────
 
     def _show(
-        self, session: Session | None, status: int = 200, *, stage: str = CONSENT, **values: Any
+        self, session: Session | None, status: int = 200, *, stage: str = "", **values: Any
     ) -> HTMLResponse:
-        """Render the page of the session's stage; without a session, of the given stage."""
-        stage = stage if session is None else session.stage
-        stages = list_stages(self.site.study)
+        """Render the page of the session's stage; without a session, of the given stage or the
+        first."""
+        stage = session.stage if session else stage or stages.CONSENT
+        steps, recruiter = stages.list_stages(self.site.study), self.site.recruiter
         outcome = OUTCOMES.get(stage)
-        recruiter = self.site.recruiter
         shown: dict[str, Any] = {
             "stage": stage,
-            "step": stages.index(stage) + 1 if stage in stages else None,
+            "step": steps.index(stage) + 1 if stage in steps else None,
             "session": session,
             "missing": False,
             "picked": {},
@@ -269,7 +252,7 @@ class Pages:
             "walk_in": recruiter.walk_in,
             "delete_code": self._deletion_code(session),
         }
-        return self.site.render(TEMPLATES[stage], status, None, **(shown | values))
+        return self.site.render(f"{stage}.html", status, None, **(shown | values))
 
     def _deletion_code(self, session: Session | None) -> str | None:
         """Return the code of somebody who walked in; others are known by an id."""
@@ -282,14 +265,13 @@ class Pages:
     ) -> None:
         """Move to a stage; whoever reaches the task gets items, or learns that none are left."""
         store, now = self.site.store, self.site.now()
-        if to == TASK:
-            portion = await wait_for_write(store.lease(session.id, self.lease_plan, now))
-            if not portion.shown:
-                to = FULL
+        if to == stages.TASK:
+            portion = await asyncio.wrap_future(store.lease(session.id, self.lease_plan, now))
+            to = to if portion.shown else stages.FULL
         moving = store.set_stage(
             session.id, to, event=event, detail=detail or {}, now=now, leaves=session.stage
         )
-        await wait_for_write(moving)
+        await asyncio.wrap_future(moving)
 
 
 def redirect_home() -> RedirectResponse:
@@ -300,14 +282,5 @@ def redirect_home() -> RedirectResponse:
 def _option(fields: Mapping[str, str], name: str, options: int) -> int | None:
     """Return the option picked in a field; None if none was, or none that exists."""
     text = fields.get(name, "")
-    if not (text.isascii() and text.isdigit() and len(text) <= 4):
-        return None
-    return int(text) if int(text) < options else None
-
-
-def _debrief_answer(fields: Mapping[str, str], name: str, question: Question) -> str | None:
-    """Return the picked option or the text; None if it was left empty."""
-    if question.options:
-        place = _option(fields, name, len(question.options))
-        return None if place is None else question.options[place]
-    return fields.get(name, "").strip() or None
+    known = text.isascii() and text.isdigit() and len(text) <= 4
+    return int(text) if known and int(text) < options else None

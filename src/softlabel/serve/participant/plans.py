@@ -19,6 +19,7 @@ from starlette.responses import FileResponse, Response
 
 from softlabel import __version__
 from softlabel.elicit import list_branches
+from softlabel.records import PRACTICE
 from softlabel.serve.static import StaticTable
 from softlabel.serve.texts import Catalogue
 from softlabel.store import MAX_HELD, Plan, Portion, Session
@@ -97,7 +98,10 @@ class PlanWriter:
         }
 
     def __call__(self, session: Session, portion: Portion) -> dict[str, Any]:
-        more = self._has_more(portion)
+        # ask again later, unless the person has been shown everything
+        opened = sum(showing.state == "open" for showing in portion.showings)
+        unknown = portion.coming is None and opened >= portion.shown - portion.done
+        more = portion.more and not (unknown and portion.shown >= self.study.showings_per_person)
         total = portion.shown
         if more and portion.coming is not None:
             total += portion.coming
@@ -113,13 +117,6 @@ class PlanWriter:
             "skips_left": self.most_skips - session.skipped,
         }
 
-    def _has_more(self, portion: Portion) -> bool:
-        """Whether to ask again later, unless the person has been shown everything."""
-        opened = sum(one.state == "open" for one in portion.showings)
-        if portion.coming is not None or opened < portion.shown - portion.done:
-            return portion.more
-        return portion.more and portion.shown < self.study.showings_per_person
-
     def _showings(self, portion: Portion) -> Iterator[dict[str, Any]]:
         """Yield only what people see or hear."""
         for showing in portion.showings:
@@ -129,7 +126,7 @@ class PlanWriter:
                 continue
             yield {
                 "position": showing.position,
-                "phase": "practice" if showing.kind == "training" else "main",
+                "phase": "practice" if showing.kind == PRACTICE else "main",
                 "image": media_address(item.image),
                 "audio": media_address(item.audio),
                 "text": item.text,
@@ -153,11 +150,9 @@ class LabelIndex:
         self, labels: Sequence[str], synonyms: Mapping[str, Sequence[str]], path: str = "/"
     ) -> None:
         self.synonyms, self.path = synonyms, path
-        names = dict.fromkeys(
-            node for label in labels for node in (*list_branches(label, path), label)
-        )
-        self._names = list(names)
-        keys = (key for place in range(len(names)) for key in self._keys(place))
+        nodes = (node for label in labels for node in (*list_branches(label, path), label))
+        self._names = list(dict.fromkeys(nodes))
+        keys = (key for place in range(len(self._names)) for key in self._keys(place))
         self._sorted_keys = sorted(set(keys))
         self._cache: dict[str, list[int]] = {}
 
@@ -208,20 +203,15 @@ class MediaTable:
 
     async def send(self, sha256: str) -> Response:
         """A picture or a recording of the study."""
-        if sha256 not in self._files:
-            raise HTTPException(404)
-        media, before = self._files[sha256]
         try:
+            media, before = self._files[sha256]
             now = media.path.stat()
-        except OSError:
+        except (KeyError, OSError):
             raise HTTPException(404) from None
         if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
             raise HTTPException(404)  # the file was edited, so its hash is wrong
-        headers = {
-            "cache-control": FOR_EVER,
-            "content-disposition": "inline",
-            "etag": f'"{sha256}"',
-        }
+        headers = {"cache-control": FOR_EVER, "content-disposition": "inline"}
+        headers["etag"] = f'"{sha256}"'
         if media.mime.startswith("image/") and before.st_size <= SMALL:
             return Response(media.path.read_bytes(), headers=headers, media_type=media.mime)
         return FileResponse(media.path, media_type=media.mime, stat_result=before, headers=headers)

@@ -11,7 +11,7 @@ import math
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from hashlib import blake2b
 
@@ -24,7 +24,7 @@ from softlabel.serve.guard import network_of, parse_address
 from softlabel.serve.participant.plans import portion_size
 from softlabel.serve.recruit import Arrival
 from softlabel.serve.secret import hash_token, new_token
-from softlabel.serve.site import Site, read_store, wait_for_write
+from softlabel.serve.site import Site
 from softlabel.store import Session, Showing
 from softlabel.study import Study
 
@@ -41,7 +41,7 @@ TOKEN = re.compile(rb"[A-Za-z0-9_-]{43}")
 MONTH = 30 * 24 * 3600
 MOST_KNOWN = 50_000  # tokens and networks that are remembered
 LOCKS = 64
-FRESH = 5.0  # seconds for which the last look at the store still counts: many arrive at once
+
 RETRY_AFTER = "60"  # seconds until somebody who has to wait may try again
 
 
@@ -61,24 +61,21 @@ def next_stage(study: Study, stage: str) -> str:
     return stages[stages.index(stage) + 1]
 
 
-def stage_after_task(study: Study, session: Session, showings: Sequence[Showing]) -> str:
-    """Return where the task leads: on, or out for somebody who skipped too many items.
+def stage_after_task(
+    study: Study, session: Session, showings: Sequence[Showing]
+) -> tuple[str, str, dict[str, object]]:
+    """Return where the task leads, on, or out for somebody who skipped too many items, and the
+    event with its detail.
 
     The store ends sessions that pass the limit.  This finds people who got fewer items than others,
     answered none of them, and skipped more than so few allow.
     """
-    targets = [one for one in showings if one.kind == "target" and one.response is not None]
-    skipped_all = all(one.state == "skipped" for one in targets)
+    targets = [shown for shown in showings if shown.kind == "target" and shown.response is not None]
+    skipped_all = all(shown.state == "skipped" for shown in targets)
     most = study.skips_among(len(targets)) if skipped_all else study.most_skips
-    return SCREENED_OUT if session.skipped > most else next_stage(study, TASK)
-
-
-def stage_after_quiz(study: Study, passed: bool, tries: int) -> str:
-    """Return where the quiz leads: on, back to the instructions, or out after the last try."""
-    assert study.quiz is not None, "only a study with a quiz gets here"
-    if passed:
-        return next_stage(study, QUIZ)
-    return INSTRUCTIONS if tries < study.quiz.tries else SCREENED_OUT
+    if session.skipped > most:
+        return SCREENED_OUT, SCREENED_OUT, {"reason": "skips", "skipped": session.skipped}
+    return next_stage(study, TASK), "answered-all", {}
 
 
 # ── who sends a request ──────────────────────────────────────────────────────────────────────
@@ -95,15 +92,15 @@ class Sessions:
 
     def known_token(self, headers: Mapping[bytes, bytes]) -> str | None:
         """Return the hash of the request's token if it has opened a session before."""
-        hashed = self._hash(headers.get(b"cookie"))
+        hashed = self._hash(headers.items())
         return hashed if hashed in self._known else None
 
     async def session(self, request: Request) -> Session | None:
         """Return the session as the store has it now."""
-        hashed = self._hash(_cookie_header(request))
+        hashed = self._hash(request.scope["headers"])
         if hashed is None:
             return None
-        session = await read_store(self.site.store.session, hashed)
+        session = await asyncio.to_thread(self.site.store.session, hashed)
         if session is not None and session.study == self.site.study.name:
             self._remember(hashed, session)
             return session
@@ -113,7 +110,7 @@ class Sessions:
     @asynccontextmanager
     async def lock(self, request: Request) -> AsyncIterator[Session | None]:
         """Return the session and lock it for a change: two tabs wait for each other."""
-        hashed = self._hash(_cookie_header(request))
+        hashed = self._hash(request.scope["headers"])
         if hashed is None:
             yield None
             return
@@ -125,7 +122,7 @@ class Sessions:
 
         Whether the session still exists shows when the store is asked to add to it.
         """
-        hashed = self._hash(_cookie_header(request))
+        hashed = self._hash(request.scope["headers"])
         if hashed is not None and hashed in self._known:
             return self._known[hashed]
         session = await self.session(request)
@@ -154,7 +151,7 @@ class Sessions:
             now=site.now(),
         )
         try:
-            session = await wait_for_write(entering)
+            session = await asyncio.wrap_future(entering)
         except Conflict:
             return None
         self._remember(hash_token(token), session)
@@ -183,18 +180,13 @@ class Sessions:
 
     def _set_cookie(self, response: Response, name: str, value: str) -> None:
         response.set_cookie(
-            name,
-            value,
-            max_age=MONTH,
-            path="/",
-            secure=self.site.secure,
-            httponly=True,
-            samesite="lax",
+            name, value, max_age=MONTH, secure=self.site.secure, httponly=True, samesite="lax"
         )
 
-    def _hash(self, header: bytes | None) -> str | None:
-        """Return the hash of the token in a Cookie header, if there is one."""
-        for part in (header or b"").split(b";"):
+    def _hash(self, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+        """Return the hash of the token in the Cookie header, if there is one."""
+        header = next((value for key, value in headers if key == b"cookie"), b"")
+        for part in header.split(b";"):
             key, _, value = part.strip().partition(b"=")
             if key == self.cookie.encode():
                 return hash_token(value.decode()) if TOKEN.fullmatch(value) else None
@@ -214,31 +206,7 @@ def label_order(study: Study, number: int) -> Sequence[str]:
     return [study.labels[place] for place in order]
 
 
-def _cookie_header(request: Request) -> bytes | None:
-    return next((value for key, value in request.scope["headers"] if key == b"cookie"), None)
-
-
 # ── who may be given items ───────────────────────────────────────────────────────────────────
-
-
-class Vacancy:
-    """Whether any item is left to give out, looked up every few seconds at most."""
-
-    def __init__(self, site: Site) -> None:
-        self.site = site
-        self._full, self._checked_at = False, -math.inf
-
-    async def is_full(self) -> bool:
-        """Whether every item is answered or held by somebody who is still at work."""
-        now, store, study = self.site.now(), self.site.store, self.site.study
-        if now - self._checked_at > FRESH:
-            self._checked_at, batches = now, bool(study.batches)
-            room = await read_store(store.has_room, study.name, batches=batches)
-            if not room:
-                await wait_for_write(store.release_expired(study.name, now))
-                room = await read_store(store.has_room, study.name, batches=batches)
-            self._full = not room
-        return self._full
 
 
 class Newcomers:
@@ -269,36 +237,31 @@ class Newcomers:
         if admitted:  # counted at once: no other request gets in between
             came[session] = self.site.now()
         self._came.move_to_end(key)
-        await self._drop_oldest()
+        # drop the address that was seen longest ago, unless somebody there holds items
+        oldest, came = next(iter(self._came.items()))
+        if max(came.values(), default=0.0) + self.lease_seconds <= self.site.now():
+            await self._drop_ended(oldest)
+            if self._came.get(oldest):
+                self._came.move_to_end(oldest)
+            else:
+                self._came.pop(oldest, None)
+        while len(self._came) > MOST_KNOWN:
+            self._came.popitem(last=False)
         return admitted
 
     async def _drop_ended(self, key: bytes) -> None:
         """Keep only the people who still hold items, or were admitted a moment ago."""
         came = dict(self._came.get(key, {}))
-        ends = await read_store(self.site.store.unanswered, list(came))
+        ends = await asyncio.to_thread(self.site.store.unanswered, list(came))
         now = self.site.now()
         for session, since in came.items():
             end = ends.get(session, -1.0)
             if (end or since + self.lease_seconds) <= now:
                 self._came.get(key, {}).pop(session, None)
 
-    async def _drop_oldest(self) -> None:
-        """Drop the address that was seen longest ago, unless somebody there holds items."""
-        key, came = next(iter(self._came.items()))
-        if max(came.values(), default=0.0) + self.lease_seconds <= self.site.now():
-            await self._drop_ended(key)
-            if self._came.get(key):
-                self._came.move_to_end(key)
-            else:
-                self._came.pop(key, None)
-        while len(self._came) > MOST_KNOWN:
-            self._came.popitem(last=False)
-
 
 def most_newcomers(study: Study) -> int:
     """Return half the number of people who could hold all places of the study between them."""
-    if study.batches:
-        places = len(study.batches) * study.per_item
-    else:
-        places = math.ceil(len(study.items) * study.per_item / portion_size(study))
+    portions = math.ceil(len(study.items) * study.per_item / portion_size(study))
+    places = len(study.batches) * study.per_item or portions
     return max(1, max(study.per_item, places) // 2)

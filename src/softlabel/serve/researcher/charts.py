@@ -8,30 +8,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from softlabel.report import (
-    FILLS,
-    GRID,
-    INK,
-    LETTER,
-    QUIET,
-    SERIES,
-    Dot,
-    Frame,
-    Guide,
-    Html,
-    Line,
-    Scale,
-    el,
-    empty_chart,
-    format_tick,
-    lines,
-    rule,
-    stacked,
-    svg_document,
-    text_at,
-    ticks,
-    whiskers,
-)
+from softlabel import report
+from softlabel.report import Dot, Frame, Guide, Html, Line, Scale, el, rule, text_at
 from softlabel.serve.researcher.overview import Seconds, Speed
 from softlabel.tables import Floats
 
@@ -44,25 +22,28 @@ def columns(counts: Sequence[tuple[str, float]], frame: Frame, mark: str | None 
     """Draw upright bars, each with its name; the one called ``mark`` is the aim."""
     most = max((count for _, count in counts), default=0)
     if not most:
-        return empty_chart(frame, 80)
+        return report.empty_chart(frame, 80)
     left, right, bottom = 44.0, frame.width - 6, frame.height - 40
     y = Scale(0, most, bottom, 24.0)
-    parts = [text_at(0.0, 10.0, frame.y, fill=INK), rule(left, bottom, right, bottom, QUIET)]
-    for value in ticks(0, most, 4):
+    parts = [
+        text_at(0.0, 10.0, frame.y, fill=report.INK),
+        rule(left, bottom, right, bottom, report.QUIET),
+    ]
+    for value in report.ticks(0, most, 4):
         if value == int(value):
             parts.append(rule(left, y(value), right, y(value)))
-            parts.append(text_at(left - 7, y(value) + 4, format_tick(value), "end"))
+            parts.append(text_at(left - 7, y(value) + 4, report.format_tick(value), "end"))
     wide = (right - left) / len(counts)
-    every = math.ceil(LETTER * (1.5 + max(len(name) for name, _ in counts)) / wide)
+    every = math.ceil(report.LETTER * (1.5 + max(len(name) for name, _ in counts)) / wide)
     for i, (name, count) in enumerate(counts):
-        x, colour = left + i * wide, SERIES[2] if name == mark else SERIES[0]
+        x, colour = left + i * wide, report.SERIES[2] if name == mark else report.SERIES[0]
         shape = {"x": x + wide * 0.1, "y": y(count), "width": wide * 0.8}
         hover = el("title", f"{name}: {count:g}")
         parts.append(el("rect", hover, height=bottom - y(count), fill=colour, **shape))
         if i % every == 0:
             parts.append(text_at(x + wide / 2, bottom + 16, name, "middle"))
-    parts.append(text_at(right, bottom + 35, frame.x, "end", fill=INK))
-    return svg_document(frame, frame.height, *parts)
+    parts.append(text_at(right, bottom + 35, frame.x, "end", fill=report.INK))
+    return report.svg_document(frame, frame.height, *parts)
 
 
 def answers_per_item(histogram: Sequence[int], wanted: int) -> Html:
@@ -76,9 +57,8 @@ def answers_per_item(histogram: Sequence[int], wanted: int) -> Html:
 def answers_over_time(speed: Speed) -> Html:
     """Draw the number of answers in each of the latest stretches of time."""
     shape = "%d %b" if speed.unit in ("6 hours", "day") else "%H:%M"
-    shown = [
-        (datetime.fromtimestamp(at, UTC).strftime(shape), float(n)) for at, n in speed.stretches
-    ]
+    times = [(datetime.fromtimestamp(at, UTC), float(n)) for at, n in speed.stretches]
+    shown = [(at.strftime(shape), n) for at, n in times]
     text = f"{sum(n for _, n in shown):g} answers in the time shown"
     frame = Frame(f"Answers per {speed.unit}", text, "", "answers", WIDTH, 180)
     return columns(shown, frame)
@@ -93,7 +73,7 @@ def time_taken(modes: Sequence[Seconds]) -> Html:
             rows.append(Dot(name, spread.median, spread.p10, spread.p90, series))
     text = "; ".join(f"{row.name}: median {row.value:.1f} s" for row in rows)
     frame = Frame("Seconds per answer", text, "seconds", width=WIDTH)
-    return whiskers(rows, frame, ["whole answer", FIRST], row=24)
+    return report.whiskers(rows, frame, ["whole answer", FIRST], row=24)
 
 
 def progress_bar(done: float, of: float, title: str) -> Html:
@@ -101,11 +81,11 @@ def progress_bar(done: float, of: float, title: str) -> Html:
     share = min(done / of, 1.0) if of else 0.0
     frame = Frame(title, f"{100 * share:.0f} %", width=WIDTH)
     shape = {"y": 0.0, "height": 8.0, "rx": 4.0}
-    return svg_document(
+    return report.svg_document(
         frame,
         8,
-        el("rect", x=0.0, width=WIDTH, fill=GRID, **shape),
-        el("rect", x=0.0, width=max(WIDTH * share, 0.01), fill=SERIES[2], **shape),
+        el("rect", x=0.0, width=WIDTH, fill=report.GRID, **shape),
+        el("rect", x=0.0, width=max(WIDTH * share, 0.01), fill=report.SERIES[2], **shape),
     )
 
 
@@ -115,14 +95,13 @@ def beliefs(rows: Mapping[str, Floats], labels: Sequence[str], title: str) -> Ht
     If there are more classes than colours, the least likely ones share one.
     """
     text = "; ".join(f"{name}: {in_words(shares, labels)}" for name, shares in rows.items())
-    if len(labels) > len(FILLS) and rows:
+    if len(labels) > len(report.FILLS) and rows:
         mean = np.mean(list(rows.values()), axis=0)
-        top = np.argsort(-mean, kind="stable")[: len(FILLS) - 1]
-        rows = {
-            name: np.append(shares[top], 1 - shares[top].sum()) for name, shares in rows.items()
-        }
+        top = np.argsort(-mean, kind="stable")[: len(report.FILLS) - 1]
+        cut = {name: shares[top] for name, shares in rows.items()}
+        rows = {name: np.append(shares, 1 - shares.sum()) for name, shares in cut.items()}
         labels = [*(labels[i] for i in top), "other"]
-    return stacked(rows, labels, Frame(title, text, width=360), row=23)
+    return report.stacked(rows, labels, Frame(title, text, width=360), row=23)
 
 
 def in_words(shares: Floats, labels: Sequence[str], most: int = 3) -> str:
@@ -140,4 +119,4 @@ def one_by_one(seconds: Sequence[float], median: float) -> Html:
     frame = Frame("Seconds, answer by answer", "", "answer", "seconds", WIDTH, 200)
     usual = [Guide("everybody", 1, len(seconds) * 0.8, median)] if math.isfinite(median) else []
     line = Line("this annotator", list(range(1, len(seconds) + 1)), list(seconds))
-    return lines([line], frame, usual if seconds else [])
+    return report.lines([line], frame, usual if seconds else [])

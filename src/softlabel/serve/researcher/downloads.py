@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from starlette.background import BackgroundTask
@@ -35,10 +35,7 @@ FILES = {  # the media type and the description of each
         "One row per answer, for spreadsheets and R. Text that a spreadsheet would run as a "
         "formula begins with an apostrophe.",
     ),
-    PARQUET: (
-        "application/vnd.apache.parquet",
-        "The same table with types, for data frames.",
-    ),
+    PARQUET: ("application/vnd.apache.parquet", "The same table with types, for data frames."),
     COLLINS: (
         "application/json",
         "The published shape of CIFAR-10S: records by item, without annotators, practice, "
@@ -95,7 +92,7 @@ class Downloads:
             self.live.renew()
             table = write_roster(study, store, self.live.overview())
             return Response(table, media_type=media_type, headers=headers)
-        text: Iterator[bytes] = chunks(study, store, name.rpartition(".")[2])
+        text = chunks(study, store, name.rpartition(".")[2])
         return StreamingResponse(text, media_type=media_type, headers=headers)
 
 
@@ -143,14 +140,12 @@ def write_roster(study: Study, store: Store, overview: Overview) -> bytes:
         person = known.get(name) or Card(name, 0)
         cells = [column(session, person) for column in COLUMNS.values()]
         cells += [answer for _, answer in debrief_answers(study, debriefs.get(name, {}))]
-        table.writerow(
-            escape_formula(None if cell != cell else cell) for cell in cells
-        )  # NaN is empty
+        known_cells = (None if cell != cell else cell for cell in cells)  # NaN is empty
+        table.writerow(map(escape_formula, known_cells))
     return text.getvalue().encode()
 
 
 def debrief_answers(study: Study, detail: Mapping[str, object]) -> list[tuple[str, Cell]]:
     """Return the questions of the debrief with one person's answers, None for those left out."""
-    answers = [detail.get(f"Q{n}") for n in range(len(study.debrief))]
-    texts = [None if answer is None else str(answer) for answer in answers]
-    return [(asked.text, answer) for asked, answer in zip(study.debrief, texts, strict=True)]
+    answers = ((asked.text, detail.get(f"Q{n}")) for n, asked in enumerate(study.debrief))
+    return [(text, None if answer is None else str(answer)) for text, answer in answers]

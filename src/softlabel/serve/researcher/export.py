@@ -21,7 +21,7 @@ from softlabel.errors import SoftlabelError
 from softlabel.io import Cell, check_output, escape_formula, write_batches
 from softlabel.records import dump_json, format_time, options_when_asked, record_of_stored
 from softlabel.serve.researcher.sample import Reader
-from softlabel.store import ResponseRow, Store
+from softlabel.store import ResponseRow, Store, Timing
 from softlabel.study import Study
 
 PIECE = 200  # answers that are held at a time
@@ -86,18 +86,27 @@ def chunks(
     study: Study, store: Store, kind: str, counted: Count = lambda more: None
 ) -> Iterator[bytes]:
     """Yield the text of an export by pieces; ``counted`` is called with the answers in each."""
-    write = {"jsonl": _json_lines, "csv": _csv, "json": _collins}[kind]
-    return write(study, store, counted)
+    if kind == "json":
+        yield from _collins(study, store, counted)
+    elif kind == "csv":
+        text = io.StringIO(newline="")
+        table = csv.writer(text)  # lines end as in RFC 4180
+        table.writerow(columns(study))
+        yield text.getvalue().encode()
+        for rows in _table_rows(study, store, counted):
+            text.seek(0)
+            text.truncate()
+            table.writerows(map(escape_formula, row) for row in rows)
+            yield text.getvalue().encode()
+    else:
+        for piece in _pieces(study, store, counted):
+            yield "".join(f"{dump_json(record_of_stored(study, row))}\n" for row in piece).encode()
 
 
-def _pieces(rows: Iterator[ResponseRow]) -> Iterator[list[ResponseRow]]:
+def _pieces(study: Study, store: Store, counted: Count) -> Iterator[list[ResponseRow]]:
+    rows = store.responses(study.name)
     while piece := list(islice(rows, PIECE)):
         yield piece
-
-
-def _json_lines(study: Study, store: Store, counted: Count) -> Iterator[bytes]:
-    for piece in _pieces(store.responses(study.name)):
-        yield "".join(f"{dump_json(record_of_stored(study, row))}\n" for row in piece).encode()
         counted(len(piece))
 
 
@@ -118,43 +127,30 @@ def columns(study: Study) -> dict[str, type]:
 
 
 def _table_rows(study: Study, store: Store, counted: Count) -> Iterator[list[tuple[Cell, ...]]]:
-    for piece in _pieces(store.responses(study.name)):
-        yield [_table_row(study, row) for row in piece]
-        counted(len(piece))
+    """Yield pieces of the table; a column is the row's own field of that name unless made here."""
+    fields, names = study.mode.fields, tuple(columns(study))
 
+    def cells(row: ResponseRow) -> tuple[Cell, ...]:
+        sent = json.loads(row.payload)
+        answer, times = sent.get("answer"), sent.get("timing") or {}
+        own = answer if isinstance(answer, dict) and row.mode == study.mode.name else {}
+        made = {
+            "response_uuid": row.id,
+            "mode_options": dump_json(options_when_asked(study, row)),
+            "frame": row.frame or study.frame,
+            "received_at": format_time(row.received_at),
+            "touched": bool(sent.get("touched")),
+            "media_ready_ms": _number(times.get("media_ready_ms")),
+            **{name: _number(getattr(row.timing, name)) for name in Timing._fields[:4]},
+            **{f"{field.name}_ms": _number(row.timing.fields.get(field.name)) for field in fields},
+            **{f"answer_{field.name}": _cell(own.get(field.name), field.kind) for field in fields},
+            "answer": None if answer is None else dump_json(answer),
+            "label_order": dump_json(list(row.label_order)),
+        }
+        return tuple(made[name] if name in made else getattr(row, name) for name in names)
 
-def _table_row(study: Study, row: ResponseRow) -> tuple[Cell, ...]:
-    """Return one cell per column."""
-    sent = json.loads(row.payload)
-    answer, times = sent.get("answer"), sent.get("timing") or {}
-    own = answer if isinstance(answer, dict) and row.mode == study.mode.name else {}
-    return (
-        row.id,
-        row.session,
-        row.annotator,
-        row.simulated,
-        row.item,
-        row.kind,
-        row.position,
-        row.repeat_of,
-        row.batch,
-        row.mode,
-        row.mode_version,
-        dump_json(options_when_asked(study, row)),
-        row.frame or study.frame,
-        format_time(row.received_at),
-        row.late,
-        row.supersedes,
-        row.superseded,
-        row.skip,
-        bool(sent.get("touched")),
-        _number(times.get("media_ready_ms")),
-        *map(_number, row.timing[:4]),
-        *(_number(row.timing.fields.get(field.name)) for field in study.mode.fields),
-        *(_cell(own.get(field.name), field.kind) for field in study.mode.fields),
-        None if answer is None else dump_json(answer),
-        dump_json(list(row.label_order)),
-    )
+    for piece in _pieces(study, store, counted):
+        yield [cells(row) for row in piece]
 
 
 def _cell(value: Any, kind: str) -> Cell:
@@ -169,18 +165,6 @@ def _number(value: Any) -> float | None:
         return None if value is None else float(json.loads(str(value)))
     except (ValueError, TypeError):
         return None
-
-
-def _csv(study: Study, store: Store, counted: Count) -> Iterator[bytes]:
-    text = io.StringIO(newline="")
-    table = csv.writer(text)  # lines end as in RFC 4180
-    table.writerow(columns(study))
-    yield text.getvalue().encode()
-    for piece in _table_rows(study, store, counted):
-        text.seek(0)
-        text.truncate()
-        table.writerows(map(escape_formula, row) for row in piece)
-        yield text.getvalue().encode()
 
 
 # ── the JSON of CIFAR-10S ────────────────────────────────────────────────────────────────────
@@ -216,23 +200,21 @@ def _collins(study: Study, store: Store, counted: Count) -> Iterator[bytes]:
 
 def _collins_record(study: Study, reader: Reader, row: ResponseRow) -> dict[str, Any]:
     """Return one answer as it was read: with its slips repaired, as in the published file."""
-    answer = reader.read_answer(row)
+    answer, labels = reader.read_answer(row), study.labels
     if answer is None or row.mode != Classic.name:
         raise SoftlabelError(
             f"{study.name}: answer {row.id} was given in the mode {row.mode!r} (version "
             f"{row.mode_version}) and cannot be read as {study.mode_text!r}; write to .jsonl"
         )
-    labels = study.labels
     two = len(answer.named) > 1
     chance = answer.percent[1] if two else None
+    ruled_out = [label for label, may in zip(labels, answer.possible, strict=True) if not may]
     return c22.to_record(
         {
             "top": labels[answer.named[0]],
             "p1": answer.percent[0],
             "second": labels[answer.named[1]] if two else None,
             "p2": None if chance is None or chance != chance else chance,
-            "impossible": [
-                label for label, may in zip(labels, answer.possible, strict=True) if not may
-            ],
+            "impossible": ruled_out,
         }
     )

@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import os
 import secrets
+from typing import Any
 
 from fastapi import Request
 from starlette.exceptions import HTTPException
@@ -21,37 +22,18 @@ SLOW = 0.5  # seconds that a wrong token waits; the guard limits how many may be
 SEE_OTHER = 303
 
 
-class LoggedOut:
-    """Cookies that were logged out before their time: an empty file for each, named by the end of
-    the cookie, so that a restart and other servers of the same folder know of it."""
-
-    def __init__(self, site: Site) -> None:
-        self.site = site
-        self.folder = site.study.folder / FOLDER / "logged-out"
-
-    def holds(self, until: int, nonce: str) -> bool:
-        return (self.folder / f"{until}.{nonce}").exists()
-
-    def add(self, until: int, nonce: str) -> None:
-        """Remember a cookie for as long as it would have lasted."""
-        make_private_folder(self.site.study.folder)
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        for past in self.folder.iterdir():
-            if past.name.partition(".")[0] < str(int(self.site.now())):
-                past.unlink(missing_ok=True)
-        (self.folder / f"{until}.{nonce}").touch(mode=0o600)
-        if os.name == "posix":  # the new name is on the disk before anybody is told
-            number = os.open(self.folder, os.O_RDONLY)
-            os.fsync(number)
-            os.close(number)
-
-
 class Login:
-    """Log the researcher in and out, and check whether they are logged in."""
+    """Log the researcher in and out, and check whether they are logged in.
+
+    ``logged_out`` holds an empty file for each cookie that was logged out before its time, named by
+    the end of the cookie, so that a restart and other servers of the same folder know of it.
+    """
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._logged_out = LoggedOut(site)
+        self.logged_out = site.study.folder / FOLDER / "logged-out"
+        self.options: dict[str, Any] = {"path": HOME, "secure": site.secure}  # of the cookie
+        self.options |= {"httponly": True, "samesite": "strict"}
 
     async def page(self, request: Request) -> Response:
         """The form that asks for the token."""
@@ -66,26 +48,17 @@ class Login:
             await asyncio.sleep(SLOW)
             return self.site.render("research/login.html", 401, failed=True)
         response = RedirectResponse(HOME, SEE_OTHER)
-        response.set_cookie(
-            COOKIE,
-            self._cookie(int(self.site.now()) + LASTS, secrets.token_hex(16)),
-            max_age=LASTS,
-            path=HOME,
-            secure=self.site.secure,
-            httponly=True,
-            samesite="strict",
-        )
+        cookie = self._cookie(int(self.site.now()) + LASTS, secrets.token_hex(16))
+        response.set_cookie(COOKIE, cookie, max_age=LASTS, **self.options)
         return response
 
     async def logout(self, request: Request) -> Response:
         """Close the door behind this cookie, here and in the browser."""
         if self.is_open(request):
             until, nonce, _ = request.cookies[COOKIE].split(".")
-            await asyncio.to_thread(self._logged_out.add, int(until), nonce)
+            await asyncio.to_thread(self._forget, int(until), nonce)
         response = RedirectResponse(LOGIN, SEE_OTHER)
-        response.delete_cookie(
-            COOKIE, path=HOME, secure=self.site.secure, httponly=True, samesite="strict"
-        )
+        response.delete_cookie(COOKIE, **self.options)
         return response
 
     def require(self, request: Request) -> None:
@@ -103,7 +76,20 @@ class Login:
         right = self._cookie(int(until), nonce)
         ours = hmac.compare_digest(cookie.encode("utf-8", "replace"), right.encode())
         valid = ours and int(until) > self.site.now()
-        return valid and not self._logged_out.holds(int(until), nonce)
+        return valid and not (self.logged_out / f"{int(until)}.{nonce}").exists()
+
+    def _forget(self, until: int, nonce: str) -> None:
+        """Refuse a cookie for as long as it would have lasted."""
+        make_private_folder(self.site.study.folder)
+        self.logged_out.mkdir(mode=0o700, exist_ok=True)
+        for past in self.logged_out.iterdir():
+            if past.name.partition(".")[0] < str(int(self.site.now())):
+                past.unlink(missing_ok=True)
+        (self.logged_out / f"{until}.{nonce}").touch(mode=0o600)
+        if os.name == "posix":  # the new name is on the disk before anybody is told
+            number = os.open(self.logged_out, os.O_RDONLY)
+            os.fsync(number)
+            os.close(number)
 
     def _cookie(self, until: int, nonce: str) -> str:
         """Sign the token's hash as well: a new token ends every login by the old one."""

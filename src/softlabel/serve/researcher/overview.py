@@ -14,17 +14,12 @@ from threading import Lock
 
 import numpy as np
 
-from softlabel import registry
-from softlabel.annotators import Agreement, Card, Repeats, measure_repeats
+from softlabel import annotators, registry
+from softlabel.annotators import Agreement, Card, Repeats
 from softlabel.metrics import Spread, spread
-from softlabel.serve.researcher.people import (
-    Reference,
-    make_people_cards,
-    measure_disagreement,
-    measure_sample_agreement,
-)
+from softlabel.serve.researcher import sample as samples
 from softlabel.serve.researcher.sample import MOST, SUBMIT, LatestAnswers, Sample, Steps, Throttle
-from softlabel.store import FINAL_STAGES, Session, Store
+from softlabel.store import FINAL_STAGES, Store
 from softlabel.study import Study
 
 PAID = ("debrief", "done")  # stages of people who have answered everything
@@ -33,6 +28,7 @@ HOUR = 3600.0
 SHORTEST = 60.0  # seconds below which nothing is known about speed
 UNITS = {"minute": 60.0, "10 minutes": 600.0, "hour": HOUR, "6 hours": 6 * HOUR, "day": 24 * HOUR}
 MOST_STRETCHES, FEWEST_STRETCHES = 36, 9
+DRAWS = 100  # of the bootstrap: enough for a live page; ``softlabel agree`` draws five times more
 COUNT_EVERY = 4.0  # seconds; a page asks every five
 COUNT_SHARE = 0.05  # of the time, at most, is spent counting, however large the study
 COMPUTE_EVERY = 15.0
@@ -87,15 +83,9 @@ def count_answers(study: Study, store: Store) -> Counts:
     progress = store.progress(study.name)
     per_item = store.answers_per_item(study.name)
     sessions = store.sessions(study.name)
-    counted = Counter(per_item.values())
-    quota = study.per_item
-
-    def share(session: Session) -> float:
-        """Return how much of a whole session somebody who is still at it has answered."""
-        if session.stage in PAID or session.stage in FINAL_STAGES:
-            return 0.0
-        return min(session.answered / study.showings_per_person, 1.0)
-
+    counted, quota = Counter(per_item.values()), study.per_item
+    under_way = [one for one in sessions if one.stage not in FINAL_STAGES.union(PAID)]
+    whole = study.showings_per_person
     return Counts(
         items=progress.items,
         done=sum(items for answers, items in counted.items() if answers >= quota),
@@ -110,7 +100,7 @@ def count_answers(study: Study, store: Store) -> Counts:
         stages=progress.sessions,
         stage_of={one.annotator: one.stage for one in sessions},
         paid=sum(one.stage in PAID for one in sessions),
-        shares=math.fsum(map(share, sessions)),
+        shares=math.fsum(min(one.answered / whole, 1.0) for one in under_way),
         last_at=progress.last_at,
         simulated=sum(one.simulated for one in sessions),
     )
@@ -145,9 +135,8 @@ def seconds_by_mode(answers: Iterable[tuple[str, float, float, Steps]]) -> tuple
     summaries = []
     for mode, times in sorted(grouped.items(), key=lambda one: -len(one[1])):
         parts: dict[str, list[float]] = {}
-        for _, _, steps in times:
-            for name, seconds in steps:
-                parts.setdefault(name, []).append(seconds)
+        for name, seconds in (step for _, _, steps in times for step in steps):
+            parts.setdefault(name, []).append(seconds)
         known = registry.members("mode").get(mode)
         asked = {field.name: place for place, field in enumerate(known.fields)} if known else {}
         order = sorted(parts, key=lambda name: (name == SUBMIT, asked.get(name, len(asked)), name))
@@ -269,11 +258,9 @@ class Overview:
 
     def people(self) -> tuple[Card, ...]:
         """Everybody in the sample, those with most flags first; leaving early is a flag as well."""
-        known = self.insight.people if self.insight is not None else ()
-        stages = self.counts.stage_of
         cards = []
-        for card in known:
-            early = LEFT_EARLY.get(stages.get(card.annotator, ""))
+        for card in self.insight.people if self.insight is not None else ():
+            early = LEFT_EARLY.get(self.counts.stage_of.get(card.annotator, ""))
             cards.append(replace(card, flags=(*card.flags, early)) if early else card)
         return tuple(sorted(cards, key=lambda card: (-len(card.flags), card.annotator)))
 
@@ -287,15 +274,15 @@ def compute_overview(study: Study, store: Store, now: float, most: int = MOST) -
 
 def compute_insight(study: Study, sample: Sample, now: float, throttle: Throttle) -> Insight:
     """Compute what a sample shows; call ``throttle`` between the steps."""
-    asked = sample.asked
+    asked, once = sample.asked, sample.once
     seconds = seconds_by_mode((one.mode, one.active, one.first, one.steps) for one in asked)
     throttle()
-    agreed = measure_sample_agreement(sample)
+    shared = (once.votes_per_item() > 1).any()
+    agreement = annotators.measure_agreement(once, draws=DRAWS) if shared else None
     throttle()
-    known = {
-        item.id: Reference(item.kind, item.gold) for item in study.checks if item.gold is not None
-    }
     times = [one.at for one in asked if one.kind == "target"]
+    distances = annotators.pairwise_variation(once).tolist()
+    pairs = zip(once.index.items.tolist(), distances, strict=True)
     return Insight(
         at=now,
         read=sample.read,
@@ -303,10 +290,10 @@ def compute_insight(study: Study, sample: Sample, now: float, throttle: Throttle
         unreadable=sample.unreadable,
         seconds=seconds,
         speed=measure_speed(times, now, sample.whole),
-        agreement=agreed,
-        repeats=measure_repeats(sample.each, sample.said, sample.is_repeat)[0],
-        people=make_people_cards(sample, known, throttle),
-        disagreement=measure_disagreement(sample.once),
+        agreement=agreement,
+        repeats=annotators.measure_repeats(sample.each, sample.said, sample.is_repeat)[0],
+        people=samples.make_cards(sample, study.checks, throttle),
+        disagreement={item: value for item, value in pairs if math.isfinite(value)},
     )
 
 
@@ -356,17 +343,12 @@ class LiveOverview:
         if not self._computing.acquire(blocking=False):
             return
         try:
-            if self._is_old():
+            last = self._insight
+            age = self.now() - last.at if last else math.inf
+            due = last and age >= COMPUTE_EVERY and self.counts().stored != last.stored
+            if due or age >= VALID_FOR:
                 throttle = Throttle(COMPUTE_SHARE)
                 sample = self._latest.refresh(throttle)
                 self._insight = compute_insight(self.study, sample, self.now(), throttle)
         finally:
             self._computing.release()
-
-    def _is_old(self) -> bool:
-        if self._insight is None:
-            return True
-        age = self.now() - self._insight.at
-        if age < COMPUTE_EVERY:
-            return False
-        return age >= VALID_FOR or self.counts().stored != self._insight.stored

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -86,16 +86,16 @@ class Pages:
         overview, study = self.live.overview(), self.site.study
         insight = overview.insight
         flagged = [person for person in overview.people() if person.flags]
-        over_time, over_time_note = Markup(""), wording.LATER
+        over_time, over_time_note = "", wording.LATER
         if insight is not None:
-            over_time = Markup(charts.answers_over_time(insight.speed))
+            over_time = charts.answers_over_time(insight.speed)
             over_time_note = f"Targets per {insight.speed.unit}, of {wording.scope(insight)}."
         per_item = charts.answers_per_item(overview.counts.histogram, study.per_item)
         return self._page(
             "overview",
             tiles=wording.make_tiles(overview),
             per_item=Markup(per_item),
-            over_time=over_time,
+            over_time=Markup(over_time),
             over_time_note=over_time_note,
             time_taken=Markup(charts.time_taken(insight.seconds if insight else ())),
             fields=wording.seconds_rows(insight),
@@ -136,15 +136,13 @@ class Pages:
         overview = self.live.overview()
         insight, people = overview.insight, overview.people()
         stages, skipped = overview.counts.stage_of, overview.counts.skipped
-        shown = people[(page - 1) * PEOPLE_PER_PAGE : page * PEOPLE_PER_PAGE]
+        shown = [
+            (card, stages.get(card.annotator, ""), skipped.get(card.annotator, 0))
+            for card in people[(page - 1) * PEOPLE_PER_PAGE : page * PEOPLE_PER_PAGE]
+        ]
         return self._page(
             "people",
-            rows=[
-                wording.person_row(
-                    one, stages.get(one.annotator, ""), skipped.get(one.annotator, 0)
-                )
-                for one in shown
-            ],
+            rows=[wording.person_row(*numbers) for numbers in shown],
             caption=wording.people_caption(overview, len(people)),
             empty=wording.empty_note(insight),
             scope_note=wording.scope_note(insight),
@@ -160,14 +158,13 @@ class Pages:
         if session is None:
             raise HTTPException(404)
         overview = self.live.overview()
-        known = {one.annotator: one for one in overview.people()}
+        known = {card.annotator: card for card in overview.people()}
         person = known.get(annotator) or Card(annotator, 0)
         rows = store.responses_by(study.name, annotator)
         median = overview.insight.median if overview.insight else float("nan")
         times = [(row.timing.active_ms or 0) / 1000 for row in rows if row.skip is None]
-        ends = (one.detail for one in store.debriefs(study.name) if one.annotator == annotator)
-        end = next(ends, None)
-        answers = [] if end is None else debrief_answers(study, end)
+        ends = {event.annotator: event.detail for event in store.debriefs(study.name)}
+        answers = debrief_answers(study, ends[annotator]) if annotator in ends else []
         return self._page(
             "person",
             annotator=annotator,
@@ -267,20 +264,20 @@ class Pages:
 
 def sort_items(study: Study, overview: Overview, order: str, find: str) -> list[Item]:
     """Return the items whose id matches ``find``, or all in the order asked for."""
-    items = list(study.items)
+    others = [*study.checks, *study.practice]
     if find:
-        items = [*study.items, *study.checks, *study.practice]
+        items = [*study.items, *others]
         exact = [item for item in items if item.id == find]
         return exact or [item for item in items if find.casefold() in item.id.casefold()]
-    if order == "checks":
-        return [*study.checks, *study.practice]
-    if order == "disagreement":
-        apart = overview.insight.disagreement if overview.insight is not None else {}
-        return sorted(items, key=lambda item: -apart.get(item.id, -1.0))
-    if order in ("fewest", "most"):
-        sign = 1 if order == "fewest" else -1
-        return sorted(items, key=lambda item: sign * overview.counts.per_item.get(item.id, 0))
-    return items
+    distance = overview.insight.disagreement if overview.insight is not None else {}
+    answers = overview.counts.per_item
+    keys: dict[str, Callable[[Item], float]] = {
+        "disagreement": lambda item: -distance.get(item.id, -1.0),
+        "fewest": lambda item: answers.get(item.id, 0),
+        "most": lambda item: -answers.get(item.id, 0),
+        "given": lambda item: 0,
+    }
+    return others if order == "checks" else sorted(study.items, key=keys[order])
 
 
 def _answer_counts(study: Study, item: Item, first: list[ResponseRow], repeats: int) -> str:

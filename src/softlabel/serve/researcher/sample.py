@@ -1,6 +1,7 @@
-"""The latest answers of a running study: read once each, and turned into tables.
+"""The latest answers of a running study: read once each, turned into tables, and from these into
+a card of each annotator.
 
-Agreement, stability and flags are computed from these tables.
+A flag excludes nobody and rejects nobody; it names a fact and the limit that it passed.
 """
 
 from __future__ import annotations
@@ -8,30 +9,33 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from softlabel import registry
+from softlabel import annotators, registry
+from softlabel.annotators import FEW, NEVER, PRESETS, Card, Checks, Verdict
 from softlabel.construct import Clamp
 from softlabel.elicit import Answer, Hard, Mode, readable_versions
-from softlabel.errors import ResponseError, SoftlabelError
-from softlabel.records import stack_answers
+from softlabel.errors import SoftlabelError
+from softlabel.metrics import spread, total_variation
+from softlabel.records import ASKED, CHECKS, PRACTICE, options_when_asked, stack_answers
 from softlabel.sampling import one_per_annotator
 from softlabel.store import ResponseRow, Store, TimedAnswer
-from softlabel.study import Study
-from softlabel.tables import Annotations, Index, Statements, names
+from softlabel.study import Item, Study
+from softlabel.tables import Annotations, Floats, Index, Ints, Statements, names
 
-ASKED = ("target", "repeat")  # what the study is about; the other kinds prepare and check
-CHECKS = ("gold", "attention")
 SUBMIT = "submit"  # the last step, which is no field
 MOST = 20_000  # answers
 REMEMBERED = 5_000  # answers
 CELLS = 2_000_000  # answers x labels: a study with thousands of labels has a smaller sample
+RULES = PRESETS["paper"]
+FAR = 0.5  # total variation to a reference: more than half of the belief lies elsewhere
+TOGETHER = 20  # people judged between two rests
 WORK_SECONDS = 0.001  # of work between two rests; less than the turn a thread gets by itself
 
 Steps = tuple[tuple[str, float], ...]
@@ -52,10 +56,6 @@ class ReadAnswer(NamedTuple):
     steps: Steps
     skip: str | None  # the reason of a skip
     answer: Answer | None
-
-    @property
-    def skipped(self) -> bool:
-        return self.skip is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +79,12 @@ class Sample:
     @property
     def unreadable(self) -> int:
         """How many answers cannot be read because the labels or the mode have changed."""
-        return sum(one.answer is None and not one.skipped for one in self.seen)
+        return sum(one.answer is None and one.skip is None for one in self.seen)
 
     @cached_property
     def asked(self) -> tuple[ReadAnswer, ...]:
         """The answers to target items and their repeats, without skips."""
-        return tuple(one for one in self.seen if one.kind in ASKED and not one.skipped)
+        return tuple(one for one in self.seen if one.kind in ASKED and one.skip is None)
 
     @cached_property
     def said(self) -> Statements:
@@ -117,7 +117,7 @@ def statements(labels: Sequence[str], answers: Sequence[ReadAnswer]) -> Statemen
     """Return the statements among these answers in their order; a skip is no statement."""
     given = [(one, one.answer) for one in answers if one.answer is not None]
 
-    def encode(values: list[str]) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    def encode(values: list[str]) -> tuple[list[str], Ints]:
         codes = {name: code for code, name in enumerate(dict.fromkeys(values))}
         return list(codes), np.array([codes[value] for value in values], dtype=np.int64)
 
@@ -191,9 +191,8 @@ class Reader:
 
     def __init__(self, study: Study) -> None:
         self.study = study
-        self._cache: dict[tuple[str, int, str, str], Answer | None] = {}
-        self._own = json.dumps(registry.settings(study.mode))
-        self._modes: dict[tuple[str, str], Mode | None] = {(study.mode.name, self._own): study.mode}
+        self._parse = lru_cache(REMEMBERED)(self._parse_answer)
+        self._mode = lru_cache(_make_mode)
 
     def read(self, row: TimedAnswer | ResponseRow) -> ReadAnswer:
         """Return the row with its answer and times read."""
@@ -216,29 +215,22 @@ class Reader:
         """Return the answer; None where the item was skipped, or where it cannot be read now."""
         if row.answer_json is None:
             return None
-        options = row.mode_options
-        if row.frame is None:  # not recorded when it was asked: take today's options
-            options = self._own if row.mode == self.study.mode.name else "{}"
-        key = row.mode, row.mode_version, options, row.answer_json
-        if key not in self._cache:
-            if len(self._cache) >= REMEMBERED:
-                self._cache.clear()
-            self._cache[key] = self._read_json(*key)
-        return self._cache[key]
+        recorded = row.frame is not None
+        options = row.mode_options if recorded else json.dumps(options_when_asked(self.study, row))
+        return self._parse(row.mode, row.mode_version, options, row.answer_json)
 
-    def _read_json(self, name: str, version: int, options: str, text: str) -> Answer | None:
-        if (name, options) not in self._modes:
-            try:
-                self._modes[name, options] = registry.make("mode", name, **json.loads(options))
-            except SoftlabelError:
-                self._modes[name, options] = None
-        mode = self._modes[name, options]
-        if mode is None or version not in readable_versions(mode):
-            return None
+    def _parse_answer(self, name: str, version: int, options: str, text: str) -> Answer | None:
         try:
-            return mode.read(json.loads(text), self.study.labels)
-        except ResponseError:
+            mode = self._mode(name, options)
+            readable = version in readable_versions(mode)
+            return mode.read(json.loads(text), self.study.labels) if readable else None
+        except SoftlabelError:
             return None
+
+
+def _make_mode(name: str, options: str) -> Mode:
+    mode: Mode = registry.make("mode", name, **json.loads(options))
+    return mode
 
 
 def to_seconds(ms: float | None) -> float:
@@ -260,3 +252,75 @@ def split_steps(fields: Mapping[str, float], submit_ms: float | None) -> Steps:
         steps.append((name, round((at - before) / 1000, 3)))
         before = at
     return tuple(steps)
+
+
+# ── people ───────────────────────────────────────────────────────────────────────────────────
+
+
+def make_cards(sample: Sample, checks: Sequence[Item], throttle: Throttle) -> tuple[Card, ...]:
+    """Make the card of everybody in the sample, in the order in which they came."""
+    said, verdicts = sample.said, dict[str, Verdict]()
+    modes = {answer.mode for answer in sample.seen}
+    if not modes <= {Hard.name}:  # a plain vote cannot contradict itself
+        for start in range(0, len(said.index.annotators), TOGETHER):
+            rows = (said.annotator >= start) & (said.annotator < start + TOGETHER)
+            verdicts |= {one.annotator: one for one in annotators.judge(said.take(rows), RULES)}
+            throttle()
+    scores = {kind: _score_checks(sample, checks, kind) for kind in CHECKS}
+    repeats = annotators.measure_repeats(sample.each, said, sample.is_repeat)[1]
+    short = {card.annotator: card for card in annotators.compare_with_others(sample.each)}
+    seconds: dict[str, list[float]] = {}
+    for answer in sample.asked:
+        seconds.setdefault(answer.annotator, []).append(answer.active)
+    times = {name: spread(values) for name, values in seconds.items()}
+    skips: dict[str, Counter[str]] = {}
+    for answer in sample.seen:
+        if answer.skip is not None and answer.kind != PRACTICE:
+            skips.setdefault(answer.annotator, Counter())[answer.skip] += 1
+    usual = annotators.find_usual(
+        (taken.median for taken in times.values()),
+        (card.agreement for card in short.values() if card.answers >= FEW),
+    )
+    cards = []
+    for name in dict.fromkeys(answer.annotator for answer in sample.seen):
+        verdict = verdicts.get(name)
+        own: dict[str, Any] = {kind: scores[kind].get(name, Checks()) for kind in CHECKS}
+        card = replace(
+            short.get(name, Card(name, 0)),
+            seconds=times.get(name, spread([])),
+            repeats=repeats.get(name, NEVER),
+            skips=dict(skips.get(name, {})),
+            remarks=verdict.remarks if verdict else (),
+            **own,
+        )
+        flags = list(verdict.reasons) if verdict else []
+        for kind, score in own.items():
+            if score.failed:
+                flags.append(f"{score.failed} of {score.n} {kind} checks failed")
+        flags += usual.flags(card.answers, card.seconds.median, card.agreement)
+        cards.append(replace(card, flags=tuple(flags)))
+        throttle()
+    return tuple(cards)
+
+
+def _score_checks(sample: Sample, checks: Sequence[Item], kind: str) -> dict[str, Checks]:
+    """Score the checks of each person: a gold check fails far from the reference, an attention
+    check with another top class."""
+    said, items = sample.checks, sample.checks.index.items.tolist()
+    gold = {item.id: item.gold for item in checks if item.kind == kind and item.gold is not None}
+    rows = np.flatnonzero([items[code] in gold for code in said.item.tolist()])
+    if not len(rows):
+        return {}
+    cut = said.take(rows)
+    soft = label_statements(cut, {answer.mode for answer in sample.seen}).soft()
+    right: Floats = np.array([gold[items[code]] for code in cut.item.tolist()])
+    distance = total_variation(right, soft)
+    failed = distance > FAR if kind == "gold" else soft.argmax(axis=1) != right.argmax(axis=1)
+    return {
+        str(said.index.annotators[a]): Checks(
+            int((cut.annotator == a).sum()),
+            int(failed[cut.annotator == a].sum()),
+            float(distance[cut.annotator == a].mean()),
+        )
+        for a in np.unique(cut.annotator)
+    }

@@ -6,14 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from markupsafe import Markup
 
 from softlabel.annotators import Card
-from softlabel.metrics import Spread
 from softlabel.serve.researcher import charts
 from softlabel.serve.researcher.overview import Insight, Overview
 from softlabel.store import Session
+from softlabel.tables import Score
 
 NONE = "–"
 LATER = "being computed; it appears here in a moment"
@@ -100,20 +101,10 @@ def money(amount: float, currency: str) -> str:
     return f"{currency} {amount:,.2f}" if math.isfinite(amount) else NONE
 
 
-def clock(at: float) -> str:
-    """The time of day in UTC."""
-    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
-
-
 def moment(at: float, now: float) -> str:
     """The time of day in UTC; on another day, the date with it."""
     then, today = (datetime.fromtimestamp(one, UTC) for one in (at, now))
-    return clock(at) if then.date() == today.date() else then.strftime("%d %b %H:%M")
-
-
-def day(at: float) -> str:
-    """The date and the time in UTC."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+    return then.strftime("%H:%M:%S" if then.date() == today.date() else "%d %b %H:%M")
 
 
 # ── notes: which answers the numbers are about, and why some are missing ─────────────────────
@@ -140,7 +131,7 @@ def scope_note(insight: Insight | None) -> str:
     """When and from which answers the numbers of a page were computed."""
     if insight is None:
         return "Counts are of now; agreement, speed and flags are being computed."
-    note = f"Agreement, speed and flags were computed at {clock(insight.at)} UTC"
+    note = f"Agreement, speed and flags were computed at {moment(insight.at, insight.at)} UTC"
     if insight.unreadable:  # something about the study was changed after people had answered
         note = (
             f"{count(insight.unreadable)} answers cannot be read with the labels and the mode that "
@@ -169,9 +160,8 @@ def flagged_note(overview: Overview, flagged: int) -> str:
 
 def rehearsal_note(simulated: int) -> str:
     """A note on every page of a study that holds simulated people."""
-    if not simulated:
-        return ""
-    return f"Rehearsal: {count(simulated)} of the people in this database are simulated."
+    note = f"Rehearsal: {count(simulated)} of the people in this database are simulated."
+    return note if simulated else ""
 
 
 def people_caption(overview: Overview, shown: int) -> str:
@@ -186,16 +176,13 @@ def people_caption(overview: Overview, shown: int) -> str:
 
 def seconds_rows(insight: Insight | None) -> list[list[str]]:
     """Return a row of seconds for each step of each mode."""
-
-    def row(name: str, spread: Spread) -> list[str]:
-        return [name, *map(seconds, (spread.median, spread.p10, spread.p90)), count(spread.n)]
-
-    rows = []
-    modes = insight.seconds if insight is not None else ()
+    rows, modes = [], insight.seconds if insight is not None else ()
     for mode in modes:
         prefix = f"{mode.mode}: " if len(modes) > 1 else ""
         steps = {"first input": mode.first, **mode.steps, "whole answer": mode.answer}
-        rows += [row(f"{prefix}{name}", spread) for name, spread in steps.items()]
+        for name, spread in steps.items():
+            times = map(seconds, (spread.median, spread.p10, spread.p90))
+            rows.append([f"{prefix}{name}", *times, count(spread.n)])
     return rows
 
 
@@ -204,7 +191,7 @@ def agreement_rows(insight: Insight | None) -> list[tuple[str, str]]:
     if insight is None or insight.agreement is None:
         return []
     agreement = insight.agreement
-    alpha = f"{number(agreement.alpha.value)} (95 % interval {_interval(insight)})"
+    alpha = f"{number(agreement.alpha.value)} ({_interval(agreement.alpha)})"
     return [
         ("Krippendorff’s alpha", alpha),
         ("Two people name the same label", f"{100 * agreement.observed.value:.0f} % of the time"),
@@ -214,10 +201,8 @@ def agreement_rows(insight: Insight | None) -> list[tuple[str, str]]:
     ]
 
 
-def _interval(insight: Insight) -> str:
-    assert insight.agreement is not None
-    alpha = insight.agreement.alpha
-    return f"{number(alpha.low)} to {number(alpha.high)}"
+def _interval(alpha: Score) -> str:
+    return f"95 % interval {number(alpha.low)} to {number(alpha.high)}"
 
 
 def repeat_and_cost_rows(overview: Overview) -> list[tuple[str, str]]:
@@ -264,12 +249,30 @@ class Tile:
 def make_tiles(overview: Overview) -> list[Tile]:
     """Make the row of numbers on top of the overview."""
     insight, bill = overview.insight, overview.bill
-    tiles = [*_count_tiles(overview), _speed_tile(overview), _seconds_tile(insight)]
+    tiles = _count_tiles(overview)
+    if insight is None:
+        tiles.append(Tile("Speed", NONE, more=LATER))
+    else:
+        more = f"about {duration(overview.hours_left)} to go at this speed"
+        if not overview.counts.missing:
+            more = "all answers are there"
+        elif math.isnan(overview.hours_left):
+            more = "nobody answered in the latest hour"
+        tiles.append(Tile("Speed", count(insight.speed.per_hour), "answers an hour", more))
+    if insight is None or not insight.seconds:
+        tiles.append(Tile("Seconds per answer", NONE, more=empty_note(insight)))
+    elif not (times := insight.seconds[0].answer).n:
+        more = f"mode {insight.seconds[0].mode}; none yet"
+        tiles.append(Tile("Seconds per answer", NONE, more=more))
+    else:
+        middle = f"{seconds(times.p10)} to {seconds(times.p90)}"
+        more = f"mode {insight.seconds[0].mode}; four of five take {middle} s"
+        tiles.append(Tile("Seconds per answer", seconds(times.median), "s", more))
     if insight is None or insight.agreement is None:
         tiles.append(Tile("Agreement", NONE, more=agreement_note(insight)))
     else:
-        more = f"95 % interval {_interval(insight)}"
-        tiles.append(Tile("Agreement", number(insight.agreement.alpha.value), "alpha", more))
+        alpha = insight.agreement.alpha
+        tiles.append(Tile("Agreement", number(alpha.value), "alpha", _interval(alpha)))
     if insight is None or not insight.repeats.pairs:
         why = empty_note(insight, "nothing was shown twice yet")
         tiles.append(Tile("Stability", NONE, more=why))
@@ -310,86 +313,46 @@ def _count_tiles(overview: Overview) -> list[Tile]:
     ]
 
 
-def _speed_tile(overview: Overview) -> Tile:
-    if overview.insight is None:
-        return Tile("Speed", NONE, more=LATER)
-    left = overview.hours_left
-    if not overview.counts.missing:
-        more = "all answers are there"
-    elif math.isnan(left):
-        more = "nobody answered in the latest hour"
-    else:
-        more = f"about {duration(left)} to go at this speed"
-    return Tile("Speed", count(overview.insight.speed.per_hour), "answers an hour", more)
-
-
-def _seconds_tile(insight: Insight | None) -> Tile:
-    name = "Seconds per answer"
-    if insight is None or not insight.seconds:
-        return Tile(name, NONE, more=empty_note(insight))
-    first = insight.seconds[0]
-    if not first.answer.n:
-        return Tile(name, NONE, more=f"mode {first.mode}; none yet")
-    middle = f"{seconds(first.answer.p10)} to {seconds(first.answer.p90)}"
-    more = f"mode {first.mode}; four of five take {middle} s"
-    return Tile(name, seconds(first.answer.median), "s", more)
-
-
 # ── one annotator ────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True)
-class PersonRow:
-    """One annotator in the table of people."""
-
-    annotator: str
-    stage: str
-    answers: str
-    skips: str
-    seconds: str
-    agreement: str
-    repeats: str
-    checks: str
-    flags: tuple[str, ...]
-    remarks: tuple[str, ...]
-
-
-def person_row(card: Card, stage: str, skipped: int) -> PersonRow:
+def person_row(card: Card, stage: str, skipped: int) -> dict[str, Any]:
     """Word the numbers of one annotator, who ``skipped`` so many items."""
     checks, failed = card.gold.n + card.attention.n, card.gold.failed + card.attention.failed
     pairs = card.repeats.pairs
-    return PersonRow(
-        card.annotator,
-        STAGES.get(stage, stage),
-        count(card.answers),
-        count(skipped),
-        seconds(card.seconds.median),
-        number(card.agreement),
-        f"{card.repeats.changed} of {pairs}" if pairs else NONE,
-        f"{failed} of {checks}" if checks else NONE,
-        card.flags,
-        card.remarks,
-    )
+    return {
+        "annotator": card.annotator,
+        "stage": STAGES.get(stage, stage),
+        "answers": count(card.answers),
+        "skips": count(skipped),
+        "seconds": seconds(card.seconds.median),
+        "agreement": number(card.agreement),
+        "repeats": f"{card.repeats.changed} of {pairs}" if pairs else NONE,
+        "checks": f"{failed} of {checks}" if checks else NONE,
+        "flags": card.flags,
+        "remarks": card.remarks,
+    }
 
 
 def person_figures(card: Card, session: Session) -> list[tuple[str, str]]:
     """Word the card of one annotator; reasons of skips only if the sample holds them all."""
     row = person_row(card, session.stage, session.skipped)
+    came = datetime.fromtimestamp(session.entered_at, UTC).strftime("%Y-%m-%d %H:%M")
     known = card.skipped == session.skipped
     times = card.seconds
     range_ = f" (four of five: {seconds(times.p10)} to {seconds(times.p90)})"
     gold = number(card.gold.variation)
     gold += f" ({card.gold.failed} too far)" if card.gold.failed else ""
     return [
-        ("Stage", row.stage),
-        ("Came in", f"{day(session.entered_at)} UTC"),
-        ("Answers to items and repeats", row.answers),
-        ("Items skipped", skips(card.skips) if known else row.skips),
-        ("Seconds per answer", row.seconds + (range_ if times.n else "")),
-        ("Agreement with the others", row.agreement),
+        ("Stage", row["stage"]),
+        ("Came in", f"{came} UTC"),
+        ("Answers to items and repeats", row["answers"]),
+        ("Items skipped", skips(card.skips) if known else row["skips"]),
+        ("Seconds per answer", row["seconds"] + (range_ if times.n else "")),
+        ("Agreement with the others", row["agreement"]),
         ("Entropy of own labels", f"{number(card.sharpness)} nats"),
-        ("Repeats with another top label", row.repeats),
+        ("Repeats with another top label", row["repeats"]),
         ("Distance between repeats", number(card.repeats.variation)),
         ("Gold: distance to the reference", gold),
-        ("Checks failed", row.checks),
+        ("Checks failed", row["checks"]),
     ]
