@@ -139,7 +139,8 @@ def _put_items(connection: sa.Connection, new: NewStudy) -> None:
         if row.id not in known:
             fresh.append(row._asdict() | {"study": of, "place": draw_place(row.id), "taken": 0})
         elif row != known[row.id]:
-            changed.append({"of": of, "wanted": row.id, **_change_item(connection, of, known, row)})
+            values = _change_item(connection, of, known[row.id], row)
+            changed.append({"of": of, "wanted": row.id, **values})
     if changed:
         connection.execute(CHANGE_ITEM, changed)
     if fresh:
@@ -150,13 +151,11 @@ def _put_items(connection: sa.Connection, new: NewStudy) -> None:
 
 
 def _change_item(
-    connection: sa.Connection, of: str, known: Mapping[str, ItemRow], row: ItemRow
+    connection: sa.Connection, of: str, old: ItemRow, row: ItemRow
 ) -> dict[str, str | None]:
     """Return the new values of an item; raise if people have seen what would change."""
-    old = known[row.id]
-    stays = (old.kind, old.batch) == (row.kind, row.batch)
-    returns = (old.kind, old.batch) == (RETIRED + row.kind, row.batch)
-    if not (stays or returns) and _is_shown(connection, of, row.id):
+    may_change = old.batch == row.batch and old.kind in (row.kind, RETIRED + row.kind)
+    if not may_change and _is_shown(connection, of, row.id):
         raise StoreError(
             f"item {row.id!r} was shown as {old.kind} of batch {old.batch!r}; it cannot become "
             f"{row.kind} of batch {row.batch!r}"

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from softlabel.errors import nearest
+from softlabel.records import CHECKS
 from softlabel.study.findings import (
     FILE,
     Findings,
@@ -34,13 +35,8 @@ from softlabel.study.model import Item, ItemKind, Media
 
 CHANNELS: tuple[Channel, ...] = ("image", "audio")
 COLUMNS = ("id", *CHANNELS, "text", "alt", "gold")
-EXTRA: dict[ItemKind, tuple[str, ...]] = {
-    "target": ("batch",),
-    "training": ("feedback",),
-    "gold": ("kind",),
-    "attention": ("kind",),
-}
-TABLES = (".csv", ".jsonl")
+EXTRA: dict[ItemKind, tuple[str, ...]] = {"target": ("batch",), "training": ("feedback",)}
+EXTRA |= {"gold": ("kind",), "attention": ("kind",)}
 TOLERANCE = 1e-6  # of the sum of probabilities
 
 
@@ -87,7 +83,10 @@ class Row(NamedTuple):
 
 
 def make_item(row: Row, kind: ItemKind, base: Path, scope: Scope) -> Item | None:
-    """Return the item of this line, with files relative to ``base``; None if it has none."""
+    """Return the item of this line, with files relative to ``base``; None if it has none.
+
+    Its id is as given, or the name of its file, or its line number.
+    """
     image, audio = (_read_media(row, channel, base, scope) for channel in CHANNELS)
     text, alt = _read_text_cell(row, "text", scope), _read_text_cell(row, "alt", scope)
     feedback = _read_text_cell(row, "feedback", scope) if kind == "training" else None
@@ -95,9 +94,11 @@ def make_item(row: Row, kind: ItemKind, base: Path, scope: Scope) -> Item | None
     if not any(column in row.cells for column in (*CHANNELS, "text")):
         row.refuse(scope, "image", "there must be an image, a text or audio")
         return None
-    if kind in ("gold", "attention") and "gold" not in row.cells:
+    if kind in CHECKS and "gold" not in row.cells:
         row.refuse(scope, "gold", "a check must give the right answer")
-    name = _find_id(row)
+    files = [row.cells[channel] for channel in CHANNELS if isinstance(row.cells.get(channel), str)]
+    default = Path(files[0]).stem if files else row.place.removeprefix("line ")
+    name = row.cells.get("id", default)
     if not claim_id(name, row, scope):
         return None
     known = (*COLUMNS, *EXTRA[kind])
@@ -119,24 +120,12 @@ def claim_id(name: Any, row: Row, scope: Scope) -> bool:
     return True
 
 
-def _find_id(row: Row) -> Any:
-    """Return the id of an item: as given, or the name of its file, or its line number."""
-    if "id" in row.cells:
-        return row.cells["id"]
-    for channel in CHANNELS:
-        if isinstance(row.cells.get(channel), str):
-            return Path(row.cells[channel]).stem
-    return row.place.removeprefix("line ")
-
-
 def _read_text_cell(row: Row, column: str, scope: Scope) -> str | None:
     value = row.cells.get(column)
-    if value is None:
-        return None
-    if not isinstance(value, str) or has_control(value, allowed="\n\t"):
-        row.refuse(scope, column, "must be a text without control characters")
-        return None
-    return value
+    if value is None or (isinstance(value, str) and not has_control(value, allowed="\n\t")):
+        return value
+    row.refuse(scope, column, "must be a text without control characters")
+    return None
 
 
 def _read_media(row: Row, channel: Channel, base: Path, scope: Scope) -> Media | None:
@@ -217,22 +206,25 @@ def read_table(path: Path, kind: ItemKind, scope: Scope) -> list[tuple[Row, Item
     suffix = path.suffix.lower()
     if suffix not in TABLES:
         raise Refused(f"must end in {' or '.join(TABLES)}{nearest(suffix, TABLES)}")
-    rows = list((_read_csv if suffix == ".csv" else _read_jsonl)(name, text, findings))
+    rows = list(TABLES[suffix](name, text, findings))
     if not rows and len(findings) == before:
         findings.add(name, "", None, "contains no item")
-    _note_columns(name, rows, (*COLUMNS, *EXTRA[kind]), findings)
-    with_ids = any("id" in row.cells for row in rows)
+    present = dict.fromkeys(column for row in rows for column in row.cells)
+    known = (*COLUMNS, *EXTRA[kind])
+    absent = [column for column in known if column not in present]
+    for column in present:  # any column is allowed, but some look like misspelt ones
+        if column not in known and (hint := nearest(column, absent)):
+            findings.add_note(name, column, None, f"is kept, but means nothing here{hint}")
     items = []
     for row in rows:
-        if with_ids and "id" not in row.cells:
+        if "id" in present and "id" not in row.cells:
             row.refuse(scope, "id", "is empty, though other lines have one")
         own = kind
         if kind == "gold":
             given = row.cells.get("kind", "gold")
             own = "attention" if given == "attention" else "gold"
             if given != own:
-                known = ("gold", "attention")
-                row.refuse(scope, "kind", "must be gold or attention", known)
+                row.refuse(scope, "kind", "must be gold or attention", CHECKS)
         item = make_item(row, own, path.parent, scope)
         if item is not None:
             items.append((row, item))
@@ -271,25 +263,15 @@ def _read_jsonl(name: str, text: str, findings: Findings) -> Iterator[Row]:
         place = f"line {number}"
         try:
             cells = load_json(line)
+            if not isinstance(cells, dict):
+                raise Refused('must be an object: {"text": "…"}')
         except Refused as error:
             findings.add(name, place, None, str(error))
-            continue
-        if isinstance(cells, dict):
-            yield Row(name, place, {k: v for k, v in cells.items() if v not in (None, "")})
         else:
-            findings.add(name, place, None, 'must be an object: {"text": "…"}')
+            yield Row(name, place, {k: v for k, v in cells.items() if v not in (None, "")})
 
 
-def _note_columns(
-    name: str, rows: Iterable[Row], known: tuple[str, ...], findings: Findings
-) -> None:
-    """Note columns that look like misspelt ones; any other column is allowed."""
-    present = dict.fromkeys(column for row in rows for column in row.cells)
-    absent = [column for column in known if column not in present]
-    for column in present:
-        hint = nearest(column, absent)
-        if column not in known and hint:
-            findings.add_note(name, column, None, f"is kept, but means nothing here{hint}")
+TABLES = {".csv": _read_csv, ".jsonl": _read_jsonl}
 
 
 # ── folders ──────────────────────────────────────────────────────────────────────────────────

@@ -11,7 +11,14 @@ import numpy as np
 from softlabel import registry
 from softlabel.elicit import Mode, list_branches
 from softlabel.errors import SoftlabelError, nearest
-from softlabel.study.findings import FILE, Findings, Refused, find_name_fault, load_json
+from softlabel.study.findings import (
+    FILE,
+    Findings,
+    Refused,
+    find_name_fault,
+    is_text_list,
+    load_json,
+)
 from softlabel.study.settings import Reader
 
 JOINERS = "\u200c\u200d"  # invisible, but some scripts cannot be written without them
@@ -51,10 +58,10 @@ def _read_label_file(reader: Reader, name: str) -> list[str] | None:
     if not name.lower().endswith(".json"):
         return [line.strip() for line in text.splitlines() if line.strip()]
     try:
-        listed = load_json(text)
-        if isinstance(listed, list) and all(isinstance(label, str) for label in listed):
-            return listed
-        raise Refused('must hold a list of labels: ["cat", "dog"]')
+        labels: list[str] = load_json(text)
+        if not is_text_list(labels):
+            raise Refused('must hold a list of labels: ["cat", "dog"]')
+        return labels
     except Refused as error:
         reader.findings.add(name, "", None, str(error))
         return None
@@ -124,10 +131,7 @@ def _read_synonym_file(reader: Reader, name: str) -> dict[str, list[str]]:
     except Refused as error:
         reader.refuse(SYNONYMS, name, str(error))
         return {}
-    if isinstance(table, dict) and all(
-        isinstance(words, list) and all(isinstance(word, str) for word in words)
-        for words in table.values()
-    ):
+    if isinstance(table, dict) and all(map(is_text_list, table.values())):
         return table
     reader.findings.add(name, "", None, 'must hold a table: {"cat": ["kitten", "tabby"]}')
     return {}

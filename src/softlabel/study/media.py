@@ -11,10 +11,7 @@ from softlabel.study.model import Media
 
 HEAD = 256  # bytes that are read
 MARKUP = re.compile(rb"\s*<[!?a-z]", re.IGNORECASE)
-NAMES = {
-    "image": "PNG, JPEG, GIF, WebP and AVIF",
-    "audio": "WAV, MP3, Ogg and FLAC",
-}
+NAMES = {"image": "PNG, JPEG, GIF, WebP and AVIF", "audio": "WAV, MP3, Ogg and FLAC"}
 MAGIC = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -38,16 +35,13 @@ def detect_type(head: bytes) -> str | None:
     if head[4:8] == b"ftyp":
         brands = head[8 : int.from_bytes(head[:4], "big")]
         return "image/avif" if b"avif" in brands or b"avis" in brands else None
-    return "audio/mpeg" if _is_mpeg_frame(head) else None
-
-
-def _is_mpeg_frame(head: bytes) -> bool:
-    """Look for eleven bits set, a valid version, layer, bit rate and sampling rate."""
     if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
-        return False
+        return None
+    # an MPEG frame: eleven bits set, a valid version, layer, bit rate and sampling rate
     version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
     rate, sampling = head[2] >> 4, head[2] >> 2 & 3
-    return version != 1 and layer != 0 and rate not in (0, 15) and sampling != 3
+    valid = version != 1 and layer != 0 and rate not in (0, 15) and sampling != 3
+    return "audio/mpeg" if valid else None
 
 
 def open_media(path: Path, channel: Channel | None = None) -> Media:
