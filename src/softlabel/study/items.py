@@ -1,4 +1,4 @@
-"""Items: one per line of a table, or one per file of a folder.
+"""Items, one per line of a table or one per file of a folder, and the media that they show.
 
 A line gives what is shown (image, audio, text), what is known (gold) and the id of the item.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from softlabel.errors import nearest
 from softlabel.records import CHECKS
@@ -29,14 +30,14 @@ from softlabel.study.findings import (
     list_siblings,
     load_json,
     read_text,
+    require_file,
 )
-from softlabel.study.media import Channel, open_media
 from softlabel.study.model import Item, ItemKind, Media
 
+Channel = Literal["image", "audio"]
 CHANNELS: tuple[Channel, ...] = ("image", "audio")
 COLUMNS = ("id", *CHANNELS, "text", "alt", "gold")
-EXTRA: dict[ItemKind, tuple[str, ...]] = {"target": ("batch",), "training": ("feedback",)}
-EXTRA |= {"gold": ("kind",), "attention": ("kind",)}
+EXTRA = {"target": ("batch",), "training": ("feedback",)} | dict.fromkeys(CHECKS, ("kind",))
 TOLERANCE = 1e-6  # of the sum of probabilities
 
 
@@ -77,6 +78,59 @@ class Row(NamedTuple):
         """Add a mistake about a value that is part of the cell, or stands for it."""
         word = self.words.get(column, column)
         scope.findings.add_line(self.file, self.place, word, value, reason, known)
+
+
+# ── pictures and recordings ──────────────────────────────────────────────────────────────────
+# Their type is read from the first bytes and never from the name.
+
+HEAD = 256  # bytes that are read
+MARKUP = re.compile(rb"\s*<[!?a-z]", re.IGNORECASE)
+NAMES = {"image": "PNG, JPEG, GIF, WebP and AVIF", "audio": "WAV, MP3, Ogg and FLAC"}
+MAGIC = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"OggS": "audio/ogg",
+    b"fLaC": "audio/flac",
+    b"ID3": "audio/mpeg",
+}
+
+
+def detect_type(head: bytes) -> str | None:
+    """Return the media type of a file that begins so, or None if it cannot be served."""
+    for magic, mime in MAGIC.items():
+        if head.startswith(magic):
+            return mime
+    if head[:4] == b"RIFF":
+        return {b"WEBP": "image/webp", b"WAVE": "audio/wav"}.get(head[8:12])
+    if head[4:8] == b"ftyp":
+        brands = head[8 : int.from_bytes(head[:4], "big")]
+        return "image/avif" if b"avif" in brands or b"avis" in brands else None
+    if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
+        return None
+    # an MPEG frame: eleven bits set, a valid version, layer, bit rate and sampling rate
+    version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
+    rate, sampling = head[2] >> 4, head[2] >> 2 & 3
+    valid = version != 1 and layer != 0 and rate not in (0, 15) and sampling != 3
+    return "audio/mpeg" if valid else None
+
+
+def open_media(path: Path, channel: Channel | None = None) -> Media:
+    """Return the picture or recording at this path; refuse anything else."""
+    require_file(path)
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise Refused(f"cannot be read: {error.strerror}") from error
+    mime = detect_type(head)
+    if mime is None and MARKUP.match(head.removeprefix(b"\xef\xbb\xbf")):
+        raise Refused("is SVG, HTML or XML, which can contain scripts; save the picture as PNG")
+    if mime is None or (channel and not mime.startswith(channel)):
+        known = NAMES[channel] if channel else f"{NAMES['image']}; {NAMES['audio']}"
+        raise Refused(f"is {mime or 'of an unknown type'}; what can be shown is {known}")
+    return Media(path, mime)
 
 
 # ── one item ─────────────────────────────────────────────────────────────────────────────────

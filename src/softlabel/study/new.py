@@ -79,8 +79,7 @@ def write_new(folder: str | Path, *, mode: str = "quick", seed: int = 0) -> tupl
     study = read(folder)  # for its default texts, which are written as files that can be changed
     _write(folder / "consent.md", study.consent + "\n")
     _write(folder / "instructions.md", "\n\n---\n\n".join(study.instructions) + "\n")
-    named = {"consent": "consent.md", "instructions": "instructions.md"}
-    values["pages"] = named | values["pages"]
+    values["pages"] |= {"consent": "consent.md", "instructions": "instructions.md"}
     text = render(values, pages.default_quiz(study), pages.default_debrief(study))
     _write(folder / FILE, text)
     return tuple(sorted(path for path in folder.iterdir() if path.is_file()))

@@ -38,8 +38,8 @@ def read_pages(reader: Reader) -> Pages:
     """Read every text that ``study.toml`` names, and the questions in it."""
     section, quiz, debrief = reader.file.pages, reader.file.quiz, reader.file.debrief
     consent = _read_page(reader, "consent", section.consent)
-    instructions = _read_page(reader, "instructions", section.instructions) or ""
-    pages = (page.strip() for page in NEW_PAGE.split(instructions))
+    text = _read_page(reader, "instructions", section.instructions) or ""
+    instructions = tuple(page.strip() for page in NEW_PAGE.split(text) if page.strip())
     thanks = _read_page(reader, "thanks", section.thanks)
     for name, table in (("quiz", quiz), ("debrief", debrief)):
         if table.question and not table.ask:
@@ -63,13 +63,7 @@ def read_pages(reader: Reader) -> Pages:
         if kind != "text":
             _check_options(reader, f"{key}.options", options)
         debrief_questions.append(Question(question.text, tuple(options), kind=kind))
-    return Pages(
-        consent,
-        tuple(page for page in pages if page),
-        thanks,
-        tuple(quiz_questions),
-        tuple(debrief_questions),
-    )
+    return Pages(consent, instructions, thanks, tuple(quiz_questions), tuple(debrief_questions))
 
 
 def _read_page(reader: Reader, key: str, name: str | None) -> str | None:

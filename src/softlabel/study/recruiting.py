@@ -65,8 +65,12 @@ def read_recruit(reader: Reader) -> Recruit:
             reader.refuse(f"recruit.{key}", value, reason)
         elif fault := _find_fault(key, value, section.session_param is not None):
             reader.refuse(f"recruit.{key}", value, fault)
-    missing = [key for key in REQUIRED.get(section.kind, ()) if key not in given]
-    for key in (key for key in missing if not reader.is_broken(f"recruit.{key}")):
+    missing = [
+        key
+        for key in REQUIRED.get(section.kind, ())
+        if key not in given and not reader.is_broken(f"recruit.{key}")
+    ]
+    for key in missing:
         reason = f"is required with kind = {section.kind!r}{WHY.get(key, '')}"
         reader.refuse(f"recruit.{key}", None, reason)
     for done, out in DIFFERENT:

@@ -112,8 +112,16 @@ def read_settings(folder: Path, text: str, findings: Findings) -> Reader | None:
 
 def _reason(error: ErrorDetails, key: str, place: list[str | int]) -> str:
     kind = error["type"]
-    if kind == "extra_forbidden":
-        return _explain_unknown(place)
+    if kind == "extra_forbidden":  # misspelt, in the wrong table, or it does not exist
+        name = str(place[-1])
+        table = ".".join(part for part in place[:-1] if isinstance(part, str))
+        known = list(SECTIONS[table].model_fields if table else StudyFile.model_fields)
+        homes = [section for section, model in SECTIONS.items() if name in model.model_fields]
+        hint = nearest(name, known)
+        if not hint and homes:
+            return f"no such key here; it belongs in [{homes[0]}]"
+        what = "key" if table else "table"
+        return f"no such {what}" + (hint or f"; there are: {', '.join(known)}")
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", error["ctx"]["expected"])
         return f"must be {' or '.join(choices)}{nearest(str(error['input']), choices)}"
@@ -122,19 +130,6 @@ def _reason(error: ErrorDetails, key: str, place: list[str | int]) -> str:
     if kind in ("list_type", "dict_type") and key in LIST_OR_FILE:
         return LIST_OR_FILE[key]
     return REASONS[kind].format(**error.get("ctx", {}))
-
-
-def _explain_unknown(place: list[str | int]) -> str:
-    """Explain why a key is not known: misspelt, in the wrong table, or it does not exist."""
-    name = str(place[-1])
-    table = ".".join(part for part in place[:-1] if isinstance(part, str))
-    known = list(SECTIONS[table].model_fields if table else StudyFile.model_fields)
-    homes = [section for section, model in SECTIONS.items() if name in model.model_fields]
-    hint = nearest(name, known)
-    if not hint and homes:
-        return f"no such key here; it belongs in [{homes[0]}]"
-    what = "key" if table else "table"
-    return f"no such {what}{hint}" + ("" if hint else f"; there are: {', '.join(known)}")
 
 
 def _remove(raw: dict[str, Any], error: ErrorDetails) -> str:
