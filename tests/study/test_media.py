@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from softlabel import study
-from softlabel.study.media import detect_type
+from softlabel.study.items import detect_type
 
 TABLE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "items.csv"\n'
 HEADS = {

@@ -21,18 +21,9 @@ from softlabel.store.schema import response, session, showing
 Row = Any  # of the statement SHOWN
 SCREENED_OUT = "screened-out"  # the stage and the event of a person who skips too many items
 
-COLUMNS = (
-    showing.c.study,
-    session.c.annotator,
-    session.c.stage,
-    showing.c.item,
-    showing.c.kind,
-    showing.c.repeat_of,
-    showing.c.batch,
-    showing.c.state,
-    showing.c.response,
-    showing.c.revisions,
-)
+_names = ("item", "kind", "repeat_of", "batch", "state", "response", "revisions")
+COLUMNS = [showing.c.study, session.c.annotator, session.c.stage]
+COLUMNS += [showing.c[name] for name in _names]
 _showings = showing.join(session, session.c.id == showing.c.session)
 _current = response.alias()
 SHOWN = (
@@ -193,37 +184,24 @@ def _next_state(connection: sa.Connection, shown: Row, session_id: str, *, skips
     A skip frees the place, so that somebody else gets the item.  An answer that revises a skip
     takes a place again.  If the item has none left by then, the answer is kept and does not
     count, like an answer that arrives late.
+
+    A late response may come after the person was given the item again.  Then the place of the
+    new showing is used; if that is answered or skipped already, this response does not count.
     """
+    holds_place = shown.state not in ("released", "skipped")
     if shown.state == "released":
-        return _late_state(connection, shown, session_id, skips=skips)
-    if skips:
-        if shown.state != "skipped":
-            _free_place(connection, shown)
-        return "skipped"
-    return _retake(connection, shown, session_id) if shown.state == "skipped" else "answered"
-
-
-def _late_state(connection: sa.Connection, shown: Row, session_id: str, *, skips: bool) -> State:
-    """Return the state of a released showing after a late response.
-
-    The person may have been given the item again in the meantime.  Then the place of the new
-    showing is used; if that is answered or skipped already, this response does not count.
-    """
-    values = {"me": session_id, "item": shown.item, "kind": shown.kind}
-    twin = connection.execute(TWIN, values).first()
-    if twin is not None and twin.state != "open":
-        return "released"
-    if twin is not None:
-        connection.execute(RELEASE, {"me": session_id, "place": twin.position})
-        if skips:
-            _free_place(connection, shown)
-        return "skipped" if skips else "answered"
-    return "skipped" if skips else _retake(connection, shown, session_id)
-
-
-def _free_place(connection: sa.Connection, shown: Row) -> None:
-    if shown.kind == "target":
+        values = {"me": session_id, "item": shown.item, "kind": shown.kind}
+        twin = connection.execute(TWIN, values).first()
+        if twin is not None and twin.state != "open":
+            return "released"
+        if twin is not None:
+            connection.execute(RELEASE, {"me": session_id, "place": twin.position})
+            holds_place = True
+    if not skips:
+        return "answered" if holds_place else _retake(connection, shown, session_id)
+    if holds_place and shown.kind == "target":
         connection.execute(sessions.FREE, {"of": shown.study, "wanted": shown.item})
+    return "skipped"
 
 
 def _retake(connection: sa.Connection, shown: Row, session_id: str) -> State:

@@ -17,13 +17,13 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
 from softlabel.errors import Conflict, StoreError
+from softlabel.records import CHECKS, PRACTICE
 from softlabel.store import sessions
-from softlabel.store.rows import FINAL_STAGES, RETIRED, Kind, Plan, Portion, Session, Showing
+from softlabel.store.rows import FINAL_STAGES, RETIRED, Plan, Portion, Session, Showing
 from softlabel.store.schema import UNSETTLED, batch, item, session, showing
 from softlabel.store.sessions import ONCE, QUOTA, has_item
 
 BEFORE = 3  # answers sent before the open showings: a reloaded page can still revise the last one
-CHECKS = ("training", "gold", "attention")
 STRIDE = 5  # neighbours taken together before the walk starts again elsewhere
 RESERVE = 3  # open targets that are still enough: a page fetches three items ahead
 PROBED = 8  # items that show whether a batch has a free seat: mostly all or none of them have
@@ -138,7 +138,7 @@ KINDS = sa.select(item.c.id, item.c.kind).where(
 )
 GONE = sa.select(item.c.id).where(
     item.c.study == bind("of"),
-    item.c.kind.in_([RETIRED + kind for kind in ("target", *CHECKS)]),
+    item.c.kind.in_([RETIRED + kind for kind in ("target", PRACTICE, *CHECKS)]),
 )
 AMONG = sa.select(showing.c.item).where(
     showing.c.session == bind("me"),
@@ -242,7 +242,11 @@ def _arrange(
     ]
     main = [*picked.items, *due]
     main.sort(key=lambda name: draw(plan.seed, me.number, name))
-    kinds = _find_kinds(connection, me.study, [*practice, *due])
+    others = [*practice, *due]
+    rows = connection.execute(KINDS, {"of": me.study, "names": others}) if others else ()
+    kinds = {row.id: row.kind for row in rows if row.kind in (PRACTICE, *CHECKS)}
+    if unknown := set(others) - set(kinds):
+        raise StoreError(f"{min(unknown)!r} is no practice item or check of study {me.study!r}")
     blank = Showing(me.id, 0, "", "target", None, picked.batch, "open", None)
     return [
         blank._replace(position=past.end + i, item=name)
@@ -250,15 +254,6 @@ def _arrange(
         else blank._replace(position=past.end + i, item=name, kind=kinds[name], batch=None)
         for i, name in enumerate([*practice, *main])
     ]
-
-
-def _find_kinds(connection: sa.Connection, of: str, names: Sequence[str]) -> dict[str, Kind]:
-    """Return the kinds of practice items and checks."""
-    rows = connection.execute(KINDS, {"of": of, "names": names}) if names else ()
-    kinds = {row.id: row.kind for row in rows if row.kind in CHECKS}
-    if unknown := set(names) - set(kinds):
-        raise StoreError(f"{min(unknown)!r} is no practice item or check of study {of!r}")
-    return kinds
 
 
 def _find_repeats(
@@ -310,7 +305,7 @@ def _count_coming(plan: Plan, past: Past, picked: Picked, repeats: int) -> int |
     if picked.rest is None or picked.last:
         return None if picked.rest is None else repeats
     rest = picked.rest - len(picked.items)
-    checks = len(plan.checks) - sum(s.kind in CHECKS[1:] and is_live(s) for s in past.rows)
+    checks = len(plan.checks) - sum(s.kind in CHECKS and is_live(s) for s in past.rows)
     repeats = sum(place < past.targets + rest for place in plan.repeat_positions[: plan.repeats])
     return rest + max(0, checks) + repeats
 

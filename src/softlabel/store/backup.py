@@ -6,7 +6,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -70,9 +70,8 @@ def read_contents(path: Path) -> Contents:
             query = "SELECT version_num FROM alembic_version"
             (revision,) = connection.execute(query).fetchone() or ("",)
             if revision not in REVISIONS:
-                raise StoreError(
-                    f"{path} was written by a newer softlabel: its schema is {revision!r}"
-                )
+                text = f"{path} was written by a newer softlabel: its schema is {revision!r}"
+                raise StoreError(text)
             id = None
             if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'identity'").fetchone():
                 (id,) = connection.execute("SELECT id FROM identity").fetchone() or (None,)
@@ -86,13 +85,12 @@ def read_contents(path: Path) -> Contents:
 
 
 def _sqlite_path(place: str | Path, command: str, file: Path) -> Path:
-    path, url = locate(place)
-    if url is not None:
-        address = url.set(drivername=POSTGRESQL).render_as_string(hide_password=True)
-        full = command.format(file=file, address=address)
-        raise StoreError(f"this is PostgreSQL, which has its own tools; use: {full}")
-    assert path is not None, "there is either a path or an address"
-    return path
+    where = locate(place)
+    if isinstance(where, Path):
+        return where
+    address = where.set(drivername=POSTGRESQL).render_as_string(hide_password=True)
+    full = command.format(file=file, address=address)
+    raise StoreError(f"this is PostgreSQL, which has its own tools; use: {full}")
 
 
 @contextmanager
@@ -111,8 +109,7 @@ def _verified_copy(source: Path, to: Path) -> Iterator[tuple[Path, Contents]]:
             reading.backup(writing)  # in one step: it never has to start again
             writing.execute("PRAGMA journal_mode=DELETE")
         copied = read_contents(part)
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
+        _sync(part)
         yield part, copied
         _sync(part.parent)
     except OSError as error:
@@ -130,11 +127,9 @@ def _move_away(path: Path) -> Path | None:
     if kept.exists():
         raise StoreError(f"{kept} is there already; wait a second and try again")
     exists = path.exists()
-    if exists and owns_log(path):
-        with _exclusive_lock(path):
+    if exists:
+        with _exclusive_lock(path) if owns_log(path) else nullcontext():
             path.rename(kept)
-    elif exists:
-        path.rename(kept)
     if log_size(path):  # of a file that was deleted or copied over
         log_of(path).rename(log_of(kept))
     log_of(path).unlink(missing_ok=True)
@@ -153,17 +148,16 @@ def _exclusive_lock(path: Path) -> Iterator[None]:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                raise StoreError(
-                    f"{path} is in use by a server or another program; stop it first"
-                ) from None
+                reason = "is in use by a server or another program; stop it first"
+                raise StoreError(f"{path} {reason}") from None
         except sqlite3.DatabaseError:
             pass  # it is damaged, which is why it is being replaced
         yield
 
 
-def _sync(folder: Path) -> None:
-    """Write the names in a folder to the disk."""
-    fd = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    """Write a file, or the names in a folder, to the disk."""
+    fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
     finally:

@@ -7,6 +7,7 @@ import secrets
 import sqlite3
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,11 +38,6 @@ POSTGRESQL_SETTINGS = {
     "synchronous_commit": "on",  # whatever the server's default: acknowledged means durable
     "lock_timeout": f"{SECONDS_TO_WAIT}s",
     "idle_in_transaction_session_timeout": f"{3 * SECONDS_TO_WAIT}s",  # for a frozen writer
-}
-SQLITE_POOL: dict[str, Any] = {
-    "poolclass": QueuePool,
-    "pool_reset_on_return": None,
-    "max_overflow": 0,
 }
 REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 HEAD = REVISIONS[-1]
@@ -85,18 +81,17 @@ def make_engines(place: str | Path, *, create: bool, read_only: bool = False) ->
 
     With ``read_only`` both are the reading engine, and nothing is ever changed.
     """
-    path, url = locate(place)
-    if path is not None:
-        return _open_sqlite(path, create=create, read_only=read_only)
-    assert url is not None, "there is either a path or an address"
-    engines = _open_postgresql(url)
+    where = locate(place)
+    if isinstance(where, Path):
+        return _open_sqlite(where, create=create, read_only=read_only)
+    engines = _open_postgresql(where)
     return engines._replace(write=engines.read) if read_only else engines
 
 
-def locate(place: str | Path) -> tuple[Path | None, sa.URL | None]:
+def locate(place: str | Path) -> Path | sa.URL:
     """Return the path of an SQLite database, or the address of a PostgreSQL one."""
     if isinstance(place, Path) or "://" not in place:
-        return Path(place).absolute(), None
+        return Path(place).absolute()
     try:
         url = sa.make_url(place)
     except sa.exc.ArgumentError:
@@ -104,9 +99,9 @@ def locate(place: str | Path) -> tuple[Path | None, sa.URL | None]:
     if url.get_backend_name() == SQLITE:
         if url.database in (None, "", ":memory:"):
             raise StoreError(f"{place!r} names no file; say sqlite:///answers.db")
-        return Path(str(url.database)).absolute(), None
+        return Path(str(url.database)).absolute()
     if url.get_backend_name() in (POSTGRESQL, "postgres"):
-        return None, url
+        return url.set(drivername="postgresql+psycopg")
     raise StoreError(
         f"answers cannot be kept in {url.get_backend_name()!r}; say a path, sqlite:///answers.db "
         "or postgresql://user@host/name"
@@ -115,12 +110,8 @@ def locate(place: str | Path) -> tuple[Path | None, sa.URL | None]:
 
 def display_name(place: str | Path) -> str:
     """Return the path or the address of a database, without its password."""
-    path, url = locate(place)
-    return str(path) if url is None else _hide_password(url)
-
-
-def _hide_password(url: sa.URL) -> str:
-    return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=True)
+    where = locate(place)
+    return str(where) if isinstance(where, Path) else where.render_as_string(hide_password=True)
 
 
 def begin(connection: sa.Connection) -> None:
@@ -142,17 +133,16 @@ def _open_sqlite(path: Path, *, create: bool, read_only: bool) -> Engines:
     except OSError as error:
         doing = "read" if read_only else "open"
         raise StoreError(f"cannot {doing} the database {path}: {error.strerror}") from None
-    read = write = sa.create_engine(
+    make = partial(
+        sa.create_engine,
         "sqlite://",
-        creator=lambda: file.connect(SECONDS_TO_WAIT),
-        pool_size=2 * READERS,
-        **SQLITE_POOL,
+        poolclass=QueuePool,
+        pool_reset_on_return=None,
+        max_overflow=0,
     )
+    read = write = make(creator=lambda: file.connect(SECONDS_TO_WAIT), pool_size=2 * READERS)
     if isinstance(file, WatchedFile):
-        writable = file
-        write = sa.create_engine(
-            "sqlite://", creator=lambda: _connect_to_write(writable), pool_size=1, **SQLITE_POOL
-        )
+        write = make(creator=partial(_connect_to_write, file), pool_size=1)
     return Engines(write, read, str(path), file)
 
 
@@ -160,17 +150,14 @@ def _connect_to_write(file: WatchedFile) -> sqlite3.Connection:
     connection = file.connect(SECONDS_TO_WAIT, "rw")
     (journal,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
     if journal != "wal":
-        raise StoreError(
-            f"SQLite cannot keep a write-ahead log beside {file.path}; use a local disk"
-        )
+        text = f"SQLite cannot keep a write-ahead log beside {file.path}; use a local disk"
+        raise StoreError(text)
     for setting in SQLITE_SETTINGS:
         connection.execute(f"PRAGMA {setting}").fetchall()
     return connection
 
 
 def _open_postgresql(url: sa.URL) -> Engines:
-    name = _hide_password(url)
-    url = url.set(drivername="postgresql+psycopg")
     try:
         write = sa.create_engine(url, pool_pre_ping=True, pool_size=1, max_overflow=0)
     except ModuleNotFoundError:
@@ -184,7 +171,7 @@ def _open_postgresql(url: sa.URL) -> Engines:
     )
     _set_on_connect(write, POSTGRESQL_SETTINGS)
     _set_on_connect(read, {"default_transaction_read_only": "on"})
-    return Engines(write, read, name)
+    return Engines(write, read, url.render_as_string(hide_password=True))
 
 
 def _set_on_connect(engine: sa.Engine, settings: dict[str, str]) -> None:

@@ -18,7 +18,7 @@ import os
 import sqlite3
 import struct
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
@@ -55,8 +55,7 @@ class ReadOnlyFile:
 
     def connect(self, timeout: float) -> sqlite3.Connection:
         """Open a connection; without a log nothing is written, not even beside the file."""
-        how = "immutable=1" if self.quiet else "mode=ro"
-        return connect(self.path, how, timeout)
+        return connect(self.path, "immutable=1" if self.quiet else "mode=ro", timeout)
 
     def check(self) -> None:
         """Raise if the file was changed while it was read without locks."""
@@ -151,14 +150,11 @@ class WatchedFile:
         header, least = parse_header(os.pread(self.fd, HEADER, 0)), self._least
         if least is None:
             return ""
-        if (
-            header is None
-            or (header.page_size, header.mark) != (least.page_size, least.mark)
-            or header.generation < least.generation
-        ):
+        if header is None or header._replace(generation=least.generation) != least:
             return "another file was copied over it"
-        if header.generation > least.generation:  # raised by another process
-            self._least = header
+        if header.generation < least.generation:
+            return "another file was copied over it"
+        self._least = header  # another process may have raised the generation
         return ""
 
 
@@ -224,10 +220,9 @@ def log_size(path: Path) -> int:
 
 
 def _stat(path: Path) -> os.stat_result | None:
-    try:
+    with suppress(FileNotFoundError):
         return os.stat(path)
-    except FileNotFoundError:
-        return None
+    return None
 
 
 def _inode(info: os.stat_result) -> tuple[int, int]:
@@ -237,9 +232,7 @@ def _inode(info: os.stat_result) -> tuple[int, int]:
 def parse_header(data: bytes) -> Header | None:
     if len(data) < HEADER or not data.startswith(MAGIC):
         return None
-    (size,) = struct.unpack_from(">H", data, 16)
-    (generation,) = struct.unpack_from(">i", data, 60)
-    (mark,) = struct.unpack_from(">i", data, 68)
+    size, generation, mark = struct.unpack_from(">16xH42xi4xi", data)
     return Header(65536 if size == 1 else size, generation, mark)
 
 
@@ -297,22 +290,19 @@ def owns_log(path: Path) -> bool:
 
 def _read_log_headers(log: Path) -> list[Header]:
     """Return the versions of the first page in a log, oldest first."""
-    headers = []
-    try:
-        with log.open("rb") as file:
-            start = file.read(LOG_HEADER)
-            if len(start) < LOG_HEADER:
-                return []
-            (size,) = struct.unpack_from(">I", start, 8)
-            while len(frame := file.read(FRAME_HEADER)) == FRAME_HEADER:
-                if frame[8:16] != start[16:24]:  # left over from before the log was restarted
-                    break
-                first = file.read(HEADER)
-                if frame[:4] == b"\0\0\0\1" and (header := parse_header(first)):
-                    headers.append(header)
-                file.seek(size - HEADER, os.SEEK_CUR)
-    except FileNotFoundError:
-        return []
+    headers: list[Header] = []
+    with suppress(FileNotFoundError), log.open("rb") as file:
+        start = file.read(LOG_HEADER)
+        if len(start) < LOG_HEADER:
+            return []
+        (size,) = struct.unpack_from(">I", start, 8)
+        while len(frame := file.read(FRAME_HEADER)) == FRAME_HEADER:
+            if frame[8:16] != start[16:24]:  # left over from before the log was restarted
+                break
+            first = file.read(HEADER)
+            if frame[:4] == b"\0\0\0\1" and (header := parse_header(first)):
+                headers.append(header)
+            file.seek(size - HEADER, os.SEEK_CUR)
     return headers
 
 
@@ -373,18 +363,13 @@ def _clear(connection: sqlite3.Connection, fd: int) -> None:
     for first in range(1, pages, PIECE):  # page 0 holds only the schema
         piece = os.pread(fd, PIECE * size, first * size)
         for at in range(0, len(piece), size):
-            begin, end = _find_unused(piece, at)
+            if piece[at] not in INTERIOR + LEAF:
+                continue
+            cells, content = struct.unpack_from(">HH", piece, at + 3)
+            begin = (12 if piece[at] in INTERIOR else 8) + 2 * cells
+            end = content or 65536  # of the unused middle
             if begin < end <= size and piece[at + begin : at + end] != zeros[: end - begin]:
                 os.pwrite(fd, zeros[: end - begin], first * size + at + begin)
                 changed = True
     if changed:
         os.fsync(fd)
-
-
-def _find_unused(page: bytes, at: int) -> tuple[int, int]:
-    """Return where the unused middle of a page begins and ends; (0, 0) for other pages."""
-    if page[at] not in INTERIOR + LEAF:
-        return 0, 0
-    cells, content = struct.unpack_from(">HH", page, at + 3)
-    begin = (12 if page[at] in INTERIOR else 8) + 2 * cells
-    return begin, content or 65536

@@ -166,17 +166,15 @@ STAGES = (
     .group_by(session.c.stage)
     .order_by(session.c.stage)
 )
+_answers_to_item = sa.and_(
+    showing.c.study == item.c.study,
+    showing.c.item == item.c.id,
+    showing.c.kind == "target",
+    showing.c.state == "answered",
+)
 PER_ITEM = (
     sa.select(item.c.id, sa.func.count(showing.c.position))
-    .select_from(
-        item.outerjoin(
-            showing,
-            (showing.c.study == item.c.study)
-            & (showing.c.item == item.c.id)
-            & (showing.c.kind == "target")
-            & (showing.c.state == "answered"),
-        )
-    )
+    .select_from(item.outerjoin(showing, _answers_to_item))
     .where(_targets)
     .group_by(item.c.id)
     .order_by(item.c.id)
@@ -233,9 +231,8 @@ def count_rows(connection: sa.Connection, of: str) -> dict[str, int]:
 
 def count_crowd(connection: sa.Connection, of: str | None) -> Crowd:
     """Count people and simulated people in one study, or in all of them."""
-    rows = (
-        connection.execute(CROWD) if of is None else connection.execute(CROWD_OF_STUDY, {"of": of})
-    )
+    statement, values = (CROWD, {}) if of is None else (CROWD_OF_STUDY, {"of": of})
+    rows = connection.execute(statement, values)
     counts = {bool(row[0]): (row[1], int(row[2])) for row in rows}
     return Crowd(*counts.get(False, (0, 0)), *counts.get(True, (0, 0)))
 

@@ -6,21 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-Kind = Literal["target", "repeat", "gold", "attention", "training"]
+from softlabel.records import Kind
+
+# open and answered showings of a target take one of its places; the others take none
 State = Literal["open", "answered", "skipped", "released"]
-"""Open and answered showings of a target take one of its places; the others take none."""
 
-RETIRED = "retired "
-"""Prefix of the kind of an item that was shown and is no longer in the study."""
-
-MAX_REVISIONS = 50
-"""How often the response to one showing may be revised; every revision is kept."""
-
+RETIRED = "retired "  # prefix of the kind of an item that was shown and has left the study
+MAX_REVISIONS = 50  # of the response to one showing; every revision is kept
+MAX_HELD = 25  # targets of a large batch that a person holds at most
+# the stages of people who will not answer any more; what they hold is released
 FINAL_STAGES = frozenset({"screened-out", "no-consent", "withdrawn", "full", "closed", "done"})
-"""The stages of people who will not answer any more; what they hold is released."""
-
-MAX_HELD = 25
-"""How many targets of a large batch a person holds at most."""
 
 
 class ItemRow(NamedTuple):

@@ -6,25 +6,13 @@ Lists and objects are stored as JSON text, because they are always read whole.
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-    false,
-    text,
-)
+from typing import Any
 
-metadata = MetaData()
-Counter = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts only INTEGER keys
+import sqlalchemy as sa
+from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text
+
+metadata = sa.MetaData()
+Counter = sa.BigInteger().with_variant(Integer, "sqlite")  # SQLite counts only INTEGER keys
 
 identity = Table(  # one row: the id of this database, whatever its file is called
     "identity",
@@ -76,7 +64,7 @@ session = Table(
     Column("number", Integer, nullable=False),
     Column("stage", Text, nullable=False),
     Column("label_order", Text, nullable=False),
-    Column("seed", BigInteger, nullable=False),
+    Column("seed", sa.BigInteger, nullable=False),
     Column("recruiter_session", Text),
     Column("quiz_tries", Integer, nullable=False),
     Column("answered", Integer, nullable=False),
@@ -84,10 +72,10 @@ session = Table(
     Column("lease_seconds", Float, nullable=False),
     Column("batch", Text),  # the batch in which this session takes a seat
     Column("entered_at", Float, nullable=False),
-    Column("simulated", Boolean, nullable=False, server_default=false()),
+    Column("simulated", Boolean, nullable=False, server_default=sa.false()),
     Column("skipped", Integer, nullable=False, server_default="0"),  # showings, without practice
-    UniqueConstraint("study", "annotator"),
-    UniqueConstraint("study", "number"),
+    sa.UniqueConstraint("study", "annotator"),
+    sa.UniqueConstraint("study", "number"),
     Index("session_by_lease", "study", "lease_end"),
 )
 
@@ -102,6 +90,13 @@ token = Table(
 
 # all showings but the targets that were answered or skipped, of which there may be thousands
 UNSETTLED = "kind <> 'target' OR state IN ('open', 'released')"
+LIVE = "kind <> 'repeat' AND state <> 'released'"
+
+
+def _where(condition: str) -> dict[str, Any]:
+    """Limit an index to some rows, on both databases."""
+    return dict.fromkeys(("sqlite_where", "postgresql_where"), sa.text(condition))
+
 
 showing = Table(
     "showing",
@@ -116,23 +111,12 @@ showing = Table(
     Column("state", Text, nullable=False),
     Column("response", Text),  # the id of the answer that counts now
     Column("revisions", Integer, nullable=False, server_default="0"),  # responses after the first
-    ForeignKeyConstraint(["study", "item"], ["item.study", "item.id"]),
+    sa.ForeignKeyConstraint(["study", "item"], ["item.study", "item.id"]),
     Index("showing_by_item", "study", "item"),
-    Index(  # what a person has still to do, without scanning all that they did
-        "showing_unsettled",
-        "session",
-        "position",
-        sqlite_where=text(UNSETTLED),
-        postgresql_where=text(UNSETTLED),
-    ),
-    Index(  # no item twice to one person, whatever happens elsewhere
-        "showing_once",
-        "session",
-        "item",
-        unique=True,
-        sqlite_where=text("kind <> 'repeat' AND state <> 'released'"),
-        postgresql_where=text("kind <> 'repeat' AND state <> 'released'"),
-    ),
+    # what a person has still to do, without scanning all that they did
+    Index("showing_unsettled", "session", "position", **_where(UNSETTLED)),
+    # no item twice to one person, whatever happens elsewhere
+    Index("showing_once", "session", "item", unique=True, **_where(LIVE)),
 )
 
 response = Table(
@@ -156,15 +140,12 @@ response = Table(
     Column("skip", Text),
     Column("supersedes", Text),
     Column("received_at", Float, nullable=False),
-    Column("first_input_ms", Float),
-    Column("submit_ms", Float),
-    Column("active_ms", Float),
-    Column("hidden_ms", Float),
+    *(Column(f"{name}_ms", Float) for name in ("first_input", "submit", "active", "hidden")),
     Column("fields", Text, nullable=False),
-    Column("late", Boolean, nullable=False, server_default=false()),
+    Column("late", Boolean, nullable=False, server_default=sa.false()),
     Column("mode_options", Text, nullable=False, server_default="{}"),
     Column("frame", Text),  # null: not recorded, nor were the options
-    ForeignKeyConstraint(["session", "position"], ["showing.session", "showing.position"]),
+    sa.ForeignKeyConstraint(["session", "position"], ["showing.session", "showing.position"]),
     Index("response_by_study", "study", "seq"),
     Index("response_by_item", "study", "item"),
     Index("response_by_showing", "session", "position"),

@@ -87,7 +87,27 @@ def enter(connection: sa.Connection, entry: Entry, now: float) -> Session:
     """Return the one session of this person in this study; create it if they are new."""
     me = find_by_annotator(connection, entry.study, entry.annotator)
     if me is None:
-        me = _create(connection, entry, now)
+        if not connection.execute(COUNT_ENTRY, {"of": entry.study}).rowcount:
+            text = f"there is no study {entry.study!r} in the store; call put_study first"
+            raise StoreError(text)
+        number = connection.execute(ENTERED, {"of": entry.study}).scalar_one() - 1
+        me = Session(
+            id=secrets.token_hex(8),
+            study=entry.study,
+            annotator=entry.annotator,
+            number=number,
+            stage="consent",
+            label_order=tuple(entry.label_order_of(number)),
+            seed=entry.seed,
+            recruiter_session=entry.recruiter_session,
+            quiz_tries=0,
+            answered=0,
+            lease_end=0.0,
+            entered_at=now,
+            simulated=entry.simulated,
+        )
+        values = me._asdict() | {"label_order": json.dumps(me.label_order), "lease_seconds": 0.0}
+        connection.execute(sa.insert(session), values)
     elif me.recruiter_session != entry.recruiter_session:
         text = f"{entry.annotator} entered {entry.study!r} before, with another recruiter session"
         raise Conflict("session", text)
@@ -97,30 +117,6 @@ def enter(connection: sa.Connection, entry: Entry, now: float) -> Session:
         connection.execute(sa.insert(token), values)
     elif owner != me.id:
         raise StoreError("this token belongs to another person's session; make a new one")
-    return me
-
-
-def _create(connection: sa.Connection, entry: Entry, now: float) -> Session:
-    if not connection.execute(COUNT_ENTRY, {"of": entry.study}).rowcount:
-        raise StoreError(f"there is no study {entry.study!r} in the store; call put_study first")
-    number = connection.execute(ENTERED, {"of": entry.study}).scalar_one() - 1
-    me = Session(
-        id=secrets.token_hex(8),
-        study=entry.study,
-        annotator=entry.annotator,
-        number=number,
-        stage="consent",
-        label_order=tuple(entry.label_order_of(number)),
-        seed=entry.seed,
-        recruiter_session=entry.recruiter_session,
-        quiz_tries=0,
-        answered=0,
-        lease_end=0.0,
-        entered_at=now,
-        simulated=entry.simulated,
-    )
-    values = me._asdict() | {"label_order": json.dumps(me.label_order), "lease_seconds": 0.0}
-    connection.execute(sa.insert(session), values)
     return me
 
 
@@ -286,9 +282,8 @@ REVOKE = (
 
 def invite(connection: sa.Connection, new: Invitation, token_hash: str) -> None:
     if connection.execute(LINK_BY_NAME, {"of": new.study, "who": new.name}).first() is not None:
-        raise StoreError(
-            f"{new.name!r} is invited to {new.study!r} already; links are never reused"
-        )
+        text = f"{new.name!r} is invited to {new.study!r} already; links are never reused"
+        raise StoreError(text)
     connection.execute(sa.insert(invitation), new._asdict() | {"token_hash": token_hash})
 
 

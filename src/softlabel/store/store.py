@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
@@ -53,8 +52,13 @@ def open(
             engine.refuse_older(engines)
         else:
             engine.upgrade(engines, create=create)
-            if engines.is_sqlite:
-                _mark_file(engines)
+            if engines.is_sqlite:  # write its id into the header, and begin a new generation
+                with engines.read.connect() as connection:
+                    mark = to_mark(engine.read_identity(connection) or "0")
+                with writing_connection(engines) as writing:
+                    if writing.execute("PRAGMA application_id").fetchone() != (mark,):
+                        writing.execute(f"PRAGMA application_id = {mark}")
+                checkpoint(engines)
     except (sa.exc.DBAPIError, sqlite3.Error) as error:
         engines.dispose()
         raise StoreError(f"cannot open the database {engines.name}: {first_line(error)}") from None
@@ -62,16 +66,6 @@ def open(
         engines.dispose()
         raise
     return Store(engines, read_only=read_only, rehearsal=rehearsal)
-
-
-def _mark_file(engines: Engines) -> None:
-    """Write the id of the database into the header of its file, and begin a new generation."""
-    with engines.read.connect() as connection:
-        mark = to_mark(engine.read_identity(connection) or "0")
-    with writing_connection(engines) as writing:
-        if writing.execute("PRAGMA application_id").fetchone() != (mark,):
-            writing.execute(f"PRAGMA application_id = {mark}")
-    checkpoint(engines)
 
 
 class Store:
@@ -92,9 +86,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -278,7 +270,7 @@ class Store:
 
     def latest(self, study: str, count: int) -> tuple[ResponseRow, ...]:
         """Return the last responses, newest first."""
-        return tuple(map(reads.to_response, self._rows(reads.LATEST, {"of": study, "most": count})))
+        return self._responses(reads.LATEST, {"of": study, "most": count})
 
     def before_latest(self, study: str, count: int) -> int:
         """Return the ``after`` with which ``responses`` yields the latest so many responses."""
@@ -286,12 +278,10 @@ class Store:
         return rows[0].seq if rows else 0
 
     def responses_to(self, study: str, item: str) -> tuple[ResponseRow, ...]:
-        return tuple(map(reads.to_response, self._rows(reads.OF_ITEM, {"of": study, "item": item})))
+        return self._responses(reads.OF_ITEM, {"of": study, "item": item})
 
     def responses_by(self, study: str, annotator: str) -> tuple[ResponseRow, ...]:
-        return tuple(
-            map(reads.to_response, self._rows(reads.OF_ANNOTATOR, {"of": study, "who": annotator}))
-        )
+        return self._responses(reads.OF_ANNOTATOR, {"of": study, "who": annotator})
 
     def timings(self, study: str, *, after: int = 0) -> Iterator[TimedAnswer]:
         """Yield what was answered and how long it took, in the order of storing."""
@@ -357,6 +347,11 @@ class Store:
 
     def _rows(self, statement: sa.Select[Any], values: dict[str, Any]) -> Sequence[Any]:
         return self._read(lambda connection: connection.execute(statement, values).all())
+
+    def _responses(
+        self, statement: sa.Select[Any], values: dict[str, Any]
+    ) -> tuple[ResponseRow, ...]:
+        return tuple(map(reads.to_response, self._rows(statement, values)))
 
     def _first(
         self, statement: sa.Select[Any], values: dict[str, Any], make: Callable[[Any], T]

@@ -80,7 +80,20 @@ def put(connection: sa.Connection, new: NewStudy, now: float) -> None:
         numbers = {"per_item": new.per_item, "entered": 0, "created_at": now}
         connection.execute(sa.insert(study), {**texts, **numbers})
     else:
-        _change(connection, new, stored, now)
+        answered = connection.execute(HAS_ANSWERS, {"of": new.name}).scalar()
+        if stored.labels != tuple(new.labels) and answered:
+            raise StoreError(
+                f"the labels of {new.name!r} are {', '.join(stored.labels)} and people have "
+                f"answered so; {', '.join(new.labels)} needs a study of another name, or another "
+                "database"
+            )
+        text = stored.toml if answered else new.toml
+        values = {"of": new.name, "text": text, "classes": json.dumps(list(new.labels))}
+        connection.execute(CHANGE, values | {"quota": new.per_item})
+        last = connection.execute(LAST_CHANGE, {"of": new.name}).scalar()
+        before = stored.toml if last is None else json.loads(last)["toml"]
+        if new.toml != before and (answered or last is not None):
+            sessions.add_event(connection, new.name, None, STUDY_CHANGED, {"toml": new.toml}, now)
     _put_mode(connection, new, now)
     _put_items(connection, new)
     known = set(connection.execute(BATCHES, {"of": new.name}).scalars())
@@ -88,22 +101,6 @@ def put(connection: sa.Connection, new: NewStudy, now: float) -> None:
     rows = [{"study": new.name, "name": name, "taken": 0} for name in names if name not in known]
     if rows:
         connection.execute(sa.insert(batch), rows)
-
-
-def _change(connection: sa.Connection, new: NewStudy, stored: StoredStudy, now: float) -> None:
-    answered = connection.execute(HAS_ANSWERS, {"of": new.name}).scalar()
-    if stored.labels != tuple(new.labels) and answered:
-        raise StoreError(
-            f"the labels of {new.name!r} are {', '.join(stored.labels)} and people have answered "
-            f"so; {', '.join(new.labels)} needs a study of another name, or another database"
-        )
-    text = stored.toml if answered else new.toml
-    values = {"of": new.name, "text": text, "classes": json.dumps(list(new.labels))}
-    connection.execute(CHANGE, values | {"quota": new.per_item})
-    last = connection.execute(LAST_CHANGE, {"of": new.name}).scalar()
-    before = stored.toml if last is None else json.loads(last)["toml"]
-    if new.toml != before and (answered or last is not None):
-        sessions.add_event(connection, new.name, None, STUDY_CHANGED, {"toml": new.toml}, now)
 
 
 def _put_mode(connection: sa.Connection, new: NewStudy, now: float) -> None:
@@ -139,7 +136,8 @@ def _put_items(connection: sa.Connection, new: NewStudy) -> None:
         if row.id not in known:
             fresh.append(row._asdict() | {"study": of, "place": draw_place(row.id), "taken": 0})
         elif row != known[row.id]:
-            changed.append({"of": of, "wanted": row.id, **_change_item(connection, of, known, row)})
+            values = _change_item(connection, of, known[row.id], row)
+            changed.append({"of": of, "wanted": row.id, **values})
     if changed:
         connection.execute(CHANGE_ITEM, changed)
     if fresh:
@@ -150,13 +148,11 @@ def _put_items(connection: sa.Connection, new: NewStudy) -> None:
 
 
 def _change_item(
-    connection: sa.Connection, of: str, known: Mapping[str, ItemRow], row: ItemRow
+    connection: sa.Connection, of: str, old: ItemRow, row: ItemRow
 ) -> dict[str, str | None]:
     """Return the new values of an item; raise if people have seen what would change."""
-    old = known[row.id]
-    stays = (old.kind, old.batch) == (row.kind, row.batch)
-    returns = (old.kind, old.batch) == (RETIRED + row.kind, row.batch)
-    if not (stays or returns) and _is_shown(connection, of, row.id):
+    may_change = old.batch == row.batch and old.kind in (row.kind, RETIRED + row.kind)
+    if not may_change and _is_shown(connection, of, row.id):
         raise StoreError(
             f"item {row.id!r} was shown as {old.kind} of batch {old.batch!r}; it cannot become "
             f"{row.kind} of batch {row.batch!r}"

@@ -10,6 +10,7 @@ are ``{"id", "file", "gold"}``.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from softlabel.study.findings import (
     Refused,
     find_name_fault,
     find_named,
+    is_text_list,
     load_json,
 )
 from softlabel.study.items import (
@@ -51,7 +53,7 @@ class Allocation:
     batches: dict[str, list[Row]]
     classes: tuple[str, ...] | None = None
     repeats: int | None = None
-    positions: tuple[int, ...] | None = None
+    positions: list[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,15 @@ def read_allocation(reader: Reader) -> Allocation | None:
         if key not in known:
             findings.add(name, key, None, f"no such key{nearest(key, known)}")
     batches = _read_batches(name, content["batches"], OURS, findings)
-    classes = content.get("classes")
-    if classes is not None and not (
-        isinstance(classes, list) and all(isinstance(label, str) for label in classes)
-    ):
+    classes, repeats = content.get("classes"), content.get("repeats")
+    if classes is not None and not is_text_list(classes):
         findings.add(name, "classes", None, 'must be a list of labels: ["cat", "dog"]')
         classes = None
-    repeats, positions = _read_counts(name, content.get("repeats"), findings)
-    classes = None if classes is None else tuple(classes)
-    return Allocation(name, batches, classes, repeats, positions)
+    if repeats is not None and not _are_repeats(repeats):
+        findings.add(name, "repeats", None, 'must be {"count": 2, "positions": [5, 10]}')
+        repeats = None
+    count, positions = (repeats or {}).get("count"), (repeats or {}).get("positions")
+    return Allocation(name, batches, None if classes is None else tuple(classes), count, positions)
 
 
 def _read_batches(
@@ -104,36 +106,30 @@ def _read_batches(
     columns = {word: column for column, word in words.items()}
     batches: dict[str, list[Row]] = {}
     for batch, entries in content.items():
-        if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             findings.add(name, f"batch {batch}", None, "must be a list of objects")
-            continue
-        if not entries:
+        elif not entries:
             findings.add(name, f"batch {batch}", None, "contains no item")
-            continue
-        if fault := find_name_fault(batch):
-            findings.add(name, "batch", batch, fault)
-        batches[batch] = []
-        for number, entry in enumerate(entries):
-            cells = {columns.get(k, k): v for k, v in entry.items() if v not in (None, "")}
-            batches[batch].append(Row(name, f"batch {batch}[{number}]", cells, words))
+        else:
+            if fault := find_name_fault(batch):
+                findings.add(name, "batch", batch, fault)
+            batches[batch] = []
+            for number, entry in enumerate(entries):
+                cells = {columns.get(k, k): v for k, v in entry.items() if v not in (None, "")}
+                batches[batch].append(Row(name, f"batch {batch}[{number}]", cells, words))
     if not content:
         findings.add(name, "", None, "contains no batch")
     return batches
 
 
-def _read_counts(
-    name: str, repeats: Any, findings: Findings
-) -> tuple[int | None, tuple[int, ...] | None]:
-    if repeats is None:
-        return None, None
-    if isinstance(repeats, dict) and set(repeats) <= {"count", "positions"}:
-        count, positions = repeats.get("count"), repeats.get("positions")
-        listed = [] if positions is None else positions
-        numbers = [0 if count is None else count, *(listed if isinstance(listed, list) else [""])]
-        if all(type(number) is int and number >= 0 for number in numbers):
-            return count, None if positions is None else tuple(positions)
-    findings.add(name, "repeats", None, 'must be {"count": 2, "positions": [5, 10]}')
-    return None, None
+def _are_repeats(value: Any) -> bool:
+    if not isinstance(value, dict) or not set(value) <= {"count", "positions"}:
+        return False
+    count, positions = value.get("count"), value.get("positions")
+    if not isinstance(positions, list | None):
+        return False
+    numbers = [0 if count is None else count, *(positions or [])]
+    return all(type(number) is int and number >= 0 for number in numbers)
 
 
 # ── items in their batches ───────────────────────────────────────────────────────────────────
@@ -190,7 +186,7 @@ def _read_folder(path: Path, allocation: Allocation | None, scope: Scope) -> Tar
 
 def _allocate(rows: list[tuple[Row, Item]], allocation: Allocation, scope: Scope) -> Targets:
     """Put the items of a table into the batches of an allocation that names their ids."""
-    items, home = {item.id: item for _, item in rows}, {item.id: row for row, item in rows}
+    items = {item.id: item for _, item in rows}
     batches: dict[str, list[str]] = {}
     taken: set[str] = set()
     for batch, entries in allocation.batches.items():
@@ -206,9 +202,9 @@ def _allocate(rows: list[tuple[Row, Item]], allocation: Allocation, scope: Scope
                 batches.setdefault(batch, []).append(name)
                 gold = items[name].gold or read_gold(row, scope)
                 items[name] = replace(items[name], gold=gold)
-    for name in items:
-        if name not in taken:
-            home[name].refuse(scope, "id", f"is in no batch of {allocation.file}")
+    for row, item in rows:
+        if item.id not in taken:
+            row.refuse(scope, "id", f"is in no batch of {allocation.file}")
     for row, _ in rows:
         if "batch" in row.cells:
             row.refuse(scope, "batch", f"the batches are already given by {allocation.file}")
@@ -243,15 +239,21 @@ def read_repeats(
     section = reader.file.items
     count, positions = section.repeats, section.repeat_positions
     if count is None and positions is None and allocation is not None:
-        count = allocation.repeats
-        positions = None if allocation.positions is None else list(allocation.positions)
-    size = min(section.per_annotator or len(targets.items), len(targets.items))
-    if targets.batches:  # every person has at least so many items
-        size = min(map(len, targets.batches.values()))
+        count, positions = allocation.repeats, allocation.positions
+    counts = [len(ids) for ids in targets.batches.values()]
+    size = min(counts or [section.per_annotator or len(targets.items), len(targets.items)])
     if reader.is_broken("items.repeats", "items.repeat_positions") or not size:
         return ()
     if positions is not None:
-        _check_positions(reader, count, positions, size)
+        key = "items.repeat_positions"
+        if count is not None and count != len(positions):
+            reader.refuse(key, positions, f"repeats = {count}, so there must be as many positions")
+        for place, times in Counter(positions).items():
+            if place >= size:
+                reason = f"a person has {size} items, at positions 0 to {size - 1}"
+                reader.refuse(key, place, reason)
+            if times > 1:
+                reader.refuse(key, place, "is given more than once")
         return tuple(positions)
     if count is None:
         return tuple(place for place in range(STEP, STEP * USUAL + 1, STEP) if place < size)
@@ -271,14 +273,3 @@ def spread(count: int, size: int) -> tuple[int, ...]:
     if count * STEP < size:
         return tuple(STEP * n for n in range(1, count + 1))
     return tuple((n * size) // (count + 1) for n in range(1, count + 1))
-
-
-def _check_positions(reader: Reader, count: int | None, positions: list[int], size: int) -> None:
-    key = "items.repeat_positions"
-    if count is not None and count != len(positions):
-        reader.refuse(key, positions, f"repeats = {count}, so there must be as many positions")
-    for place in dict.fromkeys(positions):
-        if place >= size:
-            reader.refuse(key, place, f"a person has {size} items, at positions 0 to {size - 1}")
-        if positions.count(place) > 1:
-            reader.refuse(key, place, "is given more than once")

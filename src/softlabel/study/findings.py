@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +22,16 @@ COMPARED = 20_000  # names that are compared, per kind of mistake, to find the n
 # ── mistakes ─────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass
-class _Kind:
-    """Mistakes of one kind in the lines of one file: first place, value and count by repr."""
-
-    known: tuple[str, ...]
-    lines: dict[str, tuple[str, object, int]] = field(default_factory=dict)
-
-
 class Findings:
     """The mistakes and notes about a study folder; readers add to it and do not stop."""
 
     def __init__(self) -> None:
         self.notes: list[Problem] = []
         self._problems: list[Problem | tuple[str, str, str]] = []
-        self._kinds: dict[tuple[str, str, str], _Kind] = {}
+        # of each kind of mistake, the right spellings, and first place, value and count by repr
+        self._kinds: dict[
+            tuple[str, str, str], tuple[list[str], dict[str, tuple[str, object, int]]]
+        ] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -68,9 +64,9 @@ class Findings:
         self._count += 1
         kind = (file, column, reason)
         if kind not in self._kinds:
-            self._kinds[kind] = _Kind(tuple(known))
+            self._kinds[kind] = (list(known), {})
             self._problems.append(kind)
-        lines = self._kinds[kind].lines
+        _, lines = self._kinds[kind]
         first, _, count = lines.get(repr(value), (place, value, 0))
         lines[repr(value)] = (first, value, count + 1)
 
@@ -79,23 +75,21 @@ class Findings:
         """All mistakes, in the order in which they were found."""
         problems: list[Problem] = []
         for entry in self._problems:
-            problems += [entry] if isinstance(entry, Problem) else self._list_kind(*entry)
+            if isinstance(entry, Problem):
+                problems.append(entry)
+                continue
+            file, column, reason = entry
+            known, lines = self._kinds[entry]
+            hinted = max(1, COMPARED // max(1, len(known)))
+            for number, (place, value, count) in enumerate(islice(lines.values(), LISTED)):
+                hint = nearest(str(value), known) if number < hinted and value is not None else ""
+                more = f" (and {count - 1} more lines)" if count > 1 else ""
+                text = f"{reason}{hint}{more}"
+                problems.append(_problem(file, f"{place}, {column}", value, text))
+            left = sum(count for _, _, count in islice(lines.values(), LISTED, None))
+            if left:
+                problems.append(_problem(file, column, None, f"{left} more lines: {reason}"))
         return tuple(problems)
-
-    def _list_kind(self, file: str, column: str, reason: str) -> list[Problem]:
-        kind = self._kinds[file, column, reason]
-        problems = []
-        entries = list(kind.lines.values())
-        hinted = max(1, COMPARED // max(1, len(kind.known)))
-        for number, (place, value, count) in enumerate(entries[:LISTED]):
-            known = kind.known if number < hinted and value is not None else ()
-            hint = nearest(str(value), known)
-            more = f" (and {count - 1} more lines)" if count > 1 else ""
-            problems.append(_problem(file, f"{place}, {column}", value, f"{reason}{hint}{more}"))
-        left = sum(count for _, _, count in entries[LISTED:])
-        if left:
-            problems.append(_problem(file, column, None, f"{left} more lines: {reason}"))
-        return problems
 
 
 def _problem(file: str, key: str, value: object, reason: str) -> Problem:
@@ -192,10 +186,26 @@ def has_control(text: str, allowed: str = "") -> bool:
     return any(unicodedata.category(c) in ("Cc", "Cs") and c not in allowed for c in text)
 
 
+def is_text_list(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+
+
 def load_json(text: str) -> Any:
     """Parse JSON; refuse duplicate keys, NaN, endless nesting and lone surrogates."""
+
+    def refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values = dict(pairs)
+        if len(values) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            twice = next(key for key, count in counts.items() if count > 1)
+            raise Refused(f"has the key {twice!r} twice in one object")
+        return values
+
+    def refuse_constant(name: str) -> Any:
+        raise Refused(f"is not JSON: {name} is not a number")
+
     try:
-        value = json.loads(text, object_pairs_hook=_refuse_twice, parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=refuse_twice, parse_constant=refuse_constant)
         json.dumps(value, ensure_ascii=False).encode()
         return value
     except json.JSONDecodeError as error:
@@ -207,16 +217,3 @@ def load_json(text: str) -> Any:
         raise Refused("cannot be used: it contains half of a surrogate pair") from error
     except ValueError as error:  # a number with thousands of digits
         raise Refused(f"cannot be used: {error}") from error
-
-
-def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise Refused(f"has the key {twice!r} twice in one object")
-    return values
-
-
-def _refuse_constant(name: str) -> Any:
-    raise Refused(f"is not JSON: {name} is not a number")

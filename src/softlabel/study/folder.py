@@ -20,7 +20,11 @@ from softlabel.study.items import Scope, read_others
 from softlabel.study.labels import read_labels, read_mode, read_synonyms
 from softlabel.study.model import Quiz, Study
 from softlabel.study.recruiting import read_pay, read_recruit
-from softlabel.study.settings import Reader, Unreadable, read_settings, read_settings_text
+from softlabel.study.settings import read_settings, read_settings_text
+
+# settings that the study keeps as they are
+SAME_IN_STUDY = {"frame", "repeat_rest", "language", "label_order", "seed", "lease_minutes"}
+SAME_IN_ITEMS = {"per_item", "per_annotator", "batch_size", "skip_limit"}
 
 
 def read(folder: str | Path) -> Study:
@@ -48,14 +52,9 @@ def _read(folder: Path, findings: Findings) -> Study | None:
     except Refused as error:
         findings.add(FILE, "", None, str(error))
         return None
-    except Unreadable:
+    if reader is None:
         return None
-    return _read_study(reader)
-
-
-def _read_study(reader: Reader) -> Study | None:
-    folder, file, findings = reader.folder, reader.file, reader.findings
-    section, items = file.study, file.items
+    file, section, items = reader.file, reader.file.study, reader.file.items
     allocation = read_allocation(reader)
     classes = None
     if allocation is not None and allocation.classes is not None:
@@ -85,6 +84,8 @@ def _read_study(reader: Reader) -> Study | None:
         return None
     name = section.name or re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-")
     study = Study(
+        **section.model_dump(include=SAME_IN_STUDY),
+        **items.model_dump(include=SAME_IN_ITEMS),
         folder=folder,
         name=name or "study",
         title=section.title or section.name or folder.resolve().name,
@@ -93,17 +94,10 @@ def _read_study(reader: Reader) -> Study | None:
         synonyms=synonyms,
         mode=mode,
         mode_text=section.mode,
-        frame=section.frame,
-        repeat_rest=section.repeat_rest,
-        language=section.language,
-        label_order=section.label_order,
         items=targets.items,
         practice=practice,
         checks=checks,
         batches=targets.batches,
-        per_item=items.per_item,
-        per_annotator=items.per_annotator,
-        batch_size=items.batch_size,
         repeats=len(repeat_positions),
         repeat_positions=repeat_positions,
         consent="",
@@ -114,10 +108,7 @@ def _read_study(reader: Reader) -> Study | None:
         debrief=(),
         recruit=recruit,
         pay=pay,
-        seed=section.seed,
-        lease_minutes=section.lease_minutes,
         toml=reader.text,
-        skip_limit=items.skip_limit,
         notes=tuple(findings.notes),
     )
     quiz = Quiz(given.quiz or pages.default_quiz(study), file.quiz.tries)

@@ -1,4 +1,4 @@
-"""Items: one per line of a table, or one per file of a folder.
+"""Items, one per line of a table or one per file of a folder, and the media that they show.
 
 A line gives what is shown (image, audio, text), what is known (gold) and the id of the item.
 """
@@ -8,14 +8,16 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from softlabel.errors import nearest
+from softlabel.records import CHECKS
 from softlabel.study.findings import (
     FILE,
     Findings,
@@ -28,19 +30,14 @@ from softlabel.study.findings import (
     list_siblings,
     load_json,
     read_text,
+    require_file,
 )
-from softlabel.study.media import Channel, open_media
 from softlabel.study.model import Item, ItemKind, Media
 
+Channel = Literal["image", "audio"]
 CHANNELS: tuple[Channel, ...] = ("image", "audio")
 COLUMNS = ("id", *CHANNELS, "text", "alt", "gold")
-EXTRA: dict[ItemKind, tuple[str, ...]] = {
-    "target": ("batch",),
-    "training": ("feedback",),
-    "gold": ("kind",),
-    "attention": ("kind",),
-}
-TABLES = (".csv", ".jsonl")
+EXTRA = {"target": ("batch",), "training": ("feedback",)} | dict.fromkeys(CHECKS, ("kind",))
 TOLERANCE = 1e-6  # of the sum of probabilities
 
 
@@ -83,11 +80,67 @@ class Row(NamedTuple):
         scope.findings.add_line(self.file, self.place, word, value, reason, known)
 
 
+# ── pictures and recordings ──────────────────────────────────────────────────────────────────
+# Their type is read from the first bytes and never from the name.
+
+HEAD = 256  # bytes that are read
+MARKUP = re.compile(rb"\s*<[!?a-z]", re.IGNORECASE)
+NAMES = {"image": "PNG, JPEG, GIF, WebP and AVIF", "audio": "WAV, MP3, Ogg and FLAC"}
+MAGIC = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"OggS": "audio/ogg",
+    b"fLaC": "audio/flac",
+    b"ID3": "audio/mpeg",
+}
+
+
+def detect_type(head: bytes) -> str | None:
+    """Return the media type of a file that begins so, or None if it cannot be served."""
+    for magic, mime in MAGIC.items():
+        if head.startswith(magic):
+            return mime
+    if head[:4] == b"RIFF":
+        return {b"WEBP": "image/webp", b"WAVE": "audio/wav"}.get(head[8:12])
+    if head[4:8] == b"ftyp":
+        brands = head[8 : int.from_bytes(head[:4], "big")]
+        return "image/avif" if b"avif" in brands or b"avis" in brands else None
+    if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
+        return None
+    # an MPEG frame: eleven bits set, a valid version, layer, bit rate and sampling rate
+    version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
+    rate, sampling = head[2] >> 4, head[2] >> 2 & 3
+    valid = version != 1 and layer != 0 and rate not in (0, 15) and sampling != 3
+    return "audio/mpeg" if valid else None
+
+
+def open_media(path: Path, channel: Channel | None = None) -> Media:
+    """Return the picture or recording at this path; refuse anything else."""
+    require_file(path)
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise Refused(f"cannot be read: {error.strerror}") from error
+    mime = detect_type(head)
+    if mime is None and MARKUP.match(head.removeprefix(b"\xef\xbb\xbf")):
+        raise Refused("is SVG, HTML or XML, which can contain scripts; save the picture as PNG")
+    if mime is None or (channel and not mime.startswith(channel)):
+        known = NAMES[channel] if channel else f"{NAMES['image']}; {NAMES['audio']}"
+        raise Refused(f"is {mime or 'of an unknown type'}; what can be shown is {known}")
+    return Media(path, mime)
+
+
 # ── one item ─────────────────────────────────────────────────────────────────────────────────
 
 
 def make_item(row: Row, kind: ItemKind, base: Path, scope: Scope) -> Item | None:
-    """Return the item of this line, with files relative to ``base``; None if it has none."""
+    """Return the item of this line, with files relative to ``base``; None if it has none.
+
+    Its id is as given, or the name of its file, or its line number.
+    """
     image, audio = (_read_media(row, channel, base, scope) for channel in CHANNELS)
     text, alt = _read_text_cell(row, "text", scope), _read_text_cell(row, "alt", scope)
     feedback = _read_text_cell(row, "feedback", scope) if kind == "training" else None
@@ -95,9 +148,11 @@ def make_item(row: Row, kind: ItemKind, base: Path, scope: Scope) -> Item | None
     if not any(column in row.cells for column in (*CHANNELS, "text")):
         row.refuse(scope, "image", "there must be an image, a text or audio")
         return None
-    if kind in ("gold", "attention") and "gold" not in row.cells:
+    if kind in CHECKS and "gold" not in row.cells:
         row.refuse(scope, "gold", "a check must give the right answer")
-    name = _find_id(row)
+    files = [row.cells[channel] for channel in CHANNELS if isinstance(row.cells.get(channel), str)]
+    default = Path(files[0]).stem if files else row.place.removeprefix("line ")
+    name = row.cells.get("id", default)
     if not claim_id(name, row, scope):
         return None
     known = (*COLUMNS, *EXTRA[kind])
@@ -119,24 +174,12 @@ def claim_id(name: Any, row: Row, scope: Scope) -> bool:
     return True
 
 
-def _find_id(row: Row) -> Any:
-    """Return the id of an item: as given, or the name of its file, or its line number."""
-    if "id" in row.cells:
-        return row.cells["id"]
-    for channel in CHANNELS:
-        if isinstance(row.cells.get(channel), str):
-            return Path(row.cells[channel]).stem
-    return row.place.removeprefix("line ")
-
-
 def _read_text_cell(row: Row, column: str, scope: Scope) -> str | None:
     value = row.cells.get(column)
-    if value is None:
-        return None
-    if not isinstance(value, str) or has_control(value, allowed="\n\t"):
-        row.refuse(scope, column, "must be a text without control characters")
-        return None
-    return value
+    if value is None or (isinstance(value, str) and not has_control(value, allowed="\n\t")):
+        return value
+    row.refuse(scope, column, "must be a text without control characters")
+    return None
 
 
 def _read_media(row: Row, channel: Channel, base: Path, scope: Scope) -> Media | None:
@@ -217,22 +260,25 @@ def read_table(path: Path, kind: ItemKind, scope: Scope) -> list[tuple[Row, Item
     suffix = path.suffix.lower()
     if suffix not in TABLES:
         raise Refused(f"must end in {' or '.join(TABLES)}{nearest(suffix, TABLES)}")
-    rows = list((_read_csv if suffix == ".csv" else _read_jsonl)(name, text, findings))
+    rows = list(TABLES[suffix](name, text, findings))
     if not rows and len(findings) == before:
         findings.add(name, "", None, "contains no item")
-    _note_columns(name, rows, (*COLUMNS, *EXTRA[kind]), findings)
-    with_ids = any("id" in row.cells for row in rows)
+    present = dict.fromkeys(column for row in rows for column in row.cells)
+    known = (*COLUMNS, *EXTRA[kind])
+    absent = [column for column in known if column not in present]
+    for column in present:  # any column is allowed, but some look like misspelt ones
+        if column not in known and (hint := nearest(column, absent)):
+            findings.add_note(name, column, None, f"is kept, but means nothing here{hint}")
     items = []
     for row in rows:
-        if with_ids and "id" not in row.cells:
+        if "id" in present and "id" not in row.cells:
             row.refuse(scope, "id", "is empty, though other lines have one")
         own = kind
         if kind == "gold":
             given = row.cells.get("kind", "gold")
             own = "attention" if given == "attention" else "gold"
             if given != own:
-                known = ("gold", "attention")
-                row.refuse(scope, "kind", "must be gold or attention", known)
+                row.refuse(scope, "kind", "must be gold or attention", CHECKS)
         item = make_item(row, own, path.parent, scope)
         if item is not None:
             items.append((row, item))
@@ -271,25 +317,15 @@ def _read_jsonl(name: str, text: str, findings: Findings) -> Iterator[Row]:
         place = f"line {number}"
         try:
             cells = load_json(line)
+            if not isinstance(cells, dict):
+                raise Refused('must be an object: {"text": "…"}')
         except Refused as error:
             findings.add(name, place, None, str(error))
-            continue
-        if isinstance(cells, dict):
-            yield Row(name, place, {k: v for k, v in cells.items() if v not in (None, "")})
         else:
-            findings.add(name, place, None, 'must be an object: {"text": "…"}')
+            yield Row(name, place, {k: v for k, v in cells.items() if v not in (None, "")})
 
 
-def _note_columns(
-    name: str, rows: Iterable[Row], known: tuple[str, ...], findings: Findings
-) -> None:
-    """Note columns that look like misspelt ones; any other column is allowed."""
-    present = dict.fromkeys(column for row in rows for column in row.cells)
-    absent = [column for column in known if column not in present]
-    for column in present:
-        hint = nearest(column, absent)
-        if column not in known and hint:
-            findings.add_note(name, column, None, f"is kept, but means nothing here{hint}")
+TABLES = {".csv": _read_csv, ".jsonl": _read_jsonl}
 
 
 # ── folders ──────────────────────────────────────────────────────────────────────────────────

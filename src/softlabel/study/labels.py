@@ -11,7 +11,14 @@ import numpy as np
 from softlabel import registry
 from softlabel.elicit import Mode, list_branches
 from softlabel.errors import SoftlabelError, nearest
-from softlabel.study.findings import FILE, Findings, Refused, find_name_fault, load_json
+from softlabel.study.findings import (
+    FILE,
+    Findings,
+    Refused,
+    find_name_fault,
+    is_text_list,
+    load_json,
+)
 from softlabel.study.settings import Reader
 
 JOINERS = "\u200c\u200d"  # invisible, but some scripts cannot be written without them
@@ -35,29 +42,24 @@ def read_labels(
             return None
         return _check_labels(classes[0], "classes", classes[1], findings)
     if isinstance(given, str):
-        listed = _read_label_file(reader, given)
-        labels = None if listed is None else _check_labels(given, "", listed, findings)
+        text = reader.read_text(LABELS, given)
+        if text is None:
+            return None
+        listed = [line.strip() for line in text.splitlines() if line.strip()]
+        if given.lower().endswith(".json"):
+            try:
+                listed = load_json(text)
+                if not is_text_list(listed):
+                    raise Refused('must hold a list of labels: ["cat", "dog"]')
+            except Refused as error:
+                findings.add(given, "", None, str(error))
+                return None
+        labels = _check_labels(given, "", listed, findings)
     else:
         labels = _check_labels(FILE, LABELS, given, findings)
     if classes is not None and labels is not None and set(classes[1]) != set(labels):
         findings.add(classes[0], "classes", list(classes[1]), f"are not those of {LABELS}")
     return labels
-
-
-def _read_label_file(reader: Reader, name: str) -> list[str] | None:
-    text = reader.read_text(LABELS, name)
-    if text is None:
-        return None
-    if not name.lower().endswith(".json"):
-        return [line.strip() for line in text.splitlines() if line.strip()]
-    try:
-        listed = load_json(text)
-        if isinstance(listed, list) and all(isinstance(label, str) for label in listed):
-            return listed
-        raise Refused('must hold a list of labels: ["cat", "dog"]')
-    except Refused as error:
-        reader.findings.add(name, "", None, str(error))
-        return None
 
 
 def _check_labels(
@@ -102,8 +104,17 @@ def read_synonyms(
     """
     given, file, key = reader.file.study.synonyms, FILE, f"{SYNONYMS}."
     if isinstance(given, str):
-        file, key = given, ""
-        given = _read_synonym_file(reader, given)
+        file, key, given = given, "", {}
+        text = reader.read_text(SYNONYMS, file)
+        try:
+            table = {} if text is None else load_json(text)
+            if isinstance(table, dict) and all(map(is_text_list, table.values())):
+                given = table
+            else:
+                reason = 'must hold a table: {"cat": ["kitten", "tabby"]}'
+                reader.findings.add(file, "", None, reason)
+        except Refused as error:
+            reader.refuse(SYNONYMS, file, str(error))
     known = dict.fromkeys(labels or ())
     for label in labels or ():
         known |= dict.fromkeys(list_branches(label, getattr(mode, "path", "")))
@@ -115,22 +126,6 @@ def read_synonyms(
             if fault := find_name_fault(word):
                 reader.findings.add(file, f"{key}{label}", word, f"a word {fault}")
     return {label: tuple(words) for label, words in given.items()}
-
-
-def _read_synonym_file(reader: Reader, name: str) -> dict[str, list[str]]:
-    text = reader.read_text(SYNONYMS, name)
-    try:
-        table = {} if text is None else load_json(text)
-    except Refused as error:
-        reader.refuse(SYNONYMS, name, str(error))
-        return {}
-    if isinstance(table, dict) and all(
-        isinstance(words, list) and all(isinstance(word, str) for word in words)
-        for words in table.values()
-    ):
-        return table
-    reader.findings.add(name, "", None, 'must hold a table: {"cat": ["kitten", "tabby"]}')
-    return {}
 
 
 def read_mode(reader: Reader, labels: tuple[str, ...] | None) -> Mode | None:

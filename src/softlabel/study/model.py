@@ -60,7 +60,7 @@ class Item:
 
         Gold and the names of files may change without changing it.
         """
-        media = [one and one.sha256 for one in (self.image, self.audio)]
+        media = [file and file.sha256 for file in (self.image, self.audio)]
         shown = json.dumps([self.text, self.alt, *media], ensure_ascii=False)
         return sha256(shown.encode()).hexdigest()
 
@@ -201,7 +201,7 @@ class Study:
 
     @cached_property
     def _by_id(self) -> dict[str, Item]:
-        return {one.id: one for one in (*self.items, *self.practice, *self.checks)}
+        return {item.id: item for item in (*self.items, *self.practice, *self.checks)}
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,16 @@ from softlabel.study import pages, shapes
 from softlabel.study.findings import FILE
 from softlabel.study.folder import read
 from softlabel.study.settings import render
-from softlabel.tables import Floats
 
-PER_PERSON = 12
+SETTINGS: dict[str, Any] = {
+    "source": "items.csv",
+    "per_item": 6,
+    "per_annotator": 12,
+    "batch_size": 12,
+    "repeats": 2,
+    "practice": "practice.jsonl",
+    "checks": "checks.csv",
+}
 CURVED = ("circle", "heart")
 SYNONYMS = {"circle": ["disc", "ring"], "cross": ["plus"], "square": ["box"]}
 ITEMS = 24
@@ -55,54 +63,29 @@ def write_new(folder: str | Path, *, mode: str = "quick", seed: int = 0) -> tupl
     if kind.name == "search":  # which can use a hierarchy
         labels = tuple(f"{'curved' if s in CURVED else 'angular'}/{s}" for s in labels)
     _write_items(folder, labels, np.random.default_rng(seed))
-    values = _make_settings(mode, kind.name, labels)
-    _write(folder / FILE, render(values, (), ()))
-    study = read(folder)  # for its default texts, which are written as files that can be changed
-    _write(folder / "consent.md", study.consent + "\n")
-    _write(folder / "instructions.md", "\n\n---\n\n".join(study.instructions) + "\n")
-    named = {"consent": "consent.md", "instructions": "instructions.md"}
-    values["pages"] = named | values["pages"]
-    text = render(values, pages.default_quiz(study), pages.default_debrief(study))
-    _write(folder / FILE, text)
-    return tuple(sorted(path for path in folder.iterdir() if path.is_file()))
-
-
-def _make_settings(mode: str, kind: str, labels: Sequence[str]) -> dict[str, dict[str, Any]]:
-    study: dict[str, Any] = {
+    described: dict[str, Any] = {
         "name": "shapes",
         "title": "Which shape is it?",
         "description": "We want to know how people see shapes that are not quite one thing.",
         "labels": list(labels),
         "mode": mode,
-        "frame": "third_person" if kind == "classic" else "self",
+        "frame": "third_person" if kind.name == "classic" else "self",
     }
-    if kind == "search":
+    if kind.name == "search":
         names = dict(zip(shapes.LABELS, labels, strict=True))
-        study["synonyms"] = {names[shape]: words for shape, words in SYNONYMS.items()}
-    items = {
-        "source": "items.csv",
-        "per_item": 6,
-        "per_annotator": PER_PERSON,
-        "batch_size": PER_PERSON,
-        "repeats": 2,
-        "practice": "practice.jsonl",
-        "checks": "checks.csv",
-    }
-    return {"study": study, "items": items, "pages": {"contact": "you@example.org"}}
+        described["synonyms"] = {names[shape]: words for shape, words in SYNONYMS.items()}
+    values = {"study": described, "items": dict(SETTINGS), "pages": {"contact": "you@example.org"}}
+    _write(folder / FILE, render(values, (), ()))
+    study = read(folder)  # for its default texts, which are written as files that can be changed
+    _write(folder / "consent.md", study.consent + "\n")
+    _write(folder / "instructions.md", "\n\n---\n\n".join(study.instructions) + "\n")
+    values["pages"] |= {"consent": "consent.md", "instructions": "instructions.md"}
+    text = render(values, pages.default_quiz(study), pages.default_debrief(study))
+    _write(folder / FILE, text)
+    return tuple(sorted(path for path in folder.iterdir() if path.is_file()))
 
 
 # ── items ────────────────────────────────────────────────────────────────────────────────────
-
-
-class Drawn(NamedTuple):
-    """One picture, and how likely each label is."""
-
-    name: str
-    truth: Floats
-
-    @property
-    def cells(self) -> dict[str, str]:
-        return {"id": self.name, "image": f"images/{self.name}.png", "alt": ALT}
 
 
 def _write_items(folder: Path, labels: Sequence[str], rng: np.random.Generator) -> None:
@@ -110,51 +93,46 @@ def _write_items(folder: Path, labels: Sequence[str], rng: np.random.Generator) 
 
     ``labels`` are those of the shapes, in their order.
     """
-    (folder / "images").mkdir(parents=True)
     fixed = [parts for parts, _ in PRACTICE] + [{shape: 1.0} for shape in CHECKS]
-    blends = [[parts.get(shape, 0.0) for shape in shapes.LABELS] for parts in fixed]
-    drawn = _draw(folder, np.array([*shapes.draw_weights(ITEMS, rng), *blends]), rng)
-    targets, practice = sorted(drawn[:ITEMS]), drawn[ITEMS : ITEMS + len(PRACTICE)]
+    known = [[parts.get(shape, 0.0) for shape in shapes.LABELS] for parts in fixed]
+    blends = np.array([*shapes.draw_weights(ITEMS, rng), *known])
+    truth = np.round(shapes.compute_truth(blends), 4)
+    truth[np.arange(len(truth)), truth.argmax(axis=1)] += 1 - truth.sum(axis=1)
+    # names are random numbers, which give away nothing about the pictures
+    names = [f"shape-{number:02d}" for number in rng.permutation(len(blends)) + 1]
+    (folder / "images").mkdir(parents=True)
+    for name, blend in zip(names, blends, strict=True):
+        picture = shapes.encode_png(shapes.draw(blend, rng, PIXELS))
+        (folder / "images" / f"{name}.png").write_bytes(picture)
+    cells = [{"id": name, "image": f"images/{name}.png", "alt": ALT} for name in names]
     by_shape = dict(zip(shapes.LABELS, labels, strict=True))
     asked_for = by_shape[ASKED_FOR]
+    practice = [
+        {"gold": {by_shape[shape]: p for shape, p in gold.items()}, "feedback": feedback}
+        for gold, feedback in PRACTICE
+    ]
     checks = [
         {"text": "", "gold": by_shape[CHECKS[0]], "kind": "gold"},
         {"text": ATTENTION.format(label=asked_for), "gold": asked_for, "kind": "attention"},
     ]
-    _write(folder / "items.csv", _to_csv(one.cells for one in targets))
-    lines = [
-        one.cells
-        | {"gold": {by_shape[shape]: p for shape, p in gold.items()}, "feedback": feedback}
-        for one, (gold, feedback) in zip(practice, PRACTICE, strict=True)
-    ]
+    _write(folder / "items.csv", _to_csv(sorted(cells[:ITEMS], key=itemgetter("id"))))
+    lines = [row | more for row, more in zip(cells[ITEMS : -len(CHECKS)], practice, strict=True)]
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     _write(folder / "practice.jsonl", text)
-    rows = (one.cells | check for one, check in zip(drawn[-len(CHECKS) :], checks, strict=True))
+    rows = [row | more for row, more in zip(cells[-len(CHECKS) :], checks, strict=True)]
     _write(folder / "checks.csv", _to_csv(rows))
-    truth = (
-        {"id": one.name, **dict(zip(labels, one.truth.tolist(), strict=True))}
-        for one in sorted([*targets, *practice])
-    )
-    _write(folder / "truth.csv", _to_csv(truth))
+    rows = [
+        {"id": name, **dict(zip(labels, row, strict=True))}
+        for name, row in zip(names, truth.round(4).tolist(), strict=True)
+    ]
+    _write(folder / "truth.csv", _to_csv(sorted(rows[: -len(CHECKS)], key=itemgetter("id"))))
 
 
-def _draw(folder: Path, blends: Floats, rng: np.random.Generator) -> list[Drawn]:
-    """Draw pictures; their names are random numbers, which give away nothing about them."""
-    truth = np.round(shapes.compute_truth(blends), 4)
-    truth[np.arange(len(truth)), truth.argmax(axis=1)] += 1 - truth.sum(axis=1)
-    names = [f"shape-{number:02d}" for number in rng.permutation(len(blends)) + 1]
-    for name, blend in zip(names, blends, strict=True):
-        picture = shapes.encode_png(shapes.draw(blend, rng, PIXELS))
-        (folder / "images" / f"{name}.png").write_bytes(picture)
-    return [Drawn(name, row.round(4)) for name, row in zip(names, truth, strict=True)]
-
-
-def _to_csv(rows: Iterable[dict[str, Any]]) -> str:
-    listed = list(rows)
+def _to_csv(rows: Sequence[dict[str, Any]]) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(listed[0]), lineterminator="\n")
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(listed)
+    writer.writerows(rows)
     return text.getvalue()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,6 @@ from typing import Any, NamedTuple
 from softlabel.errors import nearest
 from softlabel.study.findings import has_control
 from softlabel.study.model import Question, Study
-from softlabel.study.schema import DebriefQuestion, QuizQuestion
 from softlabel.study.settings import Reader
 
 NEW_PAGE = re.compile(r"^---[ \t]*$", re.MULTILINE)
@@ -38,19 +38,32 @@ def read_pages(reader: Reader) -> Pages:
     """Read every text that ``study.toml`` names, and the questions in it."""
     section, quiz, debrief = reader.file.pages, reader.file.quiz, reader.file.debrief
     consent = _read_page(reader, "consent", section.consent)
-    instructions = _read_page(reader, "instructions", section.instructions) or ""
-    pages = (page.strip() for page in NEW_PAGE.split(instructions))
+    text = _read_page(reader, "instructions", section.instructions) or ""
+    instructions = tuple(page.strip() for page in NEW_PAGE.split(text) if page.strip())
     thanks = _read_page(reader, "thanks", section.thanks)
     for name, table in (("quiz", quiz), ("debrief", debrief)):
         if table.question and not table.ask:
             reader.refuse(f"{name}.ask", table.ask, "there are questions, which nobody would see")
-    return Pages(
-        consent,
-        tuple(page for page in pages if page),
-        thanks,
-        tuple(_quiz_question(reader, n, one) for n, one in enumerate(quiz.question)),
-        tuple(_debrief_question(reader, n, one) for n, one in enumerate(debrief.question)),
-    )
+    quiz_questions, debrief_questions = [], []
+    for number, asked in enumerate(quiz.question):
+        key, options = f"quiz.question[{number}]", asked.options
+        _check_options(reader, f"{key}.options", options)
+        right = options.index(asked.right) if asked.right in options else None
+        if right is None:
+            reason = f"is none of the options{nearest(asked.right, options)}"
+            reader.refuse(f"{key}.right", asked.right, reason)
+        quiz_questions.append(Question(asked.text, tuple(options), right))
+    for number, question in enumerate(debrief.question):
+        key, options = f"debrief.question[{number}]", question.options
+        kind = question.kind or ("choice" if options else "text")
+        if kind == "scale" and not options:
+            options = list(SCALE)
+        if kind == "text" and options:
+            reader.refuse(f"{key}.kind", kind, "a free text has no options")
+        if kind != "text":
+            _check_options(reader, f"{key}.options", options)
+        debrief_questions.append(Question(question.text, tuple(options), kind=kind))
+    return Pages(consent, instructions, thanks, tuple(quiz_questions), tuple(debrief_questions))
 
 
 def _read_page(reader: Reader, key: str, name: str | None) -> str | None:
@@ -64,34 +77,11 @@ def _read_page(reader: Reader, key: str, name: str | None) -> str | None:
     return text.strip()
 
 
-def _quiz_question(reader: Reader, number: int, given: QuizQuestion) -> Question:
-    key = f"quiz.question[{number}]"
-    _check_options(reader, f"{key}.options", given.options)
-    if given.right in given.options:
-        return Question(given.text, tuple(given.options), given.options.index(given.right))
-    reason = f"is none of the options{nearest(given.right, given.options)}"
-    reader.refuse(f"{key}.right", given.right, reason)
-    return Question(given.text, tuple(given.options))
-
-
-def _debrief_question(reader: Reader, number: int, given: DebriefQuestion) -> Question:
-    key = f"debrief.question[{number}]"
-    kind = given.kind or ("choice" if given.options else "text")
-    options = tuple(given.options)
-    if kind == "scale" and not options:
-        options = SCALE
-    if kind == "text" and options:
-        reader.refuse(f"{key}.kind", kind, "a free text has no options")
-    if kind != "text":
-        _check_options(reader, f"{key}.options", options)
-    return Question(given.text, options, kind=kind)
-
-
 def _check_options(reader: Reader, key: str, options: Sequence[str]) -> None:
     if len(options) < 2:
         reader.refuse(key, list(options), "there must be at least two options")
-    for option in dict.fromkeys(options):
-        if options.count(option) > 1:
+    for option, times in Counter(options).items():
+        if times > 1:
             reader.refuse(key, option, "is given more than once")
 
 
@@ -108,12 +98,12 @@ def default_consent(study: Study) -> str:
 def default_instructions(study: Study) -> tuple[str, ...]:
     """Return four pages: welcome, whose view is asked for, how to answer, easy and hard items."""
     texts = _load_texts(study.language)["instructions"]
+    bonus = study.pay and study.pay.bonus
     first = ["welcome", "practice" if study.practice else "", "pay" if study.pay else ""]
-    last = ["easy_and_hard", "repeats" if study.repeats else ""]
-    last.append("bonus" if study.pay and study.pay.bonus else "")
-    two = f"{study.mode.name}_two"  # with two labels there may be less to explain
-    how = two if len(study.labels) == 2 and two in texts else study.mode.name
-    how = how if how in texts else "other"
+    last = ["easy_and_hard", "repeats" if study.repeats else "", "bonus" if bonus else ""]
+    name = study.mode.name  # with two labels there may be less to explain
+    ways = [f"{name}_two"] if len(study.labels) == 2 else []
+    how = next(way for way in (*ways, name, "other") if way in texts)
     pages = (first, [study.frame], [how], last)
     return tuple(
         "\n\n".join(_fill(texts[part], study) for part in parts if part) for parts in pages

@@ -17,7 +17,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from softlabel.study.model import Pay, Recruit
-from softlabel.study.schema import RecruitSection
 from softlabel.study.settings import Reader
 
 PROLIFIC = {
@@ -66,23 +65,22 @@ def read_recruit(reader: Reader) -> Recruit:
             reader.refuse(f"recruit.{key}", value, reason)
         elif fault := _find_fault(key, value, section.session_param is not None):
             reader.refuse(f"recruit.{key}", value, fault)
-    for key in REQUIRED.get(section.kind, ()):
-        if key not in given and not reader.is_broken(f"recruit.{key}"):
-            reason = f"is required with kind = {section.kind!r}{WHY.get(key, '')}"
-            reader.refuse(f"recruit.{key}", None, reason)
+    missing = [
+        key
+        for key in REQUIRED.get(section.kind, ())
+        if key not in given and not reader.is_broken(f"recruit.{key}")
+    ]
+    for key in missing:
+        reason = f"is required with kind = {section.kind!r}{WHY.get(key, '')}"
+        reader.refuse(f"recruit.{key}", None, reason)
     for done, out in DIFFERENT:
         if given.get(out) is not None and given.get(out) == given.get(done):
             reason = f"must differ from {done}, or people who are screened out count as complete"
             reader.refuse(f"recruit.{out}", given[out], reason)
-    return _make_recruit(section)
-
-
-def _make_recruit(section: RecruitSection) -> Recruit:
     full = section.model_dump()
     if section.kind == "prolific":
-        full |= PROLIFIC
-        for url, code in CODES.items():
-            full[url] = f"{PROLIFIC_RETURN}{full[code]}" if full[code] else None
+        returns = {url: full[code] and PROLIFIC_RETURN + full[code] for url, code in CODES.items()}
+        full |= PROLIFIC | returns
     elif section.kind == "url":
         full["id_pattern"] = section.id_pattern or ID_PATTERN
     return Recruit(**full)
@@ -166,28 +164,24 @@ def _find_pattern_fault(pattern: str) -> str | None:
 def _count(sequence: Iterable[tuple[Any, Any]]) -> tuple[int, int]:
     """Count in how many ways this can match, and in how many steps they can all be tried."""
     ways, steps = 1, 1
-    for kind, value in sequence:
-        more_ways, more_steps = _count_one(str(kind), value)
+    for code, value in sequence:
+        kind = str(code)
+        more_ways, more_steps = 1, 1  # a character, a position, or what a group has matched
+        if kind.endswith("_REPEAT"):
+            least, most, inner = value
+            more_ways, more_steps = _count_repeated(int(least), int(most), *_count(inner))
+        elif kind in ("BRANCH", "GROUPREF_EXISTS"):
+            alternatives = value[1] if kind == "BRANCH" else [value[1], value[2] or []]
+            more_ways, more_steps = map(sum, zip(*map(_count, alternatives), strict=True))
+        elif kind in ("SUBPATTERN", "ASSERT", "ASSERT_NOT"):
+            more_ways, more_steps = _count(value[-1])
+        elif kind == "ATOMIC_GROUP":
+            more_ways, more_steps = _count(value)
         steps += ways * more_steps
         ways *= more_ways
         if max(steps, ways) > MAX_STEPS:
             raise _TooManySteps
     return ways, steps
-
-
-def _count_one(kind: str, value: Any) -> tuple[int, int]:
-    if kind.endswith("_REPEAT"):
-        least, most, inner = value
-        return _count_repeated(int(least), int(most), *_count(inner))
-    if kind in ("BRANCH", "GROUPREF_EXISTS"):
-        alternatives = value[1] if kind == "BRANCH" else [value[1], value[2] or []]
-        counted = [_count(one) for one in alternatives]
-        return sum(ways for ways, _ in counted), sum(steps for _, steps in counted)
-    if kind in ("SUBPATTERN", "ASSERT", "ASSERT_NOT"):
-        return _count(value[-1])
-    if kind == "ATOMIC_GROUP":
-        return _count(value)
-    return 1, 1  # a character, a position, or what a group has matched
 
 
 def _count_repeated(least: int, most: int, ways: int, steps: int) -> tuple[int, int]:

@@ -80,16 +80,20 @@ class Reader(NamedTuple):
             return None
 
 
-class Unreadable(Exception):
-    """The file cannot be parsed; the findings say why."""
-
-
-def read_settings(folder: Path, text: str, findings: Findings) -> Reader:
+def read_settings(folder: Path, text: str, findings: Findings) -> Reader | None:
     """Parse ``study.toml``; a wrong setting is added to the findings and left at its default.
 
-    So the rest of the study can be checked, too.
+    So the rest of the study can be checked, too.  Return None if the file cannot be parsed.
     """
-    raw = _parse(text, findings)
+    try:
+        raw = tomllib.loads(text)
+    except RecursionError:
+        findings.add(FILE, "", None, "is nested too deeply for a study")
+        return None
+    except ValueError as wrong:  # TOMLDecodeError, or a number with thousands of digits
+        message, _, position = str(wrong).partition(" (at ")
+        findings.add(FILE, position.rstrip(")"), None, f"is not TOML: {message}")
+        return None
     broken: set[str] = set()
     while True:
         try:
@@ -99,32 +103,25 @@ def read_settings(folder: Path, text: str, findings: Findings) -> Reader:
             raw = deepcopy(raw)
             for error in invalid.errors(include_url=False):
                 place = [part for part in error["loc"] if part not in (GIVEN, NAMED)]
+                parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+                key = "".join(parts).removeprefix(".")  # as in quiz.question[0].right
                 value = None if isinstance(error["input"], dict | list) else error["input"]
-                findings.add(FILE, _key(place), value, _reason(error, place))
+                findings.add(FILE, key, value, _reason(error, key, place))
                 broken.add(_remove(raw, error))
 
 
-def _parse(text: str, findings: Findings) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        findings.add(FILE, "", None, "is nested too deeply for a study")
-    except ValueError as error:  # TOMLDecodeError, or a number with thousands of digits
-        message, _, place = str(error).partition(" (at ")
-        findings.add(FILE, place.rstrip(")"), None, f"is not TOML: {message}")
-    raise Unreadable
-
-
-def _key(place: list[str | int]) -> str:
-    """Return a key as in ``quiz.question[0].right``."""
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
-    return "".join(parts).removeprefix(".")
-
-
-def _reason(error: ErrorDetails, place: list[str | int]) -> str:
-    kind, key = error["type"], _key(place)
-    if kind == "extra_forbidden":
-        return _explain_unknown(place)
+def _reason(error: ErrorDetails, key: str, place: list[str | int]) -> str:
+    kind = error["type"]
+    if kind == "extra_forbidden":  # misspelt, in the wrong table, or it does not exist
+        name = str(place[-1])
+        table = ".".join(part for part in place[:-1] if isinstance(part, str))
+        known = list(SECTIONS[table].model_fields if table else StudyFile.model_fields)
+        homes = [section for section, model in SECTIONS.items() if name in model.model_fields]
+        hint = nearest(name, known)
+        if not hint and homes:
+            return f"no such key here; it belongs in [{homes[0]}]"
+        what = "key" if table else "table"
+        return f"no such {what}" + (hint or f"; there are: {', '.join(known)}")
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", error["ctx"]["expected"])
         return f"must be {' or '.join(choices)}{nearest(str(error['input']), choices)}"
@@ -133,19 +130,6 @@ def _reason(error: ErrorDetails, place: list[str | int]) -> str:
     if kind in ("list_type", "dict_type") and key in LIST_OR_FILE:
         return LIST_OR_FILE[key]
     return REASONS[kind].format(**error.get("ctx", {}))
-
-
-def _explain_unknown(place: list[str | int]) -> str:
-    """Explain why a key is not known: misspelt, in the wrong table, or it does not exist."""
-    name = str(place[-1])
-    table = ".".join(part for part in place[:-1] if isinstance(part, str))
-    known = list(SECTIONS[table].model_fields if table else StudyFile.model_fields)
-    homes = [section for section, model in SECTIONS.items() if name in model.model_fields]
-    hint = nearest(name, known)
-    if not hint and homes:
-        return f"no such key here; it belongs in [{homes[0]}]"
-    what = "key" if table else "table"
-    return f"no such {what}{hint}" + ("" if hint else f"; there are: {', '.join(known)}")
 
 
 def _remove(raw: dict[str, Any], error: ErrorDetails) -> str:
@@ -235,42 +219,38 @@ Values = Mapping[str, Mapping[str, Any]]
 
 
 def render(values: Values, quiz: tuple[Question, ...], debrief: tuple[Question, ...]) -> str:
-    """Return ``study.toml`` with these settings, by table and key, and every key explained."""
+    """Return ``study.toml`` with these settings, by table and key, and every key explained.
+
+    A table is commented out if it needs settings and has none.
+    """
     questions = {"quiz": quiz, "debrief": debrief}
-    parts = [HEAD]
-    for table in (name for name in SECTIONS if "." not in name):
-        parts.append(_render_table(table, values.get(table, {})))
-        parts += [_render_question(table, one) for one in questions.get(table, ())]
-    return "\n".join(parts)
-
-
-def _render_table(table: str, values: Mapping[str, Any]) -> str:
-    """Return one table; it is commented out if it needs settings and has none."""
-    needed = any(field.is_required() for field in SECTIONS[table].model_fields.values())
-    lines = [f"#[{table}]" if needed and not values else f"[{table}]"]
-    for key, about in SECTIONS[table].model_fields.items():
-        if key == "question":
+    lines = [HEAD]
+    for table, model in SECTIONS.items():
+        if "." in table:
             continue
-        assert about.description, f"{table}.{key} is not explained"
-        lines += textwrap.wrap(
-            about.description, WIDTH, initial_indent="# ", subsequent_indent="# "
-        )
-        if key in values:
-            lines.append(f"{key} = {literal(values[key])}")
-        else:
-            lines.append(f"#{key} = {literal(EXAMPLES.get(f'{table}.{key}', about.default))}")
-    return "\n".join(lines) + "\n"
-
-
-def _render_question(table: str, question: Question) -> str:
-    lines = [f"[[{table}.question]]", f"text = {literal(question.text)}"]
-    if table == "debrief":
-        lines.append(f"kind = {literal(question.kind)}")
-    if question.options and question.kind == "choice":
-        lines.append(f"options = {literal(list(question.options))}")
-    if question.right is not None:
-        lines.append(f"right = {literal(question.options[question.right])}")
-    return "\n".join(lines) + "\n"
+        given, fields = values.get(table, {}), model.model_fields
+        needed = any(field.is_required() for field in fields.values())
+        lines.append(f"#[{table}]" if needed and not given else f"[{table}]")
+        for key, field in fields.items():
+            if key == "question":
+                continue
+            assert field.description, f"{table}.{key} is not explained"
+            lines += [f"# {line}" for line in textwrap.wrap(field.description, WIDTH - 2)]
+            if key in given:
+                lines.append(f"{key} = {literal(given[key])}")
+            else:
+                lines.append(f"#{key} = {literal(EXAMPLES.get(f'{table}.{key}', field.default))}")
+        lines.append("")
+        for question in questions.get(table, ()):
+            lines += [f"[[{table}.question]]", f"text = {literal(question.text)}"]
+            if table == "debrief":
+                lines.append(f"kind = {literal(question.kind)}")
+            if question.options and question.kind == "choice":
+                lines.append(f"options = {literal(list(question.options))}")
+            if question.right is not None:
+                lines.append(f"right = {literal(question.options[question.right])}")
+            lines.append("")
+    return "\n".join(lines)
 
 
 def literal(value: Any) -> str:
@@ -280,6 +260,6 @@ def literal(value: Any) -> str:
     ('{ "cat" = ["kitten", "tom"] }', 'true')
     """
     if isinstance(value, Mapping):
-        pairs = (f"{literal(key)} = {literal(one)}" for key, one in value.items())
+        pairs = (f"{literal(key)} = {literal(entry)}" for key, entry in value.items())
         return "{ " + ", ".join(pairs) + " }"
     return json.dumps(value, ensure_ascii=False)
