@@ -62,7 +62,7 @@ def test_one_run_from_first_to_last(run, folder):
     assert (done.code, done.err) == (0, "")
     cost, *rest = done.out.splitlines()
     assert re.fullmatch(r"1 run; 1 to do, about \S+ s each, 1 at a time: about \S+ s", cost)
-    assert "learned from scratch, interval over items:" in rest
+    assert "trained from scratch, interval over items:" in rest
     assert any(re.match(r"  deliver=hard +1 +[01]\.\d{4} \[", line) for line in rest)
     (made,) = runs.find("runs")
     before = {path: path.stat().st_mtime_ns for path in made.path.iterdir()}
@@ -160,7 +160,7 @@ def compared(run) -> None:
     """The same four runs, evaluated."""
     done = run("evaluate", "runs", "--metric", "kl:floor=1e-9", "--metric", "accuracy")
     assert (done.code, done.err) == (0, "")
-    assert re.search(r"learned from scratch, \d+ items, mean over seeds:", done.out)
+    assert re.search(r"trained from scratch, \d+ items, mean over seeds:", done.out)
     assert re.search(r"difference from deliver=hard, seed by seed, over items and", done.out)
     assert re.search(r"^  deliver=aggregate +2 +-?\d\.\d{4} \[-?\d", done.out, re.MULTILINE)
     told = json.loads(run("evaluate", "runs", "--metric", "accuracy", "--json").out)["scratch"]
@@ -218,9 +218,24 @@ def test_evaluate_of_nothing(run, folder):
     assert "has no finished run" in run("evaluate", "runs").err
 
 
+def test_runs_of_other_code_are_noted(run, folder, monkeypatch):
+    words = ("train", "small", *QUICK, "--deliver", "hard", "--seeds", 2)
+    assert run(*words).code == 0
+    for command in (["evaluate", "runs", "--json"], ["report", "runs", "page.html"]):
+        assert run(*command).err == ""
+    monkeypatch.setattr(runs, "code_digest", lambda: "0123456789abcdef")
+    note = "2 of 2 runs were made with other code"
+    told = run("evaluate", "runs", "--metric", "accuracy", "--json")
+    assert (told.code, told.err) == (0, f"note: {note}\n")
+    assert "scratch" in json.loads(told.out)
+    page = run("report", "runs", "page.html")
+    assert (page.code, page.out, page.err) == (0, "wrote page.html\n", f"note: {note}\n")
+    assert f"{note}." in Path("page.html").read_text()
+
+
 def test_the_table_shows_every_run(folder):
     from rich.console import Console
-    from softlabel.cli.grid import table
+    from softlabel.cli.train import table
 
     from softlabel.train import JobState, read_grid
 

@@ -87,9 +87,20 @@ class Split:
 
     @cached_property
     def hashes(self) -> dict[str, str]:
-        """Hashes of the inputs that are learned from and predicted: the version of the data."""
-        held = {"held": self.held, "item": np.array(self.index.items.tolist(), dtype=np.str_)}
-        return {"inputs_sha": digest({"inputs": self.inputs}), "held_sha": digest(held)}
+        """Hashes of the inputs that are learned from and predicted, and of the labels that the
+        predictions are scored against: the version of the data."""
+
+        def texts(values: Names) -> npt.NDArray[np.str_]:
+            return np.array(values.tolist(), dtype=np.str_)
+
+        index, people = self.people.index, {"probs": self.people.probs, "count": self.people.count}
+        return {
+            "inputs_sha": digest({"inputs": self.inputs}),
+            "held_sha": digest({"held": self.held, "item": texts(self.index.items)}),
+            "people_sha": digest(
+                people | {"item": texts(index.items), "class": texts(index.labels)}
+            ),
+        }
 
 
 @dataclass(frozen=True, eq=False)
