@@ -246,7 +246,6 @@ def _shipped() -> str:
 
 def _of_runs(folder: Path) -> str:
     from softlabel.papers import PAPERS, findings, list_started, make_html, papers
-
     from softlabel.train import runs
 
     names = dict.fromkeys(name for name, _ in list_started(folder) if name in PAPERS)

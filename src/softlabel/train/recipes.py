@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from scipy.special import softmax
@@ -134,19 +134,9 @@ LABELME_CONFIG = Config(  # Uma et al. 2020 on LabelMe, whose photographs come a
 # ── ways to learn ────────────────────────────────────────────────────────────────────────────
 
 
-class Learn(Protocol):
-    """Learn a split and predict its held-out items: logits (m, k); ``folder`` is the run's."""
-
-    def __call__(
-        self,
-        config: Config,
-        split: Any,
-        deliver: Deliver | None,
-        *,
-        seed: int,
-        folder: Path,
-        tell: Progress,
-    ) -> Singles: ...
+# from (config, split, deliver) and, by name, seed, the run's folder and tell, to the logits (m, k)
+# of the held-out items
+Learn = Callable[..., Singles]
 
 
 def learn_split(
@@ -204,7 +194,7 @@ def learn_folds(
     """
     count = len(split.fold)
     folds = np.unique(split.fold).tolist()
-    log = []
+    log: list[dict[str, object]] = []
     logits = np.empty(split.held.shape[:1] + split.teaching.pooled.shape[1:], dtype=np.float32)
     for number, fold in enumerate([*folds, None]):
         tell("training", number, len(folds) + 1)
