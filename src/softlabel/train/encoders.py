@@ -77,10 +77,13 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {"lite0": EfficientNetLite0}
 
 def encode(images: npt.NDArray[np.uint8], encoder: Encoder, tell: Progress = silent) -> Features:
     """Return the features of these pictures, float32 (m, d), from the cache or computed now."""
-    name = getattr(encoder, "name", None)
-    path = None if name is None else _cache() / f"{name}-{digest({'images': images})[:32]}.npy"
-    if path is not None and path.exists():
-        return np.asarray(np.load(path, allow_pickle=False))
+    path, name = None, getattr(encoder, "name", None)
+    if name is not None:
+        user = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "softlabel"
+        cache = Path(os.environ.get("SOFTLABEL_CACHE") or user).expanduser() / "features"
+        path = cache / f"{name}-{digest({'images': images})[:32]}.npy"
+        if path.exists():
+            return np.asarray(np.load(path, allow_pickle=False))
     parts = []
     for low in range(0, len(images), BATCH):
         tell("features", low, len(images))
@@ -103,12 +106,6 @@ def encode_split(split: Split, encoder: Encoder | None = None, tell: Progress = 
     inputs, held = (encode(rows, encoder, tell) for rows in (split.inputs, split.held))
     name = getattr(encoder, "name", type(encoder).__name__)
     return replace(split, inputs=inputs, held=held, named={**split.named, "encoder": name})
-
-
-def _cache() -> Path:
-    own = os.environ.get("SOFTLABEL_CACHE")
-    user = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return (Path(own) if own else Path(user) / "softlabel").expanduser() / "features"
 
 
 # ── EfficientNet-Lite0 ────────────────────────────────────────────────────────────────────────
