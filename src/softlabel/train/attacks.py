@@ -17,16 +17,8 @@ from torch import Tensor
 from softlabel.errors import DataError
 from softlabel.metrics import accuracy
 from softlabel.tables import Floats, Ints
-from softlabel.train.data import (
-    CIFAR,
-    Array,
-    Model,
-    as_images,
-    as_pixels,
-    as_targets,
-    evaluation_mode,
-    first_parameter,
-)
+from softlabel.train import data
+from softlabel.train.data import CIFAR, Array, Model
 from softlabel.train.losses import soft_cross_entropy
 
 BATCH = 250
@@ -123,8 +115,8 @@ def _attack(
     net: Model, images: Array, target: Array, normalise: Model | None, moves: list[Move]
 ) -> Attack:
     """Return the worst that any of the moves does to each item."""
-    like = first_parameter(net)
-    pixels = as_pixels(images, like)
+    like = data.first_parameter(net)
+    pixels = data.as_pixels(images, like)
     if len(pixels) and not (float(pixels.min()) >= 0 and float(pixels.max()) <= 1):
         low, high = float(pixels.min()), float(pixels.max())
         raise DataError(f"points are from {low:.3g} to {high:.3g}; attacks need them in [0, 1]")
@@ -140,9 +132,9 @@ def _attack(
 
         return move(x, gradient)
 
-    with evaluation_mode(net):
+    with data.evaluation_mode(net):
         clean = _in_batches(logits, pixels)
-        soft = as_targets(target, len(pixels), clean.shape[1])
+        soft = data.as_targets(target, len(pixels), clean.shape[1])
         goal = torch.from_numpy(soft).to(like.device, like.dtype)
         before = soft_cross_entropy(clean, goal, "none")
         worst, right, kept = None, np.ones(len(pixels)), pixels.clone()
@@ -156,7 +148,7 @@ def _attack(
             worst = loss if worst is None else torch.maximum(worst, loss)
             right = np.minimum(right, accuracy(soft, _numbers(scores.double().softmax(dim=1))))
     assert worst is not None, "an attack has at least one move"
-    return Attack(_numbers(before), _numbers(worst), right, as_images(kept))
+    return Attack(_numbers(before), _numbers(worst), right, data.as_images(kept))
 
 
 def _in_batches(logits: Model, x: Tensor) -> Tensor:

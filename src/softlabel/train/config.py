@@ -8,12 +8,14 @@ from dataclasses import asdict, dataclass, fields, replace
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+import torch
+
 from softlabel.errors import SoftlabelError, UnknownName
 from softlabel.train.data import AUGMENTS
 from softlabel.train.losses import CROWD_LAYERS, LOSSES
 from softlabel.train.schedules import SCHEDULES
 
-OPTIMISERS = ("sgd", "adam", "adamw")
+OPTIMISERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 Settings = TypeVar("Settings")
 
 
@@ -48,7 +50,7 @@ class Config:
 
     def __post_init__(self) -> None:
         for name, known in (
-            ("optimiser", OPTIMISERS),
+            ("optimiser", tuple(OPTIMISERS)),
             ("schedule", tuple(SCHEDULES)),
             ("loss", tuple(LOSSES)),
             ("reduction", ("mean", "sum")),

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -124,12 +125,8 @@ class SameConv(nn.Conv2d):
         return F.conv2d(F.pad(x, pads), self.weight, None, self.stride, 0, 1, self.groups)
 
 
-def _conv(inside: int, outside: int, kernel: int, stride: int = 1, groups: int = 1) -> SameConv:
-    return SameConv(inside, outside, kernel, stride, groups=groups, bias=False)
-
-
-def _norm(channels: int) -> nn.BatchNorm2d:
-    return nn.BatchNorm2d(channels, eps=1e-3)
+_conv = partial(SameConv, bias=False)
+_norm = partial(nn.BatchNorm2d, eps=1e-3)
 
 
 class Block(nn.Module):

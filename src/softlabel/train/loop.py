@@ -31,7 +31,7 @@ from softlabel.errors import DataError, FileError, SoftlabelError
 from softlabel.randomness import name_keys
 from softlabel.tables import names
 from softlabel.train import networks, ranks
-from softlabel.train.config import Config
+from softlabel.train.config import OPTIMISERS, Config
 from softlabel.train.data import Pictures, epoch_order, prepare, to_device
 from softlabel.train.losses import CrowdLayer
 from softlabel.train.objectives import Objective, make_objective
@@ -41,7 +41,6 @@ from softlabel.train.schedules import find_schedule
 Check = Callable[[nn.Module, int], Mapping[str, float]]
 Line = dict[str, Any]
 
-OPTIMISERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 PARTS = ("net", "layer", "average", "optimiser", "scaler")  # of a checkpoint, where there are any
 INSPECTED = 2000  # pictures that a network may inspect before its first step
 (DROPOUT,) = name_keys(names(["dropout"])).tolist()

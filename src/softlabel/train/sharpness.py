@@ -23,15 +23,8 @@ from torch import Tensor, nn
 
 from softlabel.errors import DataError
 from softlabel.tables import Floats
-from softlabel.train.data import (
-    CIFAR,
-    Array,
-    Model,
-    as_pixels,
-    as_targets,
-    evaluation_mode,
-    first_parameter,
-)
+from softlabel.train import data
+from softlabel.train.data import CIFAR, Array, Model
 from softlabel.train.losses import soft_cross_entropy
 
 BATCH = 250
@@ -94,16 +87,16 @@ def surface(
 ) -> Surface:
     """Return the surface of a network on these items: pictures (m, h, w, c), which are normalised,
     or features (m, d), which are not; targets are soft (m, k) or classes (m,)."""
-    like = first_parameter(net)
-    x = as_pixels(inputs, like)
+    like = data.first_parameter(net)
+    x = data.as_pixels(inputs, like)
     if normalise is not None and x.ndim == 4:
         x = normalise(x)
-    with evaluation_mode(net), torch.no_grad():
+    with data.evaluation_mode(net), torch.no_grad():
         classes = net(x[:1]).shape[1]
-    goal = torch.from_numpy(as_targets(target, len(x), classes)).to(like.device, like.dtype)
+    goal = torch.from_numpy(data.as_targets(target, len(x), classes)).to(like.device, like.dtype)
 
     def part(rows: slice) -> Tensor:  # what one batch adds to the mean loss over all items
-        with evaluation_mode(net):
+        with data.evaluation_mode(net):
             return soft_cross_entropy(net(x[rows]), goal[rows], "sum") / len(x)
 
     batches = [slice(low, low + BATCH) for low in range(0, len(x), BATCH)]
@@ -323,9 +316,9 @@ def estimate_statistics(net: nn.Module, inputs: Array, *, normalise: Model | Non
     layers = [layer for layer in net.modules() if isinstance(layer, Norm)]
     if not layers:
         return
-    x = as_pixels(inputs, first_parameter(net))
+    x = data.as_pixels(inputs, data.first_parameter(net))
     momenta = [layer.momentum for layer in layers]
-    with evaluation_mode(net), torch.no_grad():
+    with data.evaluation_mode(net), torch.no_grad():
         for layer in layers:
             layer.reset_running_stats()
             layer.momentum, layer.training = None, True  # None: the plain mean over batches

@@ -311,7 +311,7 @@ class PublishedData:
 def load_cifar10h() -> PublishedData:
     """Load 7,000 images with the shares of about 51 votes each, and 3,000 to be tested on."""
     learn, held = _read_indices()
-    each = _select_images(_read_votes(), learn)
+    each = _read_answers("cifar10h", learn)
     teach = partial(TrainingLabels.of, Mean()(each), each)
     return _publish("cifar10h", learn, held, teach)
 
@@ -323,7 +323,7 @@ def load_cifar10s() -> PublishedData:
     learn, held = _read_indices()
     apart = read_held_10s()
     learn = learn[~np.isin(learn, apart)]
-    each = _select_images(_read_beliefs(), learn)
+    each = _read_answers("cifar10s", learn)
 
     def teach(gold: Ints) -> TrainingLabels:
         asked = np.bincount(each.item, minlength=len(learn)) > 0
@@ -346,9 +346,8 @@ def _publish(
 
 def load_people(name: str) -> SoftLabels:
     """Load the labels of the held-out items: vote shares of 3,000, or soft labels of 100."""
-    if name == "cifar10h":
-        return Mean()(_select_images(_read_votes(), _read_indices()[1]))
-    return Mean()(_select_images(_read_beliefs(), read_held_10s()))
+    held = _read_indices()[1] if name == "cifar10h" else read_held_10s()
+    return Mean()(_read_answers(name, held))
 
 
 PUBLISHED: dict[str, Callable[[], PublishedData]] = {
@@ -372,19 +371,14 @@ def _read_indices() -> tuple[Ints, Ints]:
     )
 
 
-def _read_votes() -> Annotations:
-    votes = datasets.cifar10h.load().annotations
-    assert votes is not None, "CIFAR-10H is votes"
-    return votes
-
-
-def _read_beliefs() -> Annotations:
-    """Read each person's belief: two classes, clamped, a tenth spread over the possible rest."""
-    statements = datasets.cifar10s.load().statements
-    assert statements is not None, "CIFAR-10S is statements"
-    return Clamp()(statements)
-
-
-def _select_images(each: Annotations, images: Ints) -> Annotations:
-    """Return the answers about these images of CIFAR-10, in this order."""
+def _read_answers(name: str, images: Ints) -> Annotations:
+    """Read the answers about these images of CIFAR-10, in this order: votes, or for CIFAR-10S each
+    person's belief (two classes, clamped, a tenth spread over the possible rest)."""
+    if name == "cifar10h":
+        each = datasets.cifar10h.load().annotations
+        assert each is not None, "CIFAR-10H is votes"
+    else:
+        statements = datasets.cifar10s.load().statements
+        assert statements is not None, "CIFAR-10S is statements"
+        each = Clamp()(statements)
     return select_items(each, names([str(image) for image in images.tolist()]))
