@@ -218,6 +218,21 @@ def test_evaluate_of_nothing(run, folder):
     assert "has no finished run" in run("evaluate", "runs").err
 
 
+def test_runs_of_other_code_are_noted(run, folder, monkeypatch):
+    words = ("train", "small", *QUICK, "--deliver", "hard", "--seeds", 2)
+    assert run(*words).code == 0
+    for command in (["evaluate", "runs", "--json"], ["report", "runs", "page.html"]):
+        assert run(*command).err == ""
+    monkeypatch.setattr(runs, "code_digest", lambda: "0123456789abcdef")
+    note = "2 of 2 runs were made with other code"
+    told = run("evaluate", "runs", "--metric", "accuracy", "--json")
+    assert (told.code, told.err) == (0, f"note: {note}\n")
+    assert "scratch" in json.loads(told.out)
+    page = run("report", "runs", "page.html")
+    assert (page.code, page.out, page.err) == (0, "wrote page.html\n", f"note: {note}\n")
+    assert f"{note}." in Path("page.html").read_text()
+
+
 def test_the_table_shows_every_run(folder):
     from rich.console import Console
     from softlabel.cli.grid import table

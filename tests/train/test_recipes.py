@@ -77,6 +77,21 @@ def test_an_interrupted_run_goes_on_exactly(toy):
     assert (b.path / "environment.txt").read_text().count("begun ") == 2
 
 
+def test_labels_to_be_tested_against_decide_a_run(toy):
+    """Another ``--against`` file of the same items is another run: the scores are not the same."""
+
+    def complete(share: float):
+        index = Index(["picture 3", "picture 7"], [], ["red", "green", "blue"])
+        probs = np.tile([share, 1 - share, 0], (2, 1))
+        SoftLabels(index, probs, np.full(2, 4)).save(toy.folder / "held.npz")
+        return file_job(**toy.words(against=str(toy.folder / "held.npz"))).complete_run()
+
+    first, second, again = (complete(share) for share in (0.5, 0.9, 0.5))
+    assert first.name == again.name != second.name
+    assert first.scores["cross-entropy"].value != second.scores["cross-entropy"].value
+    np.testing.assert_array_equal(first.predictions.probs, second.predictions.probs)
+
+
 def test_a_run_that_diverges_says_so_and_keeps_its_log(toy):
     job = file_job(**toy.words(settings={"lr": 1e30, "schedule": "constant"}))
     with pytest.raises(DivergedError, match="training diverged"):

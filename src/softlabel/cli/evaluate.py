@@ -71,6 +71,7 @@ def evaluate(
     if not found:
         waiting = sum(1 for _ in runs.list_runs(folder))
         raise SoftlabelError(f"{folder}: has no finished run ({waiting} are not finished)")
+    _note_stale(found)
     names = metric or list(evaluating.DEFAULT)
     answer: dict[str, Any] = {}
     for kind, (keys, groups) in by_kind(found, None if by is None else by.split(",")).items():
@@ -93,6 +94,15 @@ def evaluate(
                 _show(f"difference from {base}, seed by seed, over items and seeds", groups, pairs)
     if as_json:
         typer.echo(json_text(answer))
+
+
+def _note_stale(found: Sequence[Run]) -> str:
+    """Print how many of the runs other code made, if any did, and return it."""
+    from softlabel.train import describe_stale
+
+    if note := describe_stale(found):
+        typer.echo(f"note: {note}", err=True)
+    return note
 
 
 def show_runs(found: Sequence[Run]) -> None:
@@ -236,26 +246,28 @@ def _shipped() -> str:
 
 def _of_runs(folder: Path) -> str:
     from softlabel.papers import PAPERS, findings, list_started, make_html, papers
+    from softlabel.train import runs
 
     names = dict.fromkeys(name for name, _ in list_started(folder) if name in PAPERS)
+    found = runs.find(folder)
+    note = _note_stale(found)
     if names:
         return make_html([findings.judge_folder(papers.find(name), folder) for name in names])
     from softlabel import __version__
     from softlabel.report import page
 
+    if not found:
+        raise SoftlabelError(f"{folder}: has no finished run")
     lead = ["Predictions of finished runs, compared with people's labels of the same items."]
+    lead += [f"{note}."] if note else []
     return page(
-        f"The runs in {folder}", lead, _sections(folder), f"Made by softlabel {__version__}."
+        f"The runs in {folder}", lead, _sections(found), f"Made by softlabel {__version__}."
     )
 
 
-def _sections(folder: Path) -> list[Section]:
+def _sections(found: Sequence[Run]) -> list[Section]:
     from softlabel.report import runs_section
-    from softlabel.train import runs
 
-    found = runs.find(folder)
-    if not found:
-        raise SoftlabelError(f"{folder}: has no finished run")
     made = []
     for kind, (keys, groups) in by_kind(found, None).items():
         people = next(iter(groups.values()))[0].people

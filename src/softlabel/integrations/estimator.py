@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -64,13 +65,16 @@ class SoftLabelClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         if sample_weight is not None:
             given = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
             weight = weight * column_or_1d(given)[row]
-        self.estimator_.fit(_safe_indexing(_indexable(X), row), code, sample_weight=weight)
+        if hasattr(X, "tocsr"):
+            X = X.tocsr()  # not every kind of sparse matrix has rows
+        elif not hasattr(X, "__getitem__"):
+            X = np.asarray(X)
+        self.estimator_.fit(_safe_indexing(X, row), code, sample_weight=weight)
         return self
 
     def predict(self, X: Any) -> Anything:
         """Return (m,), the class that the estimator chooses for each row."""
-        code = self._codes(X)
-        return np.asarray(self.classes_[code])
+        return np.asarray(self.classes_[self._codes(X)])
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: Any) -> Floats:
@@ -125,10 +129,10 @@ def as_distributions(y: Any) -> tuple[Anything, Floats]:
     if isinstance(y, Annotations):
         counts = y.counts()
         total = counts.sum(axis=1, keepdims=True)
-        _refuse("Annotations", total[:, 0] == 0, "nobody answered this item")
+        _refuse(broken, "Annotations", total[:, 0] == 0, "nobody answered this item")
         return np.array(y.index.labels.tolist()), counts / total
     if isinstance(y, SoftLabels):
-        _refuse("SoftLabels", ~y.answered, "nobody answered this item")
+        _refuse(broken, "SoftLabels", ~y.answered, "nobody answered this item")
         return np.array(y.index.labels.tolist()), y.probs
     if is_hard(y):
         y = column_or_1d(y, warn=True)
@@ -137,10 +141,7 @@ def as_distributions(y: Any) -> tuple[Anything, Floats]:
         classes, code = np.unique(y, return_inverse=True)
         return classes, np.eye(len(classes))[code]
     probs = np.asarray(y, dtype=np.float64)
-    try:
-        check_simplex("y", probs)
-    except DataError as error:
-        raise TargetError(str(error)) from None
+    _refuse(check_simplex, "y", probs)
     return np.arange(probs.shape[1]), probs
 
 
@@ -159,14 +160,8 @@ def match_classes(estimator: Any, y: Any) -> Floats:
     return probs
 
 
-def _indexable(X: Any) -> Any:
-    if hasattr(X, "tocsr"):
-        return X.tocsr()  # not every kind of sparse matrix has rows
-    return X if hasattr(X, "__getitem__") else np.asarray(X)
-
-
-def _refuse(table: str, bad: npt.NDArray[np.bool_], rule: str) -> None:
+def _refuse(check: Callable[..., None], *given: Any) -> None:
     try:
-        broken(table, bad, rule)
+        check(*given)
     except DataError as error:
         raise TargetError(str(error)) from None

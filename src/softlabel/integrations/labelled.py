@@ -68,10 +68,10 @@ class LabelledDataset(Dataset[Any]):
         if outside:  # a plain loop over the data set ends with this, as over a list
             raise IndexError(f"item {outside[0]} of {m}")
         targets = self.targets(places)
-        return [self._row(i, target) for i, target in zip(places, targets, strict=True)]
-
-    def _row(self, index: int, target: torch.Tensor) -> Any:
-        row = self.inputs[index]
+        rows = [self.inputs[i] for i in places]
         if self.transform is not None:
-            row = self.transform(row)
-        return {**row, "labels": target} if isinstance(row, Mapping) else (row, target)
+            rows = [self.transform(row) for row in rows]
+        return [
+            {**row, "labels": target} if isinstance(row, Mapping) else (row, target)
+            for row, target in zip(rows, targets, strict=True)
+        ]

@@ -8,20 +8,6 @@ from typing import TYPE_CHECKING
 from softlabel._util.doors import lazy_names
 
 if TYPE_CHECKING:
-    from softlabel.train import (
-        attacks,
-        encoders,
-        predict,
-        recipes,
-        runner,
-        runs,
-        sharpness,
-        splits,
-        tagging,
-        text,
-        text_encoders,
-        worker,
-    )
     from softlabel.train.config import Config, change_settings, parse_settings
     from softlabel.train.costs import estimate_cost, estimate_jobs, format_seconds
     from softlabel.train.encoders import ENCODERS, Encoder, encode, encode_split
@@ -37,55 +23,16 @@ if TYPE_CHECKING:
     from softlabel.train.text import Reader, Texts
 
 __all__ = [
-    "ENCODERS",
-    "RECIPES",
-    "Config",
-    "DivergedError",
-    "Encoder",
-    "FoldedSplit",
-    "Inputs",
-    "Job",
-    "JobState",
-    "Net",
-    "PublishedData",
-    "Reader",
-    "Recipe",
-    "Run",
-    "SentenceSplit",
-    "Source",
-    "Split",
-    "Texts",
-    "Trainer",
-    "Watch",
-    "attacks",
-    "change_settings",
-    "choose_device",
-    "code_digest",
-    "describe_stale",
-    "encode",
-    "encode_split",
-    "encoders",
-    "estimate_cost",
-    "estimate_jobs",
-    "file_job",
-    "fit",
-    "format_seconds",
-    "parse_settings",
-    "predict",
-    "read_grid",
-    "read_split",
-    "recipes",
-    "run_name",
-    "runner",
-    "runs",
-    "sharpness",
-    "splits",
-    "stale_runs",
-    "tagging",
-    "text",
-    "text_encoders",
-    "worker",
-]
+    "ENCODERS", "RECIPES",
+    "Config", "DivergedError", "Encoder", "FoldedSplit", "Inputs", "Job", "JobState", "Net",
+    "PublishedData", "Reader", "Recipe", "Run", "SentenceSplit", "Source", "Split", "Texts",
+    "Trainer", "Watch",
+    "attacks", "change_settings", "choose_device", "code_digest", "describe_stale", "encode",
+    "encode_split", "encoders", "estimate_cost", "estimate_jobs", "file_job", "fit",
+    "format_seconds", "parse_settings", "predict", "read_grid", "read_split", "recipes",
+    "run_name", "runner", "runs", "sharpness", "splits", "stale_runs", "tagging", "text",
+    "text_encoders", "worker",
+]  # fmt: skip
 
 MODULES = {  # the names of the door, by the module that holds them; "" holds the modules
     "": "attacks encoders predict recipes runner runs sharpness splits tagging text "
@@ -104,5 +51,5 @@ MODULES = {  # the names of the door, by the module that holds them; "" holds th
     "tagging": "SentenceSplit",
     "text": "Reader Texts",
 }
-_HOMES = {name: home for home, names in MODULES.items() for name in names.split()}
-__getattr__ = lazy_names(__name__, _HOMES, ("training", "train"))
+HOMES = {name: home for home, names in MODULES.items() for name in names.split()}
+__getattr__ = lazy_names(__name__, HOMES, ("training", "train"))

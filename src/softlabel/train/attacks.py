@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
@@ -18,16 +17,8 @@ from torch import Tensor
 from softlabel.errors import DataError
 from softlabel.metrics import accuracy
 from softlabel.tables import Floats, Ints
-from softlabel.train.data import (
-    CIFAR,
-    Array,
-    Model,
-    as_images,
-    as_pixels,
-    as_targets,
-    evaluation_mode,
-    first_parameter,
-)
+from softlabel.train import data
+from softlabel.train.data import CIFAR, Array, Model
 from softlabel.train.losses import soft_cross_entropy
 
 BATCH = 250
@@ -82,11 +73,8 @@ def fgsm(
     ``images`` (m, h, w, c), bytes or numbers in [0, 1]; with ``normalise=None`` the net takes
     them as they are.
     """
-
-    def step(x: Tensor, gradient: Model) -> Tensor:
-        return (x + eps * gradient(x).sign()).clamp(0, 1)
-
-    return _attack(net, images, target, normalise, [step])
+    moves: list[Move] = [lambda x, gradient: (x + eps * gradient(x).sign()).clamp(0, 1)]
+    return _attack(net, images, target, normalise, moves)
 
 
 def pgd(
@@ -127,8 +115,8 @@ def _attack(
     net: Model, images: Array, target: Array, normalise: Model | None, moves: list[Move]
 ) -> Attack:
     """Return the worst that any of the moves does to each item."""
-    like = first_parameter(net)
-    pixels = as_pixels(images, like)
+    like = data.first_parameter(net)
+    pixels = data.as_pixels(images, like)
     if len(pixels) and not (float(pixels.min()) >= 0 and float(pixels.max()) <= 1):
         low, high = float(pixels.min()), float(pixels.max())
         raise DataError(f"points are from {low:.3g} to {high:.3g}; attacks need them in [0, 1]")
@@ -136,15 +124,23 @@ def _attack(
     def logits(x: Tensor) -> Tensor:
         return net(x if normalise is None else normalise(x))
 
-    with evaluation_mode(net):
+    def attack(move: Move, x: Tensor, goal: Tensor) -> Tensor:
+        def gradient(x: Tensor) -> Tensor:  # of each item's loss in its own points
+            at = x.detach().requires_grad_(True)
+            with torch.enable_grad():
+                return torch.autograd.grad(soft_cross_entropy(logits(at), goal, "sum"), at)[0]
+
+        return move(x, gradient)
+
+    with data.evaluation_mode(net):
         clean = _in_batches(logits, pixels)
-        soft = as_targets(target, len(pixels), clean.shape[1])
+        soft = data.as_targets(target, len(pixels), clean.shape[1])
         goal = torch.from_numpy(soft).to(like.device, like.dtype)
         before = soft_cross_entropy(clean, goal, "none")
         worst, right, kept = None, np.ones(len(pixels)), pixels.clone()
         for move in moves:
             batches = zip(torch.split(pixels, BATCH), torch.split(goal, BATCH), strict=True)
-            moved = torch.cat([move(x, partial(_gradient, logits, goal=p)) for x, p in batches])
+            moved = torch.cat([attack(move, x, p) for x, p in batches])
             scores = _in_batches(logits, moved)
             loss = soft_cross_entropy(scores, goal, "none")
             harder = torch.ones_like(loss, dtype=torch.bool) if worst is None else loss > worst
@@ -152,14 +148,7 @@ def _attack(
             worst = loss if worst is None else torch.maximum(worst, loss)
             right = np.minimum(right, accuracy(soft, _numbers(scores.double().softmax(dim=1))))
     assert worst is not None, "an attack has at least one move"
-    return Attack(_numbers(before), _numbers(worst), right, as_images(kept))
-
-
-def _gradient(logits: Model, x: Tensor, *, goal: Tensor) -> Tensor:
-    """Return the gradient of each item's loss in its own points; parameters are not touched."""
-    at = x.detach().requires_grad_(True)
-    with torch.enable_grad():
-        return torch.autograd.grad(soft_cross_entropy(logits(at), goal, "sum"), at)[0]
+    return Attack(_numbers(before), _numbers(worst), right, data.as_images(kept))
 
 
 def _in_batches(logits: Model, x: Tensor) -> Tensor:

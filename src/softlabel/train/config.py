@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import torch
 
 from softlabel.errors import SoftlabelError, UnknownName
 from softlabel.train.data import AUGMENTS
 from softlabel.train.losses import CROWD_LAYERS, LOSSES
 from softlabel.train.schedules import SCHEDULES
 
-OPTIMISERS = ("sgd", "adam", "adamw")
+OPTIMISERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 Settings = TypeVar("Settings")
 
 
@@ -48,7 +50,7 @@ class Config:
 
     def __post_init__(self) -> None:
         for name, known in (
-            ("optimiser", OPTIMISERS),
+            ("optimiser", tuple(OPTIMISERS)),
             ("schedule", tuple(SCHEDULES)),
             ("loss", tuple(LOSSES)),
             ("reduction", ("mean", "sum")),
@@ -67,9 +69,7 @@ class Config:
 
     def identity(self) -> dict[str, object]:
         """Return the fields that the result depends on: all but how often it is saved."""
-        every = {field.name: getattr(self, field.name) for field in fields(self)}
-        del every["checkpoint_seconds"]
-        return every
+        return {key: value for key, value in asdict(self).items() if key != "checkpoint_seconds"}
 
 
 # ── key=value ────────────────────────────────────────────────────────────────────────────────
@@ -111,16 +111,16 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
 
 def _convert(kind: Any, value: Any, where: str) -> Any:
     """Return the value in the field's type: whole numbers are floats too, ``none`` is None."""
-    for one in (kind,) if get_origin(kind) in (Literal, tuple) else get_args(kind) or (kind,):
-        if get_origin(one) is Literal and value in get_args(one):
+    for part in (kind,) if get_origin(kind) in (Literal, tuple) else get_args(kind) or (kind,):
+        if get_origin(part) is Literal and value in get_args(part):
             return value
-        if one is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if part is float and isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
-        if one is NoneType and value in (None, "none"):
+        if part is NoneType and value in (None, "none"):
             return None
-        if get_origin(one) is tuple and isinstance(value, list | tuple):
+        if get_origin(part) is tuple and isinstance(value, list | tuple):
             return tuple(value)
-        if isinstance(one, type) and type(value) is one:
+        if isinstance(part, type) and type(value) is part:
             return value
     if get_origin(kind) is Literal:
         raise UnknownName(f"choice for {where}", str(value), map(str, get_args(kind)))

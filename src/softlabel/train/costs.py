@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -48,12 +47,12 @@ def estimate_cost(
     """
     device = choose_device(config)
     net = make_network(config.net, classes, 0, shape[-1]).to(device)
-    one = (shape[-1], *shape[:-1])  # (3, h, w) or (d,)
+    item = (shape[-1], *shape[:-1])  # (3, h, w) or (d,)
     with FlopCounterMode(display=False) as counter:
-        net.eval()(torch.zeros(1, *one, device=device))
+        net.eval()(torch.zeros(1, *item, device=device))
     flops = counter.get_total_flops()
     batch = int(min(config.batch, max(2, WORK / max(3 * flops, 1))))
-    x = torch.zeros(batch, *one, device=device)
+    x = torch.zeros(batch, *item, device=device)
     target = torch.full((batch, classes), 1 / classes, device=device)
     if len(shape) == 3 and config.channels_last:
         net = net.arrange()
@@ -76,26 +75,29 @@ def estimate_jobs(states: Sequence[JobState], at_once: int) -> str:
     Each kind of network is tried for a moment.  For runs on a cluster only this machine's time is
     known.  Runs that other code made before are counted: they are made again.
     """
-    waiting = [one for one in states if one.state != "finished"]
+    waiting = [state for state in states if state.state != "finished"]
     known: dict[str, float] = {}
-    total = 0.0
-    for one in waiting:
-        if one.job.seconds is not None:
-            key = f"{one.job.seconds} s"
-            known[key] = one.job.seconds
-        else:
-            config, (shape, classes) = one.job.config, one.job.size()
-            key = f"{config.net} {config.epochs} {config.batch} {shape}"
-            if key not in known:
-                with _threads(1 if at_once > 1 else torch.get_num_threads()):
+    total, threads = 0.0, torch.get_num_threads()
+    torch.set_num_threads(1 if at_once > 1 else threads)  # as many as the runs will have
+    try:
+        for state in waiting:
+            if state.job.seconds is not None:
+                key = f"{state.job.seconds} s"
+                known[key] = state.job.seconds
+            else:
+                config, (shape, classes) = state.job.config, state.job.size()
+                key = f"{config.net} {config.epochs} {config.batch} {shape}"
+                if key not in known:
                     known[key] = estimate_cost(config, shape[0], classes, shape[1:]).seconds
-        total += known[key] * (1 - one.epoch / one.epochs)
+            total += known[key] * (1 - state.epoch / state.epochs)
+    finally:
+        torch.set_num_threads(threads)
     text = f"{len(states):,} run{'' if len(states) == 1 else 's'}"
     if finished := len(states) - len(waiting):
         text += f", {finished} finished already"
     if not waiting:
         return f"{text}: nothing to do"
-    if replaced := len(replaced_runs(one.run for one in waiting)):
+    if replaced := len(replaced_runs(state.run for state in waiting)):
         text += f", {replaced} made before with other code"
     each = [format_seconds(seconds) for seconds in sorted(set(known.values()))]
     span = each[0] if len(each) == 1 else f"{each[0]} to {each[-1]}"
@@ -104,17 +106,6 @@ def estimate_jobs(states: Sequence[JobState], at_once: int) -> str:
         f"{text}; {len(waiting)} to do, about {span} each, {lanes} at a time: "
         f"about {format_seconds(total / lanes)}"
     )
-
-
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    """Compute with as many threads as the runs will have."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def format_seconds(seconds: float) -> str:

@@ -94,11 +94,10 @@ class Pictures:
         if augment != "none" and inputs.ndim == 2:
             raise DataError(f"augment = {augment!r} crops pictures; features need augment = 'none'")
         self.augment, self.draws = augment, draws
-        every = np.arange(len(inputs))
-        self.inputs = (
-            inputs if augment != "frozen" else crop_images(frame_images(inputs), every, draws, 0)
-        )
+        self.inputs = inputs
         self.frames = frame_images(inputs) if augment == "per_epoch" else None
+        if augment == "frozen":
+            self.inputs = crop_images(frame_images(inputs), np.arange(len(inputs)), draws, 0)
 
     def epoch(self, epoch: int, items: Ints) -> Tensor:
         """Return the inputs of these items, in this order."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -77,10 +78,13 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {"lite0": EfficientNetLite0}
 
 def encode(images: npt.NDArray[np.uint8], encoder: Encoder, tell: Progress = silent) -> Features:
     """Return the features of these pictures, float32 (m, d), from the cache or computed now."""
-    name = getattr(encoder, "name", None)
-    path = None if name is None else _cache() / f"{name}-{digest({'images': images})[:32]}.npy"
-    if path is not None and path.exists():
-        return np.asarray(np.load(path, allow_pickle=False))
+    path, name = None, getattr(encoder, "name", None)
+    if name is not None:
+        user = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "softlabel"
+        cache = Path(os.environ.get("SOFTLABEL_CACHE") or user).expanduser() / "features"
+        path = cache / f"{name}-{digest({'images': images})[:32]}.npy"
+        if path.exists():
+            return np.asarray(np.load(path, allow_pickle=False))
     parts = []
     for low in range(0, len(images), BATCH):
         tell("features", low, len(images))
@@ -105,12 +109,6 @@ def encode_split(split: Split, encoder: Encoder | None = None, tell: Progress = 
     return replace(split, inputs=inputs, held=held, named={**split.named, "encoder": name})
 
 
-def _cache() -> Path:
-    own = os.environ.get("SOFTLABEL_CACHE")
-    user = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return (Path(own) if own else Path(user) / "softlabel").expanduser() / "features"
-
-
 # ── EfficientNet-Lite0 ────────────────────────────────────────────────────────────────────────
 
 
@@ -127,12 +125,8 @@ class SameConv(nn.Conv2d):
         return F.conv2d(F.pad(x, pads), self.weight, None, self.stride, 0, 1, self.groups)
 
 
-def _conv(inside: int, outside: int, kernel: int, stride: int = 1, groups: int = 1) -> SameConv:
-    return SameConv(inside, outside, kernel, stride, groups=groups, bias=False)
-
-
-def _norm(channels: int) -> nn.BatchNorm2d:
-    return nn.BatchNorm2d(channels, eps=1e-3)
+_conv = partial(SameConv, bias=False)
+_norm = partial(nn.BatchNorm2d, eps=1e-3)
 
 
 class Block(nn.Module):

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib.metadata import distributions
 from pathlib import Path
@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softlabel.errors import SoftlabelError
+from softlabel.tables import Names
 
 NAMED = "named"  # what things were called, for readers: the same labels in another file are no news
 CODE = "code"  # the key of the code digest in a configuration
@@ -94,6 +95,11 @@ def digest(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
     return sha.hexdigest()
 
 
+def as_texts(names: Names) -> npt.NDArray[Any]:
+    """Return names as an array that has fixed bytes, to be hashed or saved."""
+    return np.array(names.tolist(), dtype=np.str_)
+
+
 # ── code ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -146,17 +152,11 @@ right=(Name id='x' ctx=(Load))))])])"
 def git_commit() -> str | None:
     """Return the commit of the checkout that the package lies in, with ``-dirty`` if files were
     changed since; None if the package lies in no checkout that tracks it."""
+    run = partial(subprocess.run, cwd=PACKAGE, capture_output=True, timeout=10, check=True)
     try:
-        for words in ("ls-files --error-unmatch __init__.py", "describe --always --abbrev=40"):
-            exact = ["--dirty", "--exclude=*"] if words.startswith("describe") else []
-            done = subprocess.run(
-                ["git", *words.split(), *exact],
-                cwd=PACKAGE,
-                capture_output=True,
-                text=True,
-                timeout=10,
-                check=True,
-            )
+        run(["git", "ls-files", "--error-unmatch", "__init__.py"])
+        words = ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]
+        done = run(words, text=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
@@ -176,5 +176,5 @@ def describe_environment() -> str:
 
 @cache
 def _packages() -> str:
-    every = {(one.name or "?", one.version) for one in distributions()}
+    every = {(package.name or "?", package.version) for package in distributions()}
     return " ".join(f"{name}=={version}" for name, version in sorted(every))

@@ -92,13 +92,11 @@ class FileSource(Source):
             state = Path(text).stat()
             return _absolute(text), state.st_size, state.st_mtime_ns
 
-        return tuple(identify(text) for text in (self.images, self.labels, self.against))
+        return tuple(identify(text) for text in asdict(self).values())
 
     def resolve(self) -> Self:
-        images = _absolute(self.images) or self.images
-        return replace(
-            self, images=images, labels=_absolute(self.labels), against=_absolute(self.against)
-        )
+        absolute: dict[str, Any] = {key: _absolute(text) for key, text in asdict(self).items()}
+        return replace(self, **absolute)
 
 
 def _absolute(text: str | None) -> str | None:
@@ -125,9 +123,8 @@ class Job:
     def to_json(self) -> str:
         """Return the job as one line of JSON; the source goes with the name of its class."""
         kind = type(self.source)
-        words = {one.name: getattr(self, one.name) for one in fields(self)}
         source = {"class": f"{kind.__module__}:{kind.__qualname__}", **asdict(self.source)}
-        return json.dumps(words | {"source": source, "code": code_digest()})
+        return json.dumps(vars(self) | {"source": source, "code": code_digest()})
 
     @classmethod
     def from_json(cls, text: str) -> Job:
@@ -165,15 +162,15 @@ class Job:
     def policy(self) -> Deliver | None:
         """How labels are delivered; None where the objective takes the votes themselves."""
         objective = self.config.objective
+        policy: Deliver | None = None
         if objective == "labels":
-            policy: Deliver = registry.parse("deliver", self.deliver or DELIVER)
-            return policy
-        if self.deliver is not None:
+            policy = registry.parse("deliver", self.deliver or DELIVER)
+        elif self.deliver is not None:
             raise SoftlabelError(
                 f"deliver {self.deliver!r} goes with objective 'labels'; {objective!r} learns from "
                 "the votes themselves"
             )
-        return None
+        return policy
 
     @property
     def seconds(self) -> float | None:
@@ -210,15 +207,14 @@ class Job:
         """Return the run, new, interrupted or finished; every wrong value is an error here."""
         if (trainer := self.source.trainer()) is not None:
             return trainer.start_run(self.seed, self.out)
-        recipe, *words = self._words(tell)
-        return recipe.start_run(*words, seed=self.seed, out=self.out)
+        return self.find_recipe().start_run(*self._words(tell), seed=self.seed, out=self.out)
 
     def complete_run(self, tell: Progress = silent) -> Run:
         """Return the run, finished and probed."""
         if (trainer := self.source.trainer()) is not None:
             run = trainer.complete_run(self.seed, self.out, tell)
         else:
-            recipe, *words = self._words(tell)
+            recipe, words = self.find_recipe(), self._words(tell)
             run = recipe.complete_run(*words, seed=self.seed, out=self.out, tell=tell)
         self.source.probe(run, tell)
         return run
@@ -227,10 +223,10 @@ class Job:
         """Return True if nothing is left to do."""
         return run.finished and self.source.is_probed(run)
 
-    def _words(self, tell: Progress) -> tuple[Recipe, Any, Any, Any]:
+    def _words(self, tell: Progress) -> tuple[Config, Split, Deliver | None]:
         if self.load is not None:
             _load_strategies(self.load)
-        return self.find_recipe(), self.config, self.split(tell), self.policy
+        return self.config, self.split(tell), self.policy
 
 
 _SPLITS: dict[tuple[object, ...], Split] = {}  # the last few that were read
@@ -265,7 +261,7 @@ def read_grid(path: Path) -> list[Job]:
     table ``[set]`` of settings.  A value that is a list is crossed with the other lists.
     """
     table = _read_toml(path)
-    known = {one.name for kind in (Job, FileSource) for one in fields(kind)}
+    known = {field.name for kind in (Job, FileSource) for field in fields(kind)}
     known = known - {"seed", "settings", "source"} | {"seeds", SET}
     keys = f"the keys of a grid are {', '.join(sorted(known))}"
     for key in table:
@@ -277,16 +273,20 @@ def read_grid(path: Path) -> list[Job]:
     for key in ("recipe", "images"):
         if key not in table:
             raise FileError(path, f"has no {key}; {keys}")
-    seeds = _read_seeds(path, table.pop("seeds", SEEDS))
+    given = table.pop("seeds", SEEDS)
+    seeds = list(range(given)) if type(given) is int else given
+    right = isinstance(seeds, list) and all(type(seed) is int and seed >= 0 for seed in seeds)
+    if not right or not seeds:
+        raise FileError(path, f"seeds = {given!r} is neither a number of seeds nor a list of them")
     axes = {key: _read_axis(path, key, value, str) for key, value in table.items()}
     inner = {key: _read_axis(path, key, value) for key, value in settings.items()}
     jobs = [
         file_job(
             **dict(zip(axes, outer, strict=True)),
-            settings=dict(zip(inner, some, strict=True)),
+            settings=dict(zip(inner, values, strict=True)),
             seed=seed,
         )
-        for outer, some, seed in product(product(*axes.values()), product(*inner.values()), seeds)
+        for outer, values, seed in product(product(*axes.values()), product(*inner.values()), seeds)
     ]
     try:
         for job in jobs:
@@ -307,22 +307,14 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise FileError(path, f"is not TOML ({error})") from None
 
 
-def _read_seeds(path: Path, given: Any) -> list[int]:
-    seeds = list(range(given)) if type(given) is int else given
-    right = isinstance(seeds, list) and all(type(seed) is int and seed >= 0 for seed in seeds)
-    if not right or not seeds:
-        raise FileError(path, f"seeds = {given!r} is neither a number of seeds nor a list of them")
-    return seeds
-
-
 def _read_axis(path: Path, key: str, value: Any, kind: type | None = None) -> list[Any]:
     """Return one value or several as a list."""
     values = value if isinstance(value, list) else [value]
     if not values:
         raise FileError(path, f"{key} = [] leaves nothing to run")
-    for one in values:
-        if kind is not None and type(one) is not kind:
-            raise FileError(path, f"{key} = {one!r} is not text")
-        if values.count(one) > 1:
-            raise FileError(path, f"{key} names {one!r} twice")
+    for each in values:
+        if kind is not None and type(each) is not kind:
+            raise FileError(path, f"{key} = {each!r} is not text")
+        if values.count(each) > 1:
+            raise FileError(path, f"{key} names {each!r} twice")
     return values

@@ -12,8 +12,7 @@ import math
 import os
 import pickle
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -32,16 +31,17 @@ from softlabel.errors import DataError, FileError, SoftlabelError
 from softlabel.randomness import name_keys
 from softlabel.tables import names
 from softlabel.train import networks, ranks
-from softlabel.train.config import Config
+from softlabel.train.config import OPTIMISERS, Config
 from softlabel.train.data import Pictures, epoch_order, prepare, to_device
 from softlabel.train.losses import CrowdLayer
 from softlabel.train.objectives import Objective, make_objective
+from softlabel.train.runs import CHECKPOINT, LOG, open_synced
 from softlabel.train.schedules import find_schedule
 
 Check = Callable[[nn.Module, int], Mapping[str, float]]
 Line = dict[str, Any]
 
-CHECKPOINT, LOG = "checkpoint.pt", "log.jsonl"
+PARTS = ("net", "layer", "average", "optimiser", "scaler")  # of a checkpoint, where there are any
 INSPECTED = 2000  # pictures that a network may inspect before its first step
 (DROPOUT,) = name_keys(names(["dropout"])).tolist()
 
@@ -90,7 +90,12 @@ def fit(
     ranks.own_part(len(table) % config.batch or min(config.batch, len(table)))  # the last batch
     objective = make_objective(config, delivery, draws, device, len(table))
     pictures = Pictures(table, config.augment, draws)
-    net = _first_network(config, pictures.inputs, objective.classes, seed)
+    dtype = getattr(torch, config.dtype)
+    net = networks.make_network(config.net, objective.classes, seed, table.shape[-1])
+    net = net.to(device, dtype)
+    net.inspect(prepare(pictures.inputs[:INSPECTED], dtype))
+    if config.channels_last and table.ndim == 4:
+        net = net.arrange()
     learner = Learner(config, net, objective.layer, device)
 
     digest = blake2b(np.ascontiguousarray(inputs).data, digest_size=8).hexdigest()
@@ -106,7 +111,7 @@ def fit(
     for epoch in range(len(record.log), config.epochs):
         started = time.perf_counter()
         if schedule.resets(epoch, config.epochs):
-            learner.reset_momentum()
+            learner.optimiser.state.clear()  # momentum, and all else it keeps
         loss, lr = _run_epoch(learner, objective, pictures, epoch, tell, record)
         threads = torch.get_num_threads() if device.type == "cpu" else 0
         line: Line = {"epoch": epoch, "loss": loss, "lr": lr}
@@ -124,15 +129,6 @@ def choose_device(config: Config) -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
-
-
-def _first_network(config: Config, inputs: Tensor, classes: int, seed: int) -> networks.Net:
-    """Return the network before its first step, on the device, in the layout fastest there."""
-    dtype = getattr(torch, config.dtype)
-    net = networks.make_network(config.net, classes, seed, inputs.shape[-1])
-    net = net.to(inputs.device, dtype)
-    net.inspect(prepare(inputs[:INSPECTED], dtype))
-    return net.arrange() if config.channels_last and inputs.ndim == 4 else net
 
 
 def _run_epoch(
@@ -154,7 +150,9 @@ def _run_epoch(
     step = f"training: epoch {epoch + 1} of {config.epochs}{before}"
     schedule, lrs = find_schedule(config.schedule), []
     learner.net.train()
-    with _keyed_dropout(learner.device, pictures.draws, epoch):
+    devices = [learner.device] if learner.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):  # torch's global generator, for dropout
+        torch.manual_seed(int(pictures.draws.uniform(DROPOUT, epoch, ranks.rank()) * 2**53))
         for number, start in enumerate(starts):
             whole = slice(start, min(start + config.batch, len(items)))
             part = ranks.own_part(whole.stop - start)
@@ -185,15 +183,6 @@ def _check_finite(
         raise DivergedError(epoch, step, lrs[step])
 
 
-@contextmanager
-def _keyed_dropout(device: torch.device, draws: Draws, epoch: int) -> Iterator[None]:
-    """Key torch's global generator, from which dropout draws, for an epoch."""
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(int(draws.uniform(DROPOUT, epoch, ranks.rank()) * 2**53))
-        yield
-
-
 # ── one network in training ──────────────────────────────────────────────────────────────────
 
 
@@ -210,9 +199,16 @@ class Learner:
             own = list(layer.parameters())
             groups.append({"params": own, "weight_decay": 0.0})
             self.parameters = self.parameters + own
-        self.optimiser = _optimiser(config, groups)
+        common = {"lr": config.lr, "weight_decay": config.weight_decay}
+        common["fused"] = True  # one pass over the weights, on CPUs too
+        if config.optimiser == "sgd":
+            common["momentum"] = config.momentum
+            common["nesterov"] = config.nesterov and config.momentum > 0
+        self.optimiser = OPTIMISERS[config.optimiser](groups, **common)
         self.average = deepcopy(net) if config.ema else None
-        self.half = _half(config, device)
+        self.half: torch.dtype | None = None
+        if config.amp and device.type == "cuda" and config.dtype == "float32":
+            self.half = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.half == torch.float16)
         self.forward = torch.compile(net) if config.compile else net
 
@@ -236,11 +232,13 @@ class Learner:
         self.scaler.step(self.optimiser)
         self.scaler.update()
         if self.average is not None:
-            _update_average(self.average, self.net, 1 - self.config.ema)
-
-    def reset_momentum(self) -> None:
-        """Forget momentum and all other state of the optimiser."""
-        self.optimiser.state.clear()
+            states = self.average.state_dict().values(), self.net.state_dict().values()
+            with torch.no_grad():
+                for old, new in zip(*states, strict=True):
+                    if old.is_floating_point():
+                        old.lerp_(new, 1 - self.config.ema)
+                    else:  # a counter
+                        old.copy_(new)
 
     @property
     def result(self) -> networks.Net:
@@ -249,47 +247,16 @@ class Learner:
 
     def state(self) -> dict[str, Any]:
         """Return all that the next step depends on."""
-        parts = {"net": self.net, "layer": self.layer, "average": self.average}
-        state = {name: part.state_dict() for name, part in parts.items() if part is not None}
-        return {
-            **state,
-            "optimiser": self.optimiser.state_dict(),
-            "scaler": self.scaler.state_dict(),
-        }
+        return {name: part.state_dict() for name, part in self._parts()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a ``state``."""
-        for name, part in (("net", self.net), ("layer", self.layer), ("average", self.average)):
-            if part is not None:
-                part.load_state_dict(state[name])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.scaler.load_state_dict(state["scaler"])
+        for name, part in self._parts():
+            part.load_state_dict(state[name])
 
-
-def _optimiser(config: Config, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
-    """Make the optimiser; fused is one pass over the weights, on CPUs too."""
-    common: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay, "fused": True}
-    if config.optimiser == "sgd":
-        nesterov = config.nesterov and config.momentum > 0
-        return torch.optim.SGD(groups, momentum=config.momentum, nesterov=nesterov, **common)
-    kind = torch.optim.Adam if config.optimiser == "adam" else torch.optim.AdamW
-    return kind(groups, **common)
-
-
-def _half(config: Config, device: torch.device) -> torch.dtype | None:
-    if not config.amp or device.type != "cuda" or config.dtype != "float32":
-        return None
-    return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
-
-
-@torch.no_grad()
-def _update_average(average: nn.Module, net: nn.Module, share: float) -> None:
-    """Move the average towards the network by this share of the way; copy counters."""
-    for old, new in zip(average.state_dict().values(), net.state_dict().values(), strict=True):
-        if old.is_floating_point():
-            old.lerp_(new, share)
-        else:
-            old.copy_(new)
+    def _parts(self) -> list[tuple[str, Any]]:
+        parts = [(name, getattr(self, name)) for name in PARTS]
+        return [(name, part) for name, part in parts if part is not None]
 
 
 # ── the log and the checkpoint ───────────────────────────────────────────────────────────────
@@ -327,11 +294,8 @@ class _Record:
         for key, value in self.made_by.items():
             other = state["made_by"].get(key)
             if other != value:
-                raise FileError(
-                    path,
-                    f"is of another run: there {key} is {other!r}, here {value!r}; "
-                    "remove it to start again, or use another folder",
-                )
+                reason = f"is of another run: there {key} is {other!r}, here {value!r}; "
+                raise FileError(path, f"{reason}remove it to start again, or use another folder")
         write_log(self.folder, state["log"])
         return state
 
@@ -340,10 +304,8 @@ class _Record:
         self.log.append(line)
         self.note(line)
         if self.folder and (last or time.monotonic() - self.saved >= self.every):
-            with write_atomically(self.folder / CHECKPOINT) as part, part.open("wb") as file:
+            with open_synced(self.folder / CHECKPOINT) as file:
                 torch.save({**learner.state(), "log": self.log, "made_by": self.made_by}, file)
-                file.flush()
-                os.fsync(file.fileno())
             self.saved = time.monotonic()
 
     def note(self, line: Line) -> None:

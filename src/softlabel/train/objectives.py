@@ -7,7 +7,6 @@ through the items; a batch is then a slice of it.
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -20,28 +19,12 @@ from softlabel.train.config import Config
 from softlabel.train.losses import LOSSES, CrowdLayer, Votes
 
 
-class Objective(Protocol):
-    """The objective of a run: k classes, perhaps a layer with parameters, a hash of the labels."""
-
-    classes: int
-    layer: CrowdLayer | None
-    digest: str
-
-    def start_epoch(self, epoch: int, items: Ints) -> None:
-        """Prepare an epoch that goes through the items in this order."""
-        ...
-
-    def loss(self, logits: Tensor, rows: slice) -> Tensor:
-        """Return the summed loss of these rows of the epoch."""
-        ...
-
-    def weight(self, rows: slice) -> int:
-        """Return how many labels that sum is over."""
-        ...
-
-
 class LabelObjective:
-    """The delivery's labels (b, k) and one of the four losses."""
+    """The delivery's labels (b, k) and one of the four losses; ``digest`` is a hash of the labels.
+
+    ``start_epoch`` prepares an epoch that goes through the items in this order, ``loss`` is the
+    summed loss of rows of the epoch, and ``weight`` how many labels that sum is over.
+    """
 
     layer: CrowdLayer | None = None
 
@@ -99,9 +82,8 @@ class VoteObjective:
         rows = np.repeat(self.first[items], counts) + number
         self.row = torch.from_numpy(np.repeat(np.arange(len(items)), counts)).to(self.device)
         self.who = torch.from_numpy(self.annotator[rows].astype(np.int64)).to(self.device)
-        label = self.label[rows]
-        kind = self.dtype if label.ndim == 2 else torch.int64
-        self.what = torch.from_numpy(label).to(self.device, kind)
+        kind = self.dtype if self.label.ndim == 2 else torch.int64
+        self.what = torch.from_numpy(self.label[rows]).to(self.device, kind)
 
     def loss(self, logits: Tensor, rows: slice) -> Tensor:
         assert self.layer is not None
@@ -111,6 +93,9 @@ class VoteObjective:
 
     def weight(self, rows: slice) -> int:
         return max(int(self.end[rows.stop] - self.end[rows.start]), 1)
+
+
+Objective = LabelObjective | VoteObjective
 
 
 def make_objective(

@@ -13,16 +13,8 @@ from torch import Tensor, nn
 from softlabel._util.files import write_atomically
 from softlabel.errors import DataError, FileError
 from softlabel.tables import Floats
-from softlabel.train.data import (
-    CIFAR,
-    Array,
-    Model,
-    as_pixels,
-    evaluation_mode,
-    first_parameter,
-    prepare,
-    to_device,
-)
+from softlabel.train import data
+from softlabel.train.data import CIFAR, Array, Model
 from softlabel.train.networks import Net, make_network
 from softlabel.train.runs import Run
 
@@ -55,9 +47,9 @@ def _apply(
     net: nn.Module, function: Callable[[Tensor], Tensor], inputs: npt.NDArray[Any], batch: int
 ) -> Singles:
     some = next(net.parameters())
-    with evaluation_mode(net), torch.inference_mode():
-        table = to_device(inputs, some.device)
-        parts = [function(prepare(part, some.dtype)) for part in table.split(batch)]
+    with data.evaluation_mode(net), torch.inference_mode():
+        table = data.to_device(inputs, some.device)
+        parts = [function(data.prepare(part, some.dtype)) for part in table.split(batch)]
         return torch.cat(parts).float().cpu().numpy()
 
 
@@ -83,14 +75,14 @@ def odin(
     """
     if not temperature > 0:
         raise DataError(f"temperature = {temperature} is not above 0")
-    pixels = as_pixels(images, first_parameter(net))
+    pixels = data.as_pixels(images, data.first_parameter(net))
 
     def log_probs(x: Tensor) -> Tensor:
         # near 1/k at high temperatures: in single precision all items would be alike
         return torch.log_softmax(net(normalise(x) if normalise else x).double() / temperature, 1)
 
     scores = []
-    with evaluation_mode(net):
+    with data.evaluation_mode(net):
         for x in torch.split(pixels, BATCH):
             at = x.detach().requires_grad_(True)
             with torch.enable_grad():

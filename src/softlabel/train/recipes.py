@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from scipy.special import softmax
@@ -37,7 +38,7 @@ from softlabel.tables import Predictions
 from softlabel.train import runs
 from softlabel.train.config import Config
 from softlabel.train.identity import NAMED
-from softlabel.train.loop import Check, fit, write_log
+from softlabel.train.loop import fit, write_log
 from softlabel.train.predict import Singles, predict_logits, predict_probs, save_network
 from softlabel.train.runs import Run
 from softlabel.train.splits import FoldedSplit, Split
@@ -134,19 +135,9 @@ LABELME_CONFIG = Config(  # Uma et al. 2020 on LabelMe, whose photographs come a
 # ── ways to learn ────────────────────────────────────────────────────────────────────────────
 
 
-class Learn(Protocol):
-    """Learn a split and predict its held-out items: logits (m, k); ``folder`` is the run's."""
-
-    def __call__(
-        self,
-        config: Config,
-        split: Any,
-        deliver: Deliver | None,
-        *,
-        seed: int,
-        folder: Path,
-        tell: Progress,
-    ) -> Singles: ...
+# from (config, split, deliver) and, by name, seed, the run's folder and tell, to the logits (m, k)
+# of the held-out items
+Learn = Callable[..., Singles]
 
 
 def learn_split(
@@ -160,32 +151,28 @@ def learn_split(
 ) -> Singles:
     """Train one network, from its checkpoint if there is one, and keep it in the folder."""
     taught = split.teaching if deliver is None else deliver(split.teaching, Draws(seed))
-    check = score_held_out(split) if split.watched else None
+    check = partial(score_held_out, split) if split.watched else None
     trained = fit(config, split.inputs, taught, seed=seed, folder=folder, tell=tell, check=check)
     logits = predict_logits(trained.net, split.held)
     save_network(Run(folder), trained.net, logits.shape[1], split.inputs.shape[-1])
     return logits
 
 
-def score_held_out(split: Split) -> Check:
-    """Return a check of the items held out after every epoch, for learning curves.
+def score_held_out(split: Split, net: nn.Module, epoch: int) -> Mapping[str, float]:
+    """Score the items held out after an epoch, for learning curves: cross-entropy and KL to people,
+    cross-entropy to their most frequent class, and accuracy.
 
-    Its numbers are cross-entropy and KL to people, cross-entropy to their most frequent class, and
-    accuracy.  No epoch is chosen by it: the network of the last epoch is kept.
+    No epoch is chosen by it: the network of the last epoch is kept.
     """
-
-    def check(net: nn.Module, epoch: int) -> Mapping[str, float]:
-        predictions = Predictions(split.index, predict_probs(net, split.held))
-        people, ours, _ = evaluate.matched(predictions, split.people)
-        scores = {
-            "kl": kl(people, ours),
-            "cross-entropy": cross_entropy(people, ours),
-            "hard cross-entropy": cross_entropy(mode(people, "first"), ours),
-            "accuracy": accuracy(people, ours),
-        }
-        return {f"{HELD}{name}": float(values.mean()) for name, values in scores.items()}
-
-    return check
+    predictions = Predictions(split.index, predict_probs(net, split.held))
+    people, ours, _ = evaluate.matched(predictions, split.people)
+    scores = {
+        "kl": kl(people, ours),
+        "cross-entropy": cross_entropy(people, ours),
+        "hard cross-entropy": cross_entropy(mode(people, "first"), ours),
+        "accuracy": accuracy(people, ours),
+    }
+    return {f"{HELD}{name}": float(values.mean()) for name, values in scores.items()}
 
 
 def learn_folds(
@@ -204,7 +191,7 @@ def learn_folds(
     """
     count = len(split.fold)
     folds = np.unique(split.fold).tolist()
-    log = []
+    log: list[dict[str, object]] = []
     logits = np.empty(split.held.shape[:1] + split.teaching.pooled.shape[1:], dtype=np.float32)
     for number, fold in enumerate([*folds, None]):
         tell("training", number, len(folds) + 1)

@@ -120,13 +120,13 @@ class _Processes:
 
     def __init__(self, waiting: Sequence[JobState], processes: int) -> None:
         self.jobs: queue.SimpleQueue[JobState] = queue.SimpleQueue()
-        for one in waiting:
-            self.jobs.put(one)
+        for state in waiting:
+            self.jobs.put(state)
         self.over = threading.Event()
         self.processes: set[subprocess.Popen[str]] = set()
-        count = min(processes, len(waiting))
+        lanes = range(min(processes, len(waiting)))
         self.threads = [
-            threading.Thread(target=self._serve, args=(lane,), daemon=True) for lane in range(count)
+            threading.Thread(target=self._serve, args=(lane,), daemon=True) for lane in lanes
         ]
         for thread in self.threads:
             thread.start()
@@ -143,7 +143,10 @@ class _Processes:
             thread.join()
 
     def _serve(self, lane: int) -> None:
-        """Start one worker process after the other, for as long as there are jobs."""
+        """Start one worker process after the other, for as long as there are jobs; each lane has a
+        GPU of its own, where there are several."""
+        gpus = torch.cuda.device_count()
+        gpu = {"CUDA_VISIBLE_DEVICES": str(lane % gpus)} if gpus > 1 else {}
         while not self.over.is_set() and not self.jobs.empty():
             with tempfile.TemporaryFile("w+") as errors:
                 process = subprocess.Popen(
@@ -152,7 +155,7 @@ class _Processes:
                     stdout=subprocess.PIPE,
                     stderr=errors,
                     text=True,
-                    env=os.environ | worker.ONE_THREAD | _gpu(lane),
+                    env=os.environ | worker.ONE_THREAD | gpu,
                 )
                 self.processes.add(process)
                 try:
@@ -168,44 +171,37 @@ class _Processes:
         assert process.stdout is not None, "it was opened"
         while not self.over.is_set():
             try:
-                one = self.jobs.get_nowait()
+                state = self.jobs.get_nowait()
             except queue.Empty:
                 return
-            one.state, one.attempts = "running", one.attempts + 1
+            state.state, state.attempts = "running", state.attempts + 1
             try:
-                process.stdin.write(one.job.to_json() + "\n")
+                process.stdin.write(state.job.to_json() + "\n")
                 process.stdin.flush()
                 answer = process.stdout.readline()
             except BrokenPipeError:
                 answer = ""
             if not answer:
-                self._give_back(process, one, errors)
+                self._give_back(process, state, errors)
                 return
-            one.end(json.loads(answer))
+            state.end(json.loads(answer))
 
-    def _give_back(self, process: subprocess.Popen[str], one: JobState, errors: Any) -> None:
+    def _give_back(self, process: subprocess.Popen[str], state: JobState, errors: Any) -> None:
         """Report a dead worker, and let another one go on with its run."""
+        state.state = "waiting"
         if self.over.is_set():
-            one.state = "waiting"
             return
         code = process.wait()
         errors.seek(0)
         last = (errors.read().strip().splitlines() or [""])[-1]
-        how = (
-            f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-        )
-        one.note = f"worker {process.pid} {how}{last and f' ({last})'}"
-        if one.attempts < ATTEMPTS:
-            one.state = "waiting"
-            self.jobs.put(one)
+        how = f"ended with code {code}"
+        if code < 0:
+            how = f"was killed by {signal.Signals(-code).name}"
+        state.note = f"worker {process.pid} {how}{last and f' ({last})'}"
+        if state.attempts < ATTEMPTS:
+            self.jobs.put(state)
         else:
-            one.state = "died"
-
-
-def _gpu(lane: int) -> dict[str, str]:
-    """Give each process a GPU of its own, where there are any."""
-    count = torch.cuda.device_count()
-    return {"CUDA_VISIBLE_DEVICES": str(lane % count)} if count > 1 else {}
+            state.state = "died"
 
 
 # ── a cluster ────────────────────────────────────────────────────────────────────────────────

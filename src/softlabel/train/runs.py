@@ -32,6 +32,7 @@ from softlabel.train.identity import (
     CODE,
     NAMED,
     as_json,
+    as_texts,
     code_digest,
     describe_environment,
     digest,
@@ -93,10 +94,7 @@ class Run:
         """Return the value of a setting, or None.  A thing that was given a name goes by it:
         ``labels`` is a file, not its hash."""
         own = {"labels": self.labels, "seed": self.seed}
-        for table in (self.config.get(NAMED, {}), self.config, own):
-            if key in table:
-                return table[key]
-        return None
+        return {**own, **self.config, **self.config.get(NAMED, {})}.get(key)
 
     @property
     def finished(self) -> bool:
@@ -193,20 +191,20 @@ class Run:
         with ``facts``; remove the checkpoint."""
         if self.finished:
             raise SoftlabelError(f"{self.path}: is finished already; a run is finished once")
-        arrays = {
-            "item": np.array(predictions.index.items.tolist(), dtype=np.str_),
-            "labels": np.array(predictions.index.labels.tolist(), dtype=np.str_),
-            "probs": predictions.probs,
-            **(more or {}),
-        }
+        index = predictions.index
+        arrays = {"item": as_texts(index.items), "labels": as_texts(index.labels)}
+        arrays |= {"probs": predictions.probs, **(more or {})}
         if people is not None:
-            arrays["people"], arrays["people_count"] = people.probs, people.count
-            arrays["people_item"] = np.array(people.index.items.tolist(), dtype=np.str_)
+            arrays |= {"people": people.probs, "people_count": people.count}
+            arrays["people_item"] = as_texts(people.index.items)
             # their own order of classes, which need not be that of the predictions
-            arrays["people_labels"] = np.array(people.index.labels.tolist(), dtype=np.str_)
+            arrays["people_labels"] = as_texts(people.index.labels)
         with open_synced(self.path / PREDICTIONS) as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
-        table = {key: _plain(score) for key, score in scores.items()}
+        table: dict[str, list[Any]] = {}
+        for key, score in scores.items():  # infinity and NaN are text, which ``float`` reads again
+            numbers = (float(x) for x in (score.value, score.low, score.high))
+            table[key] = [*(x if math.isfinite(x) else str(x) for x in numbers), score.n]
         text = json.dumps({"scores": table, **(facts or {})}, allow_nan=False, indent=1)
         with open_synced(self.path / SCORES) as file:
             file.write(text.encode())
@@ -237,9 +235,7 @@ def start(
     text = as_json(config)
     run = Run(Path(root) / run_name(config, sha, seed))
     if run.path.exists():
-        kept = {key: value for key, value in run.config.items() if key != NAMED}
-        ours = {key: value for key, value in config.items() if key != NAMED}
-        if as_json(kept) != as_json(ours):
+        if as_json({**run.config, NAMED: None}) != as_json({**config, NAMED: None}):
             reason = f"{CONFIG} was edited, and is not of this run; remove the folder"
             raise FileError(run.path, reason)
         return run
@@ -250,10 +246,9 @@ def start(
                 shutil.rmtree(left, ignore_errors=True)
     try:
         part.mkdir(parents=True)
-        (part / CONFIG).write_text(text, "utf-8")
-        (part / SEED).write_text(f"{seed}\n")
-        (part / SOURCE).write_text(source, "utf-8")
-        (part / LABELS).write_text(f"{sha}\n")
+        contents = {CONFIG: text, SEED: f"{seed}\n", SOURCE: source, LABELS: f"{sha}\n"}
+        for name, content in contents.items():
+            (part / name).write_text(content, "utf-8")
         part.rename(run.path)
     except OSError:
         if not run.path.exists():  # else another process was quicker
@@ -311,14 +306,14 @@ def group(
     A group is called by its values (``sls, 0.1``) or, if ``named``, by settings and values
     (``deliver=sls, lr=0.1``).
     """
-    wanted = [by] if isinstance(by, str) else list(by)
+    keys = [by] if isinstance(by, str) else list(by)
     groups: dict[str, list[Run]] = {}
     for run in runs:
         known = settings_of(run)
-        for key in wanted:
+        for key in keys:
             if key not in known:
                 raise UnknownName(f"setting of run {run.name}", key, known)
-        values = (f"{key}={run.value(key)}" if named else str(run.value(key)) for key in wanted)
+        values = (f"{key}={run.value(key)}" if named else str(run.value(key)) for key in keys)
         groups.setdefault(", ".join(values), []).append(run)
     return groups
 
@@ -332,7 +327,7 @@ def find_differences(runs: Sequence[Run]) -> list[str]:
     kept: list[str] = []
     parts = 1
     for key in (*FIRST, *sorted(known - {*FIRST, CODE}), CODE):
-        finer = len({tuple(str(run.value(one)) for one in (*kept, key)) for run in runs})
+        finer = len({tuple(str(run.value(name)) for name in (*kept, key)) for run in runs})
         if finer > parts:
             kept.append(key)
             parts = finer
@@ -363,20 +358,19 @@ def describe_stale(runs: Sequence[Run]) -> str:
 def replaced_runs(runs: Iterable[Run]) -> list[Run]:
     """Return the runs beside these that differ from one of them in the code alone.
 
-    They are left as they are: what other code made is neither resumed nor reported as if it had
-    been made now.
+    What other code made is neither resumed nor reported as if it had been made now.
     """
 
     def key(run: Run) -> tuple[Path, str]:
         settings = {key: value for key, value in run.config.items() if key != CODE}
         return run.path.parent, run_name(settings, run.labels, run.seed)
 
-    wanted = {key(run): run.code for run in runs}
+    codes = {key(run): run.code for run in runs}
     others = []
-    for root in {root for root, _ in wanted}:
+    for root in {root for root, _ in codes}:
         for run in list_runs(root):
             with suppress(FileError):  # a damaged folder is none of ours
-                if wanted.get(key(run), run.code) != run.code:
+                if codes.get(key(run), run.code) != run.code:
                     others.append(run)
     return others
 
@@ -403,12 +397,6 @@ def _text(path: Path) -> str:
         raise FileError(path, f"is not UTF-8 text ({error.reason} at byte {error.start})") from None
 
 
-def _plain(score: Score) -> list[float | str | int]:
-    """Return a score for JSON: infinity and NaN are text, which ``float`` reads again."""
-    three = (float(x) for x in (score.value, score.low, score.high))
-    return [*(x if math.isfinite(x) else str(x) for x in three), score.n]
-
-
 if sys.platform == "win32":  # files cannot be deleted there while they are open: lock enough
 
     def _lock(file: Any, patience: float = 0) -> bool:
@@ -427,12 +415,11 @@ else:
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
             except BlockingIOError:
                 if time.monotonic() >= until:
                     return False
                 time.sleep(0.01)
-            else:
-                return True
 
     def _is_locked(path: Path) -> bool:
         """Return True while some process holds the lock of this file."""

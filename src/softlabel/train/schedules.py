@@ -4,41 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 from softlabel.errors import UnknownName
 
 
-class Schedule(Protocol):
-    """A frozen dataclass of its parameters."""
+@dataclass(frozen=True)
+class Schedule:
+    """The same learning rate throughout; other schedules are frozen dataclasses of parameters."""
 
     def factor(self, epoch: int, part: float, epochs: int) -> float:
         """Return what to multiply the learning rate by, ``part`` (0 to 1) through this epoch."""
-        ...
+        return 1.0
 
     def resets(self, epoch: int, epochs: int) -> bool:
         """Return True if momentum is reset when this epoch starts."""
-        ...
-
-
-@dataclass(frozen=True)
-class _Continuous:
-    """A schedule that never resets momentum."""
-
-    def resets(self, epoch: int, epochs: int) -> bool:
         return False
 
 
 @dataclass(frozen=True)
-class Constant(_Continuous):
-    """The same learning rate throughout."""
-
-    def factor(self, epoch: int, part: float, epochs: int) -> float:
-        return 1.0
-
-
-@dataclass(frozen=True)
-class Steps:
+class Steps(Schedule):
     """Times ``by`` from each epoch of ``at`` on, in a run of ``of`` epochs; in runs of another
     length at the same fractions.  ``fresh``: a new optimiser, without momentum, at each."""
 
@@ -59,7 +43,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Cosine(_Continuous):
+class Cosine(Schedule):
     """Half a cosine, from 1 to 0 (Loshchilov & Hutter 2017), step by step."""
 
     def factor(self, epoch: int, part: float, epochs: int) -> float:
@@ -67,7 +51,7 @@ class Cosine(_Continuous):
 
 
 @dataclass(frozen=True)
-class Triangle(_Continuous):
+class Triangle(Schedule):
     """Up in a straight line for the first ``warm_up`` of the run, then down to 0 (one cycle, after
     Smith 2018)."""
 
@@ -79,7 +63,7 @@ class Triangle(_Continuous):
 
 
 SCHEDULES: dict[str, Schedule] = {
-    "constant": Constant(),
+    "constant": Schedule(),
     "c22": Steps(),  # the code's: the rate changes after the epochs with index 50 and 55
     "u20": Steps(at=(50, 55), fresh=True),  # 50 + 5 + 10 epochs, a new optimiser for each
     "paper-literal": Steps(at=(50, 55), by=1e-4),  # as printed: hardly anything moves from 50 on

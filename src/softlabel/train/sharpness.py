@@ -23,15 +23,8 @@ from torch import Tensor, nn
 
 from softlabel.errors import DataError
 from softlabel.tables import Floats
-from softlabel.train.data import (
-    CIFAR,
-    Array,
-    Model,
-    as_pixels,
-    as_targets,
-    evaluation_mode,
-    first_parameter,
-)
+from softlabel.train import data
+from softlabel.train.data import CIFAR, Array, Model
 from softlabel.train.losses import soft_cross_entropy
 
 BATCH = 250
@@ -74,12 +67,10 @@ class Surface:
 
     def put(self, point: Tensor) -> None:
         """Set the parameters."""
-        start = 0
         with torch.no_grad():
-            for param in self.params:
-                size = param.numel()
-                param.copy_(point[start : start + size].view(param.shape))
-                start += size
+            parts = point.split([param.numel() for param in self.params])
+            for param, part in zip(self.params, parts, strict=True):
+                param.copy_(part.view(param.shape))
 
     @contextmanager
     def moved(self) -> Iterator[Tensor]:
@@ -96,22 +87,21 @@ def surface(
 ) -> Surface:
     """Return the surface of a network on these items: pictures (m, h, w, c), which are normalised,
     or features (m, d), which are not; targets are soft (m, k) or classes (m,)."""
-    like = first_parameter(net)
-    x = as_pixels(inputs, like)
+    like = data.first_parameter(net)
+    x = data.as_pixels(inputs, like)
     if normalise is not None and x.ndim == 4:
         x = normalise(x)
-    with evaluation_mode(net), torch.no_grad():
+    with data.evaluation_mode(net), torch.no_grad():
         classes = net(x[:1]).shape[1]
-    goal = torch.from_numpy(as_targets(target, len(x), classes)).to(like.device, like.dtype)
-    batches = zip(torch.split(x, BATCH), torch.split(goal, BATCH), strict=True)
-    parts = [partial(_batch_loss, net, a, b, len(x)) for a, b in batches]
-    return Surface(tuple(p for p in net.parameters() if p.requires_grad), parts)
+    goal = torch.from_numpy(data.as_targets(target, len(x), classes)).to(like.device, like.dtype)
 
+    def part(rows: slice) -> Tensor:  # what one batch adds to the mean loss over all items
+        with data.evaluation_mode(net):
+            return soft_cross_entropy(net(x[rows]), goal[rows], "sum") / len(x)
 
-def _batch_loss(net: nn.Module, x: Tensor, goal: Tensor, items: int) -> Tensor:
-    """Return what one batch adds to the mean loss over all items."""
-    with evaluation_mode(net):
-        return soft_cross_entropy(net(x), goal, "sum") / items
+    batches = [slice(low, low + BATCH) for low in range(0, len(x), BATCH)]
+    params = tuple(param for param in net.parameters() if param.requires_grad)
+    return Surface(params, [partial(part, rows) for rows in batches])
 
 
 def flatten(tensors: Sequence[Tensor]) -> Tensor:
@@ -162,9 +152,13 @@ def trace(on: Surface, probes: int = 50, seed: int = 0) -> Trace:
     v."""
     if probes < 2:
         raise DataError(f"probes = {probes}: a standard error needs at least 2")
+
+    def signs(count: int, generator: torch.Generator) -> Tensor:
+        return torch.randint(0, 2, (count,), generator=generator) * 2.0 - 1
+
     products = []
     for probe in range(probes):
-        v = _random(on, (seed, probe), _signs)
+        v = _random(on, (seed, probe), signs)
         products.append(_dot(v, on.curvature(v)))
     values = torch.tensor(products, dtype=torch.float64)
     return Trace(float(values.mean()), float(values.std() / probes**0.5), probes)
@@ -236,10 +230,6 @@ def _random(on: Surface, seed: int | tuple[int, int], draw: Callable[..., Tensor
     return draw(len(here), generator=torch.Generator().manual_seed(key)).to(here)
 
 
-def _signs(count: int, generator: torch.Generator) -> Tensor:
-    return torch.randint(0, 2, (count,), generator=generator) * 2.0 - 1
-
-
 # ── along lines ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -266,7 +256,16 @@ def slice_1d(on: Surface, points: int = 21, reach: float = 1.0, seed: int = 0) -
     Multiplying the weights of a layer and dividing those of the next does not change the curve.
     """
     generator = torch.Generator().manual_seed(seed)
-    direction = flatten([_random_filters(param.detach(), generator) for param in on.params])
+    parts = []
+    for param in on.params:
+        own = param.detach()
+        part = torch.zeros_like(own)
+        if own.ndim > 1:  # rows, the weights into one unit, are as long as the network's own
+            part = torch.randn(own.shape, generator=generator, dtype=torch.float64).to(own)
+            scale = own.flatten(1).norm(dim=1) / part.flatten(1).norm(dim=1)
+            part = part * scale.view(-1, *[1] * (own.ndim - 1))
+        parts.append(part)
+    direction = flatten(parts)
     at = np.linspace(-reach, reach, points)
     loss = np.empty(points)
     with on.moved() as here:
@@ -274,16 +273,6 @@ def slice_1d(on: Surface, points: int = 21, reach: float = 1.0, seed: int = 0) -
             on.put(here + float(a) * direction)
             loss[number] = on.loss()
     return Curve(at, loss)
-
-
-def _random_filters(param: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw a tensor whose rows (the weights into one unit) are as long as those of ``param``."""
-    if param.ndim < 2:
-        return torch.zeros_like(param)
-    drawn = torch.randn(param.shape, generator=generator, dtype=torch.float64).to(param)
-    length, own = (rows.flatten(1).norm(dim=1) for rows in (drawn, param))
-    scale: Tensor = (own / length).view(-1, *[1] * (param.ndim - 1))
-    return drawn * scale
 
 
 def barrier(
@@ -327,9 +316,9 @@ def estimate_statistics(net: nn.Module, inputs: Array, *, normalise: Model | Non
     layers = [layer for layer in net.modules() if isinstance(layer, Norm)]
     if not layers:
         return
-    x = as_pixels(inputs, first_parameter(net))
+    x = data.as_pixels(inputs, data.first_parameter(net))
     momenta = [layer.momentum for layer in layers]
-    with evaluation_mode(net), torch.no_grad():
+    with data.evaluation_mode(net), torch.no_grad():
         for layer in layers:
             layer.reset_running_stats()
             layer.momentum, layer.training = None, True  # None: the plain mean over batches

@@ -8,9 +8,9 @@ other 6,000 by their given class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,7 +26,7 @@ from softlabel.io import read_answers
 from softlabel.label import Plan, construct_labels
 from softlabel.randomness import name_keys
 from softlabel.tables import Annotations, Bools, Index, Ints, Names, SoftLabels, names
-from softlabel.train.identity import digest
+from softlabel.train.identity import as_texts, digest
 
 Inputs = npt.NDArray[Any]  # images uint8 (m, h, w, 3), or features float32 (m, d)
 ONE_IN = 5  # items are held out unless a file names them
@@ -77,19 +77,23 @@ class Split:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all labels, for the hash that names a run."""
-        teaching = self.teaching
-        arrays: dict[str, Any] = {"hard": teaching.hard, "pooled": teaching.pooled}
-        each = teaching.each
-        if each is not None:
+        arrays: dict[str, Any] = {"hard": self.teaching.hard, "pooled": self.teaching.pooled}
+        if (each := self.teaching.each) is not None:
             arrays |= {"item": each.item, "annotator": each.annotator}
             arrays["each"] = each.label if each.label is not None else each.soft()
         return arrays
 
     @cached_property
     def hashes(self) -> dict[str, str]:
-        """Hashes of the inputs that are learned from and predicted: the version of the data."""
-        held = {"held": self.held, "item": np.array(self.index.items.tolist(), dtype=np.str_)}
-        return {"inputs_sha": digest({"inputs": self.inputs}), "held_sha": digest(held)}
+        """Hashes of the inputs that are learned from and predicted, and of the labels that the
+        predictions are scored against: the version of the data."""
+        index, people = self.people.index, {"probs": self.people.probs, "count": self.people.count}
+        people |= {"item": as_texts(index.items), "class": as_texts(index.labels)}
+        return {
+            "inputs_sha": digest({"inputs": self.inputs}),
+            "held_sha": digest({"held": self.held, "item": as_texts(self.index.items)}),
+            "people_sha": digest(people),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,17 +238,16 @@ def _hold_out(pooled: SoftLabels) -> SoftLabels:
     return select_labels(pooled, held)
 
 
-def _rows_of(wanted: Iterable[str], items: Names, where: str) -> Ints:
+def _rows_of(wanted: Names, items: Names, where: str) -> Ints:
     """Return the rows of these names; a missing name is an error."""
     place = {item: row for row, item in enumerate(items.tolist())}
-    asked = [str(item) for item in wanted]
-    missing = [item for item in asked if item not in place]
-    if missing:
+    rows = [place.get(str(item), -1) for item in wanted]
+    if missing := rows.count(-1):
         raise DataError(
-            f"item {missing[0]!r} is not in {where} ({len(missing)} of {len(asked)} are "
+            f"item {str(wanted[rows.index(-1)])!r} is not in {where} ({missing} of {len(rows)} are "
             "not); items are matched by name"
         )
-    return np.array([place[item] for item in asked], dtype=np.int64)
+    return np.array(rows, dtype=np.int64)
 
 
 def select_labels(soft: SoftLabels, wanted: Names) -> SoftLabels:
@@ -283,8 +286,8 @@ def _relabel(
         return TrainingLabels(known.gold, soft, select_items(each, known.learn))
     # one annotator for all tells which items were labelled at all
     index = Index(known.learn, names(["label"]), pooled.index.labels)
-    one = Annotations(index, at, np.zeros(len(at), dtype=np.int64), probs=pooled.probs[both])
-    return TrainingLabels(known.gold, soft, one)
+    each = Annotations(index, at, np.zeros(len(at), dtype=np.int64), probs=pooled.probs[both])
+    return TrainingLabels(known.gold, soft, each)
 
 
 # ── published data ───────────────────────────────────────────────────────────────────────────
@@ -308,10 +311,9 @@ class PublishedData:
 def load_cifar10h() -> PublishedData:
     """Load 7,000 images with the shares of about 51 votes each, and 3,000 to be tested on."""
     learn, held = _read_indices()
-    each = _select_images(_read_votes(), learn)
-    return _publish(
-        "cifar10h", learn, held, lambda gold: TrainingLabels.of(Mean()(each), each, gold)
-    )
+    each = _read_answers("cifar10h", learn)
+    teach = partial(TrainingLabels.of, Mean()(each), each)
+    return _publish("cifar10h", learn, held, teach)
 
 
 def load_cifar10s() -> PublishedData:
@@ -321,7 +323,7 @@ def load_cifar10s() -> PublishedData:
     learn, held = _read_indices()
     apart = read_held_10s()
     learn = learn[~np.isin(learn, apart)]
-    each = _select_images(_read_beliefs(), learn)
+    each = _read_answers("cifar10s", learn)
 
     def teach(gold: Ints) -> TrainingLabels:
         asked = np.bincount(each.item, minlength=len(learn)) > 0
@@ -344,9 +346,8 @@ def _publish(
 
 def load_people(name: str) -> SoftLabels:
     """Load the labels of the held-out items: vote shares of 3,000, or soft labels of 100."""
-    if name == "cifar10h":
-        return Mean()(_select_images(_read_votes(), _read_indices()[1]))
-    return Mean()(_select_images(_read_beliefs(), read_held_10s()))
+    held = _read_indices()[1] if name == "cifar10h" else read_held_10s()
+    return Mean()(_read_answers(name, held))
 
 
 PUBLISHED: dict[str, Callable[[], PublishedData]] = {
@@ -370,19 +371,14 @@ def _read_indices() -> tuple[Ints, Ints]:
     )
 
 
-def _read_votes() -> Annotations:
-    votes = datasets.cifar10h.load().annotations
-    assert votes is not None, "CIFAR-10H is votes"
-    return votes
-
-
-def _read_beliefs() -> Annotations:
-    """Read each person's belief: two classes, clamped, a tenth spread over the possible rest."""
-    statements = datasets.cifar10s.load().statements
-    assert statements is not None, "CIFAR-10S is statements"
-    return Clamp()(statements)
-
-
-def _select_images(each: Annotations, images: Ints) -> Annotations:
-    """Return the answers about these images of CIFAR-10, in this order."""
+def _read_answers(name: str, images: Ints) -> Annotations:
+    """Read the answers about these images of CIFAR-10, in this order: votes, or for CIFAR-10S each
+    person's belief (two classes, clamped, a tenth spread over the possible rest)."""
+    if name == "cifar10h":
+        each = datasets.cifar10h.load().annotations
+        assert each is not None, "CIFAR-10H is votes"
+    else:
+        statements = datasets.cifar10s.load().statements
+        assert statements is not None, "CIFAR-10S is statements"
+        each = Clamp()(statements)
     return select_items(each, names([str(image) for image in images.tolist()]))

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -33,22 +33,17 @@ from softlabel.train.networks import build
 from softlabel.train.networks.text import COLUMNS, LETTERS, UNKNOWN, Tagger
 from softlabel.train.objectives import Objective, make_objective
 from softlabel.train.predict import Singles
-from softlabel.train.recipes import Recipe
+from softlabel.train.recipes import LABELME_CONFIG, Recipe
 from softlabel.train.schedules import find_schedule
 from softlabel.train.splits import Split
 
 Table = npt.NDArray[np.int64]  # (m, c) of words: sentence, code, letters
 
-CONFIG = Config(
+CONFIG = replace(
+    LABELME_CONFIG,  # Adam at a constant rate, of the same paper
     net="tagger",  # bi-LSTM of size 128 over words and letters, with attention between the two
     epochs=20,
     batch=8,  # sentences; the paper does not say
-    optimiser="adam",
-    lr=1e-3,
-    schedule="constant",
-    weight_decay=0.0,
-    augment="none",
-    channels_last=False,
 )
 
 

@@ -48,25 +48,18 @@ class Frozen:
 
     def __call__(self, texts: Any) -> Features:
         """Encode long texts with long ones: less padding."""
-        wanted = [str(text) for text in texts]
-        order = np.argsort([len(text) for text in wanted], kind="stable")
-        features: Features | None = None
+        texts = [str(text) for text in texts]
+        order = np.argsort([len(text) for text in texts], kind="stable")
+        options = {"padding": True, "truncation": True, "max_length": TOKENS}
+        parts = [np.empty((0, 0), dtype=np.float32)]
         with torch.inference_mode():
             for low in range(0, len(order), BATCH):
-                rows = order[low : low + BATCH]
-                tokens = self.tokenizer(
-                    [wanted[row] for row in rows],
-                    padding=True,
-                    truncation=True,
-                    max_length=TOKENS,
-                    return_tensors="pt",
-                )
+                batch = [texts[row] for row in order[low : low + BATCH]]
+                tokens = self.tokenizer(batch, **options, return_tensors="pt")
                 states = mean_state(self.net(**tokens).last_hidden_state, tokens["attention_mask"])
                 states = torch.nn.functional.normalize(states) * states.shape[1] ** 0.5
-                if features is None:
-                    features = np.empty((len(wanted), states.shape[1]), dtype=np.float32)
-                features[rows] = states.numpy()
-        return features if features is not None else np.empty((0, 0), dtype=np.float32)
+                parts.append(states.float().numpy())
+        return np.concatenate(parts[1:] or parts)[np.argsort(order)]
 
 
 class MiniLM(Frozen):

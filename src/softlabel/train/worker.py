@@ -18,9 +18,8 @@ import torch
 from softlabel.errors import SoftlabelError
 from softlabel.train.jobs import Job
 
-ONE_THREAD = {
-    f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMBA")
-}  # variables of the environment
+# variables of the environment
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
 
 
 def complete_job(job: Job | str) -> dict[str, str]:
@@ -41,17 +40,17 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing else may be written there
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    parent = os.getppid()
+
+    def end_with_parent() -> None:  # nobody would read the outcome
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
     for line in sys.stdin:
         answers.write(json.dumps(complete_job(line)) + "\n")
         answers.flush()
-
-
-def _end_with(parent: int) -> None:
-    """End this process when its parent has ended: nobody would read the outcome."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
 
 
 if __name__ == "__main__":

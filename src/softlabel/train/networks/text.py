@@ -63,7 +63,7 @@ class Words(Net):
 
     def features(self, x: Tensor) -> Tensor:
         ids = x.long().view(len(x), self.texts, -1, PIECES)
-        read = [self.text(ids[:, one]) for one in range(self.texts)]
+        read = [self.text(ids[:, side]) for side in range(self.texts)]
         if self.texts == 1:
             return self.body(read[0])
         u, v = read
@@ -109,7 +109,15 @@ class Tagger(Net):
 
     def features(self, x: Tensor) -> Tensor:
         """Return (t, 2 d), the states of both directions at each word."""
-        known, spelt = self.words(x[:, 1]), self._spelt(x[:, 2:])
+        # the spelling of a word: the last states of both directions; the same word is read once
+        distinct, which = torch.unique(x[:, 2:], dim=0, return_inverse=True)
+        length = (distinct > 0).sum(dim=1).clamp(min=1).cpu()
+        packed = pack_padded_sequence(
+            self.letters(distinct), length, batch_first=True, enforce_sorted=False
+        )
+        last = self.spelling(packed)[1][0]
+        spelt = torch.cat([last[0], last[1]], dim=1)[which]  # (t, d)
+        known = self.words(x[:, 1])
         share = self.attention(torch.cat([known, spelt], dim=1))
         word = share * known + (1 - share) * spelt  # (t, d)
         length = torch.unique_consecutive(x[:, 0], return_counts=True)[1]
@@ -117,13 +125,3 @@ class Tagger(Net):
         padded, _ = pad_packed_sequence(self.sentence(packed)[0], batch_first=True)
         place = torch.arange(padded.shape[1], device=x.device)
         return padded[place < length[:, None]]
-
-    def _spelt(self, letters: Tensor) -> Tensor:
-        """Return (t, d), the last states of both directions; the same word is read once."""
-        distinct, which = torch.unique(letters, dim=0, return_inverse=True)
-        length = (distinct > 0).sum(dim=1).clamp(min=1).cpu()
-        packed = pack_padded_sequence(
-            self.letters(distinct), length, batch_first=True, enforce_sorted=False
-        )
-        _, (last, _) = self.spelling(packed)
-        return torch.cat([last[0], last[1]], dim=1)[which]
