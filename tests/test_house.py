@@ -41,7 +41,6 @@ FLOORS: dict[str, float] = {
     "serve": 4,
     "simulate": 4.5,
     "papers": 5,
-    "demo": 5,
     "cli": 6,
     "__main__": 7,
 }
