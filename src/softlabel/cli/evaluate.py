@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from softlabel.cli.shared import Load, app, json_text, load_strategies, show_table
+from softlabel.cli.shared import (
+    NO_PAPERS,
+    Load,
+    app,
+    has_papers,
+    json_text,
+    load_strategies,
+    show_table,
+)
 from softlabel.errors import SoftlabelError, UnknownName
 
 if TYPE_CHECKING:
@@ -226,6 +234,8 @@ def report(
 
 
 def _shipped() -> str:
+    if not has_papers():
+        raise SoftlabelError(f"{NO_PAPERS}; for your own runs: softlabel report RUNS FILE.html")
     from softlabel.papers import PAPERS, document, findings, papers
 
     every = [findings.shipped(papers.find(name)) for name in PAPERS]
@@ -233,11 +243,12 @@ def _shipped() -> str:
 
 
 def _of_runs(folder: Path) -> str:
-    from softlabel.papers import PAPERS, begun, document, findings, papers
+    if has_papers():
+        from softlabel.papers import PAPERS, begun, document, findings, papers
 
-    names = dict.fromkeys(name for name, _ in begun(folder) if name in PAPERS)
-    if names:
-        return document([findings.in_folder(papers.find(name), folder) for name in names])
+        names = dict.fromkeys(name for name, _ in begun(folder) if name in PAPERS)
+        if names:
+            return document([findings.in_folder(papers.find(name), folder) for name in names])
     from softlabel import __version__
     from softlabel.report import page
 
