@@ -220,8 +220,8 @@ def test_evaluate_of_nothing(run, folder):
 
 def test_the_table_shows_every_run(folder):
     from rich.console import Console
-    from softlabel.cli.grid import table
 
+    from softlabel.cli.grid import table
     from softlabel.train.recipes.crew import Standing
     from softlabel.train.recipes.jobs import read_grid
 
