@@ -313,10 +313,9 @@ def measure_training(runs: Runs, pictures: list[shapes.Pixels], truth: SoftLabel
 def ask_about_unseen(truth: SoftLabels, items: list[int], seed: int) -> Floats:
     """Return (len(items), k) the pooled answers of ten annotators, drawn for each picture."""
     index = Index(names(truth.index.items[items]), ANNOTATOR_NAMES, truth.index.labels)
-    pairs = [
-        (code, int(who))
-        for code, name in enumerate(index.items.tolist())
-        for who in sorted(keyed(seed, name, "asked").choice(ANNOTATORS, PER_ITEM, replace=False))
-    ]
+    pairs = []
+    for code, name in enumerate(index.items.tolist()):
+        some = keyed(seed, name, "asked").choice(ANNOTATORS, PER_ITEM, replace=False)
+        pairs += [(code, int(who)) for who in sorted(some)]
     answers = ask(index, truth.probs[items], pairs, seed, Classic(), "rich")
     return Mean()(Clamp()(answers)).probs

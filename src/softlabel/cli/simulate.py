@@ -141,14 +141,16 @@ def _write_people(path: Path, seed: int, report: Report) -> None:
     from softlabel.io import write_rows
     from softlabel.simulate import crowd
 
-    rows = [
-        {
-            "person": one.number + 1,
-            **asdict(one.person),
-            "response_uuid": outcome.acknowledged[0] if outcome.acknowledged else None,
-        }
-        for one, outcome in zip(crowd.crowd(len(report.people), seed), report.people, strict=True)
-    ]
+    people = crowd.crowd(len(report.people), seed)
+    rows = []
+    for number, outcome in enumerate(report.people):
+        rows.append(
+            {
+                "person": number + 1,
+                **asdict(people[number].person),
+                "response_uuid": outcome.acknowledged[0] if outcome.acknowledged else None,
+            }
+        )
     write_rows(rows, path)
 
 
