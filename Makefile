@@ -42,7 +42,7 @@ test: $(VENV)/.dev lint types  ## everything; tests on published data need SOFTL
 lint: $(VENV)/.dev  ## ruff and codespell
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/codespell src tests docs bench *.md
+	$(BIN)/codespell src tests examples docs bench *.md
 
 types: $(VENV)/.dev  ## mypy
 	$(BIN)/mypy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import select
@@ -141,6 +142,33 @@ def postgres_url(new_postgres: Callable[[], str]) -> str:
 
 
 _databases = count()
+
+
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of one demo with seed 0, made once for all workers of a test run.
+
+    What it printed is in ``output.txt`` beside the folder.
+    """
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent  # common to all workers
+    output = base / "demo" / "output.txt"
+    output.parent.mkdir(exist_ok=True)
+    folder = output.with_name("report")
+    with (output.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the others wait for the first
+        if not output.is_file():
+            done = subprocess.run(
+                [sys.executable, "-m", "softlabel", "demo", str(folder)],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=1200,
+            )
+            assert done.returncode == 0, done.stderr
+            output.write_text(done.stdout, encoding="utf-8")
+    return folder
 
 
 class Served:

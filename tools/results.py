@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from softlabel.papers import PAPERS
-from softlabel.papers.claims.collecting import list_started, collect
+from softlabel.papers.claims.collecting import collect, list_started
 from softlabel.papers.claims.findings import FOLDER, compute_facts, judge_shipped, make_markdown
 from softlabel.papers.claims.papers import find
 from softlabel.papers.claims.results import write_facts, write_results

@@ -1,4 +1,4 @@
-"""Published data sets and the demo, from the command line."""
+"""Published data sets, from the command line."""
 
 from __future__ import annotations
 
@@ -91,24 +91,6 @@ def test_where_can_check_the_files(run, served):
     served.write_bytes(b"y")
     done = run("data", "where", "tiny", "--check")
     assert (done.code, "sha256 is" in done.err) == (1, True)
-
-
-def test_demo_leaves_other_peoples_folders_alone(run, tmp_path):
-    (tmp_path / "votes.csv").write_text("mine")
-    done = run("demo", tmp_path)
-    assert (done.code, "holds other files" in done.err) == (1, True)
-    assert (tmp_path / "votes.csv").read_text() == "mine"
-    assert run("demo", tmp_path / "d", "--seed", -1).code == 2
-
-
-def test_demo_writes_its_page_and_prints_a_table(run, tmp_path):
-    done = run("demo", tmp_path / "d", "--seed", 7)
-    assert done.code == 0
-    assert done.out.endswith(f"wrote {tmp_path / 'd' / 'index.html'}\n")
-    assert "seed 7" in (tmp_path / "d" / "index.html").read_text()
-    assert run("demo", tmp_path / "d").code == 0, "an old demo may be made again"
-    for recipe in ("clamp → mean", "hard → share", "hard → majority"):
-        assert recipe in done.out
 
 
 @pytest.fixture

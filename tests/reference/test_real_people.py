@@ -11,8 +11,8 @@ import pytest
 from softlabel import datasets, metrics
 from softlabel.aggregate import Mean, Share
 from softlabel.annotators import compare_with_others, flag_answers, repeat_distance
+from softlabel.cli.demo import load_demo
 from softlabel.construct import Clamp, Hard
-from softlabel.demo.page import REAL
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -47,7 +47,7 @@ def test_the_figures_on_the_demo_page(first, everything, errors):
         "change": repeat_distance(Clamp()(unique)).mean(),
         **{name: values.mean() for name, values in errors.items()},
     }
-    assert {name: round(float(value), 2) for name, value in found.items()} == REAL
+    assert {name: round(float(value), 2) for name, value in found.items()} == load_demo("page").REAL
 
 
 def test_the_counts_on_the_page_of_quality_rules(everything):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from softlabel.errors import DataError
-from softlabel.report import SERIES, Frame, charts, ticks
+from softlabel.metrics import Bins
+from softlabel.report import SERIES, Frame, charts, reliability_chart, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = "<b> & \"q\" 'a'"
@@ -185,3 +186,17 @@ def test_a_long_legend_has_several_rows():
     ]
     assert len({y for _, y in places}) > 1
     assert all(x < FRAME.width for x, _ in places)
+
+
+def test_a_reliability_diagram_puts_its_marks_where_the_bins_are():
+    bins = Bins(np.array([10, 30]), np.array([0.25, 0.75]), np.array([0.5, 0.5]))
+    root = ET.fromstring(reliability_chart(bins, Frame("t", width=256, height=274)))
+    circles = list(root.iter(SVG + "circle"))
+    assert [float(e.get("cx")) for e in circles] == [44 + 0.25 * 200, 44 + 0.75 * 200]
+    assert [float(e.get("cy")) for e in circles] == [130, 130]
+    assert float(circles[0].get("r")) < float(circles[1].get("r"))
+    lines = root.iter(SVG + "line")
+    gaps = [e for e in lines if e.get("stroke-width") == "2"]
+    assert [float(e.get("y1")) for e in gaps] == [230 - 0.25 * 200, 230 - 0.75 * 200]
+    none = Bins(np.array([], dtype=np.int64), np.array([]), np.array([]))
+    assert "no data" in reliability_chart(none, Frame("t"))

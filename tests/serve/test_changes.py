@@ -7,10 +7,10 @@ import sqlite3
 
 import polars as pl
 import pytest
+from softlabel.serve.monitor.export import export
 
 from softlabel.cli import main
 from softlabel.errors import DataError, StoreError
-from softlabel.serve.monitor.export import export
 from softlabel.serve.researcher.sample import Reader
 from softlabel.train import splits
 

@@ -16,7 +16,7 @@ from softlabel import store
 from softlabel.cli import main
 from softlabel.serve import secret
 from softlabel.serve.databases import put_study
-from softlabel.simulate import run_server
+from softlabel.simulate import draw_participants, run_server
 from softlabel.store import NewResponse, Plan
 
 
@@ -53,6 +53,24 @@ def test_with_an_address_it_goes_there_also_by_browser(make_study, stored):
     assert (by_hand.returncode, by_hand.stderr) == (0, "")
     assert facts(by_hand)["people finished"] == "1 of 1"
     assert len(stored(study)) == 6
+
+
+def test_the_people_are_written_with_an_answer_that_identifies_each(make_study, tmp_path):
+    study, people = make_study("hard", per_item=3, repeats=0), tmp_path / "people.csv"
+    assert main(["simulate", str(study.folder), "--seed", "4", "--people", str(people)]) == 0
+    rows = pl.read_csv(people)
+    known = draw_participants(3, 4)
+    assert rows["person"].to_list() == [1, 2, 3]
+    for fault in ("noise", "sharpness", "carelessness", "wobble"):
+        assert rows[fault].to_list() == [getattr(one.person, fault) for one in known]
+    exported = tmp_path / "answers.jsonl"
+    database = study.folder / ".softlabel" / "rehearsal.db"
+    assert main(["export", str(study.folder), str(exported), "--db", str(database)]) == 0
+    answers = [json.loads(line) for line in exported.read_text().splitlines()]
+    pseudonyms = {answer["response_uuid"]: answer["annotator"] for answer in answers}
+    assert len({pseudonyms[row] for row in rows["response_uuid"]}) == 3
+    missing = str(tmp_path / "none" / "people.csv")
+    assert main(["simulate", str(study.folder), "--people", missing]) == 1
 
 
 # ── a rehearsal and the study itself are kept apart ──────────────────────────────────────────

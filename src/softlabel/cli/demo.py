@@ -1,48 +1,57 @@
-"""``demo``: a study with simulated people, and a page about it."""
+"""``demo``: run the script of ``examples/demo``."""
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from softlabel.cli.progress import progress
-from softlabel.cli.shared import app, show_table
+from softlabel.cli.shared import app
+from softlabel.errors import SoftlabelError
 
-LEARNED = ("delivered", "kl", "total-variation", "entropy-pearson")
+PACKAGE = "softlabel._demo"
+PLACES = (  # in a wheel; in a checkout of the repository
+    Path(__file__).parents[1] / "_demo",
+    Path(__file__).parents[3] / "examples" / "demo",
+)
 
 
 @app.command()
 def demo(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The folder to write to; made if need be.")
+        Path, typer.Argument(metavar="DIR", help="The folder to write to; created if needed.")
     ] = Path("softlabel-demo"),
-    seed: Annotated[int, typer.Option(min=0, help="Another seed is another study.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Random seed of the pictures and the annotators.")
+    ] = 0,
 ) -> None:
-    """Make a study with simulated people, label it, train on it, and write a page about it.
+    """Run a study with simulated annotators, label it, train on it, and write a page about it.
 
-    Training needs torch; without it the page has all the rest.
+    Prints each command before running it. Training needs torch; without it, the page has all other
+    sections.
     """
-    from softlabel import demo as study
-
-    with progress() as tell:
-        result = study.run(folder, seed=seed, progress=lambda step, done, of: tell(step))
-    rows = [{key: _shown(value) for key, value in row.items()} for row in result.rows]
-    show_table("how far each label is from the known truth (95 % intervals over items)", rows, 99)
-    if result.learned:
-        learned = [{key: _shown(row[key]) for key in LEARNED} for row in result.learned]
-        show_table("how far trained networks are from it (95 % intervals over runs)", learned, 99)
-    else:
-        typer.echo(f"\nnothing was trained: {study.INSTALL}, then run the demo again")
-    typer.echo(f"\nwrote {result.path}")
+    load_demo().run(folder, seed)
 
 
-def _shown(value: Any) -> str:
-    """A name as it is, a score with its interval, a dash where it is not defined."""
-    score = getattr(value, "value", None)
-    if score is None:
-        return str(value)
-    if score != score:
-        return "-"
-    return f"{score:.3f} [{value.low:.3f}, {value.high:.3f}]"
+def load_demo(name: str = "demo") -> Any:
+    """Import one file of the demo, as a module of the private package ``softlabel._demo``.
+
+    ``sys.path`` stays as it is, so that the demo's files cannot shadow modules of the user.
+    """
+    if PACKAGE not in sys.modules:
+        folder = next((place for place in PLACES if (place / "demo.py").is_file()), None)
+        if folder is None:
+            raise SoftlabelError(f"the demo is not installed: {PLACES[0]} does not exist")
+        spec = importlib.util.spec_from_file_location(
+            PACKAGE, folder / "__init__.py", submodule_search_locations=[str(folder)]
+        )
+        assert spec is not None, "a Python file can be loaded"
+        assert spec.loader is not None, "a Python file can be loaded"
+        package = importlib.util.module_from_spec(spec)
+        sys.modules[PACKAGE] = package
+        spec.loader.exec_module(package)
+    return import_module(f"{PACKAGE}.{name}")

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from softlabel.cli.shared import Load, app, json_text, load_strategies, show_table
+from softlabel.cli.shared import (
+    NO_PAPERS,
+    Load,
+    app,
+    has_papers,
+    json_text,
+    load_strategies,
+    show_table,
+)
 from softlabel.errors import SoftlabelError, UnknownName
 
 if TYPE_CHECKING:
@@ -238,6 +246,8 @@ def report(
 
 
 def _shipped() -> str:
+    if not has_papers():
+        raise SoftlabelError(f"{NO_PAPERS}; for your own runs: softlabel report RUNS FILE.html")
     from softlabel.papers import PAPERS, findings, make_html, papers
 
     every = [findings.judge_shipped(papers.find(name)) for name in PAPERS]
@@ -245,14 +255,16 @@ def _shipped() -> str:
 
 
 def _of_runs(folder: Path) -> str:
-    from softlabel.papers import PAPERS, findings, list_started, make_html, papers
     from softlabel.train import runs
 
-    names = dict.fromkeys(name for name, _ in list_started(folder) if name in PAPERS)
     found = runs.find(folder)
     note = _note_stale(found)
-    if names:
-        return make_html([findings.judge_folder(papers.find(name), folder) for name in names])
+    if has_papers():
+        from softlabel.papers import PAPERS, findings, list_started, make_html, papers
+
+        names = dict.fromkeys(name for name, _ in list_started(folder) if name in PAPERS)
+        if names:
+            return make_html([findings.judge_folder(papers.find(name), folder) for name in names])
     from softlabel import __version__
     from softlabel.report import page
 

@@ -12,10 +12,9 @@ import typer
 
 from softlabel.cli.contents import Contents
 from softlabel.cli.progress import progress
-from softlabel.cli.shared import app, show_table
+from softlabel.cli.shared import NO_PAPERS, app, has_papers, show_table
 from softlabel.cli.train import live
 from softlabel.errors import SoftlabelError
-from softlabel.papers import PAPERS
 
 if TYPE_CHECKING:
     from softlabel.papers import Findings, Judged, Paper, Table
@@ -27,7 +26,6 @@ reproduce = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-app.add_typer(reproduce, name="reproduce")
 
 # ── papers ───────────────────────────────────────────────────────────────────────────────────
 
@@ -86,8 +84,20 @@ def _command(name: str, title: str) -> None:
     reproduce.command(name, help=text)(command)
 
 
-for _name, _title in PAPERS.items():
-    _command(_name, _title)
+def _refuse() -> None:
+    """Recompute published numbers (not part of this installation)."""
+    raise SoftlabelError(NO_PAPERS)
+
+
+if has_papers():
+    from softlabel.papers import PAPERS
+
+    app.add_typer(reproduce, name="reproduce")
+    for _name, _title in PAPERS.items():
+        _command(_name, _title)
+else:
+    _anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command("reproduce", context_settings=_anything)(_refuse)
 
 
 def paper(

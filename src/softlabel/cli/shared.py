@@ -6,6 +6,7 @@ Imports of numpy, polars and scipy wait inside the functions, so that ``--help``
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from softlabel.tables import Floats, Ints
 
 DATASET = "dataset:"
+NO_PAPERS = "the papers are not part of this installation: it has no softlabel.papers"
 
 app = typer.Typer(
     cls=Contents,
@@ -164,6 +166,11 @@ def open_dataset(text: str, tell: Progress, mode: Any = None) -> Dataset | None:
     if name == "cifar10s":  # with its repeats, which are then dropped, and counted, like all
         return datasets.cifar10s.load("all", mode)
     return datasets.load(name)
+
+
+def has_papers() -> bool:
+    """Return whether the reproduced papers are installed; everything else works without them."""
+    return importlib.util.find_spec("softlabel.papers") is not None
 
 
 def load_strategies(path: Path | None) -> None:

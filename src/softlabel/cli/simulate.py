@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,24 +68,38 @@ def simulate(  # noqa: PLR0913  options, each with its own help
     browser: Annotated[
         bool, typer.Option("--browser", help="Use a real browser, one person after another.")
     ] = False,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Also write what is known about each person: noise, sharpness, carelessness, "
+            "wobble, and the response_uuid of their first answer, by which they can be found in an "
+            "export.",
+        ),
+    ] = None,
     load: Load = None,
 ) -> None:
     """Run a study with simulated people whose beliefs and errors are known."""
     from softlabel import study as studies
+    from softlabel.io import check_output
     from softlabel.simulate import Habits, fill_study
 
     load_strategies(load)
     study = studies.read(folder)
-    people = annotators or (IN_A_BROWSER if browser else study.people_needed)
+    count = annotators or (IN_A_BROWSER if browser else study.people_needed)
+    if people is not None:
+        check_output(people, ("csv",), str(folder))
     habits = Habits(duplicates=faults, disconnects=faults, think=think)
     with _served(study, url, db, load) as address, _bar() as progress:
-        told: dict[str, Any] = {"annotators": people, "seed": seed, "progress": progress, "db": db}
+        told: dict[str, Any] = {"annotators": count, "seed": seed, "progress": progress, "db": db}
         if browser:
             from softlabel.simulate import fill_in_browser
 
             report = fill_in_browser(address, study, **told)
         else:
             report = fill_study(address, study, habits=habits, **told)
+    if people is not None:
+        _write_people(people, seed, report)
     _show(report, "" if url is not None else _shown(folder, db))
     if report.errors:
         raise typer.Exit(1)
@@ -123,6 +138,24 @@ def _bar() -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("answers", total=None)
         yield lambda done, of: progress.update(task, completed=done, total=of)
+
+
+def _write_people(path: Path, seed: int, report: Report) -> None:
+    """Write one row per person, in the order of their numbers."""
+    from softlabel.io import write_table
+    from softlabel.simulate import draw_participants
+
+    people = draw_participants(len(report.people), seed)
+    rows = []
+    for number, outcome in enumerate(report.people):
+        rows.append(
+            {
+                "person": number + 1,
+                **asdict(people[number].person),
+                "response_uuid": outcome.acknowledged[0] if outcome.acknowledged else None,
+            }
+        )
+    write_table(rows, path)
 
 
 def _show(report: Report, database: str) -> None:

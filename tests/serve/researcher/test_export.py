@@ -17,12 +17,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from softlabel.serve.monitor.export import columns, export
 
 from softlabel import io as files
 from softlabel.errors import FileError, SoftlabelError
 from softlabel.io.csv_files import NUMBER, escape_formula, unescape_formula
 from softlabel.label import Plan, label_source
-from softlabel.serve.monitor.export import columns, export
 from softlabel.study import Item
 
 CLASSIC = {"top": "cat", "p1": "90", "second": "dog", "p2": 10.5, "impossible": ["fox"]}

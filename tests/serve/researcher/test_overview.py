@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from softlabel.serve.monitor.export import export
 
 from softlabel import io
 from softlabel.annotators import alpha, pairwise_variation
@@ -18,7 +19,6 @@ from softlabel.elicit import Quick
 from softlabel.metrics import Spread
 from softlabel.sampling import one_per_annotator
 from softlabel.serve import compute_overview, wording
-from softlabel.serve.monitor.export import export
 from softlabel.serve.researcher.overview import (
     COMPUTE_EVERY,
     COUNT_EVERY,

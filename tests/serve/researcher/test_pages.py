@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from softlabel.serve.monitor.export import export
 
 from softlabel.serve import compute_overview
-from softlabel.serve.monitor.export import export
 from softlabel.serve.researcher import wording
 from softlabel.study import Item, Media, Question, shapes
 

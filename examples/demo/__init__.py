@@ -1,0 +1,1 @@
+"""The demo of softlabel; ``demo.py`` is the script."""
