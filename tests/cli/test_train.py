@@ -220,8 +220,8 @@ def test_evaluate_of_nothing(run, folder):
 
 def test_the_table_shows_every_run(folder):
     from rich.console import Console
-    from softlabel.cli.grid import table
 
+    from softlabel.cli.train import table
     from softlabel.train import JobState, read_grid
 
     standings = [JobState(job, job.start_run()) for job in read_grid(Path("grid.toml"))]

@@ -10,7 +10,7 @@ from softlabel import SoftLabels, metrics, store
 from softlabel.label import Plan, label_file
 from softlabel.serve import monitor
 from softlabel.simulate import fill_study, run_server
-from softlabel.simulate.truth import FILE, read_truth_file
+from softlabel.simulate.people import FILE, read_truth_file
 
 PEOPLE = 20
 

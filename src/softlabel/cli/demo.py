@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from softlabel.cli.progress import progress
-from softlabel.cli.shared import app, show_table
+from softlabel.cli.shared import app, progress, show_table
 
 LEARNED = ("delivered", "kl", "total-variation", "entropy-pearson")
 
