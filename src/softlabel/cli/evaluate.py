@@ -47,7 +47,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     load: shared.Load = None,
 ) -> None:
-    """Score the predictions of finished runs against people.
+    """Score the predictions of finished runs against people's labels.
 
     Prints two tables: the mean of each metric over the seeds of a group, with a 95 % confidence
     interval (Student's t, clipped to the range of the metric); and the differences between groups,

@@ -22,7 +22,7 @@ def new(
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the pictures.")] = 0,
     load: shared.Load = None,
 ) -> None:
-    """Create a sample study with pictures that runs as it is, for you to edit."""
+    """Create a working sample study with pictures, ready to edit."""
     from softlabel import study
 
     shared.load_strategies(load)

@@ -203,7 +203,7 @@ def train(  # noqa: PLR0913  (a command has as many arguments as options)
     ] = Path("runs"),
     load: Load = None,
 ) -> None:
-    """Train a recipe with several seeds and compare its predictions with people.
+    """Train a recipe with several seeds and compare its predictions with people's labels.
 
     The name of a run's folder is a hash of everything that determines the run. A finished run is
     not repeated, and an interrupted run resumes from its checkpoint. Several runs use one process

@@ -15,12 +15,13 @@ from softlabel.simulate.client import ANSWERS, Progress, Refused
 from softlabel.simulate.crowd import Report, check_rehearsal
 from softlabel.simulate.people import Habits, Participant, draw_participants, read_truth
 from softlabel.simulate.visit import (
+    FORM,
     MOST_PAGES,
     End,
     Looks,
     Outcome,
     Site,
-    debrief_answers,
+    fill_form,
     make_links,
 )
 from softlabel.study import Study
@@ -128,22 +129,16 @@ class BrowserVisit:
 
     def _fill_form(self) -> bool:
         """Fill in the form on the page, if there is one."""
-        study, page = self.site.study, self.page
-        if page.locator('form[action="/consent"]').count():
-            for box in ("adult", "read", "agree"):
-                page.check(f'[name="{box}"]')
-        elif page.locator('form[action="/quiz"]').count() and study.quiz is not None:
-            for n, question in enumerate(study.quiz.questions):
-                page.check(f'[name="q{n}"][value="{question.right}"]')
-        elif page.locator('form[action="/debrief"]').count():
-            answers = debrief_answers(study.debrief).items()
-            for question, (name, text) in zip(study.debrief, answers, strict=True):
-                if question.options:
-                    page.check(f'[name="{name}"][value="{text}"]')
-                else:
-                    page.fill(f'[name="{name}"]', text)
-        elif not page.locator('form[action="/instructions"]').count():
+        page = self.page
+        form = FORM.search(page.content())
+        if form is None:
             return False
+        for name, text in fill_form(self.site.study, form[1]).items():
+            option = page.locator(f'[name="{name}"][value="{text}"]')
+            if option.count():
+                option.check()
+            else:
+                page.fill(f'[name="{name}"]', text)
         with page.expect_navigation():
             page.locator("form .button.primary").click()
         return True

@@ -22,6 +22,7 @@ SLOWER, LATER = 429, 503  # the server asks for fewer requests, or for another t
 FIRST_WAIT, LONGEST_WAIT = 0.05, 5.0
 
 Request = Literal["page", "plan", "media", "answer"]
+KINDS: dict[str, Request] = {ANSWERS: "answer", "/api/plan": "plan", "/media": "media"}
 Progress = Callable[[int, int], None]  # answers acknowledged, answers expected so far
 
 
@@ -231,7 +232,9 @@ class RetryingClient(Client):
         while True:
             late = time.monotonic() - begin > PATIENCE
             data = encode()
-            kind, what = _describe(data)
+            method, path = data.split(b" ", 2)[:2]  # reported without what differs each time
+            short = "/media" if path.startswith(b"/media/") else path.partition(b"?")[0].decode()
+            what = f"{method.decode()} {short}"
             try:
                 reply = await self._send_once(data)
             except OSError as error:
@@ -240,7 +243,7 @@ class RetryingClient(Client):
                     raise
             else:
                 if reply.status < 400:
-                    self._log.latencies[kind].append(reply.seconds)
+                    self._log.latencies[KINDS.get(short, "page")].append(reply.seconds)
                     return reply
                 if reply.status == SLOWER:
                     self._log.waits += 1
@@ -251,11 +254,3 @@ class RetryingClient(Client):
                 wait = max(wait, float(reply.headers.get("retry-after", 0)))
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT)
-
-
-def _describe(request: bytes) -> tuple[Request, str]:
-    """Return the kind of a request, and its method and path without what differs each time."""
-    method, path = request.split(b" ", 2)[:2]
-    short = "/media" if path.startswith(b"/media/") else path.partition(b"?")[0].decode()
-    kinds: dict[str, Request] = {ANSWERS: "answer", "/api/plan": "plan", "/media": "media"}
-    return kinds.get(short, "page"), f"{method.decode()} {short}"

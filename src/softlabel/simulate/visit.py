@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 from softlabel.errors import SoftlabelError
 from softlabel.simulate.client import Log, Refused, Reply, RetryingClient
 from softlabel.simulate.people import Habits, Participant, Truth, simulate_timing
-from softlabel.study import Question, Recruit, Study
+from softlabel.study import Recruit, Study
 
 MOST_PAGES = 100  # more pages than this before the first item means that they go in circles
 FORM = re.compile(r'<form\b[^>]*\baction="/(consent|instructions|quiz|debrief)"')
@@ -179,17 +179,12 @@ class Visit:
             if step.re is NEXT:
                 page = await self._get_page(step[1])
                 continue
-            form, fields = step[1], dict[str, str]()
-            if form == "consent":
-                fields = {"adult": "on", "read": "on", "agree": "on"}
-            elif form == "quiz" and study.quiz is not None:
+            form, wrong = step[1], 0
+            if form == "quiz" and study.quiz is not None:
                 self._quizzes += 1
                 unsure = self.participant.draw("quiz").random() < self.site.habits.fail_quiz
                 wrong = int(self._quizzes == 1 and study.quiz.tries > 1 and unsure)
-                for i, q in enumerate(study.quiz.questions):
-                    fields[f"q{i}"] = str(((q.right or 0) + wrong) % len(q.options))
-            elif form == "debrief":
-                fields = debrief_answers(study.debrief)
+            fields = fill_form(study, form, wrong)
             page = await self._follow(await self.client.post_form(f"/{form}", fields))
         raise Refused("the pages of the study go in circles")
 
@@ -253,12 +248,17 @@ def make_record(position: int, answer: Json, timing: Json) -> dict[str, Any]:
     }
 
 
-def debrief_answers(questions: Sequence[Question]) -> dict[str, str]:
-    """Return the answer to each question at the end: the first option, or a remark."""
-    return {
-        f"d{i}": "0" if question.options else "(a simulated person)"
-        for i, question in enumerate(questions)
-    }
+def fill_form(study: Study, form: str, wrong: int = 0) -> dict[str, str]:
+    """Return what a person enters in a form; every quiz answer is ``wrong`` options off."""
+    if form == "consent":
+        return dict.fromkeys(("adult", "read", "agree"), "on")
+    if form == "quiz" and study.quiz is not None:
+        questions = enumerate(study.quiz.questions)
+        return {f"q{i}": str(((q.right or 0) + wrong) % len(q.options)) for i, q in questions}
+    if form == "debrief":
+        remark = "(a simulated person)"
+        return {f"d{i}": "0" if q.options else remark for i, q in enumerate(study.debrief)}
+    return {}
 
 
 # ── links ────────────────────────────────────────────────────────────────────────────────────
