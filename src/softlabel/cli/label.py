@@ -68,7 +68,7 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     io.check_output(output, io.LABEL_KINDS, source)
     if engine is None and (parts or checkpoint):
         name = "parts" if parts else "checkpoint"
-        raise SoftlabelError(f"--{name} {parts or checkpoint}: requires --engine dask")
+        raise SoftlabelError(f"--{name} {parts or checkpoint}: is for --engine; use --engine dask")
     classes = shared.split_labels(labels)
     with shared.progress() as tell:
         read = partial(
@@ -129,7 +129,7 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
         export_study(Path(source), output, db)
         return
     if db is not None:
-        raise SoftlabelError(f"--db {db}: {source} is not a study folder, so it has no database")
+        raise SoftlabelError(f"--db {db}: {source} is no study folder, so it has no database")
     plan = shared.make_plan(load, construct, repeats=repeats)
     io.check_output(output, io.ANSWER_KINDS, source)
     with shared.progress() as tell:
