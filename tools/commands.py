@@ -10,7 +10,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from softlabel.cli import app
-from softlabel.cli.contents import Contents
+from softlabel.cli.shared import Contents
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 HEAD = """\

@@ -14,8 +14,7 @@ from asking import study as asked
 
 from softlabel import study as studies
 from softlabel.simulate.client import Log
-from softlabel.simulate.people import Habits, draw_participants
-from softlabel.simulate.truth import read_truth
+from softlabel.simulate.people import Habits, draw_participants, read_truth
 from softlabel.simulate.visit import Site, Visit
 
 PEOPLE, ITEMS = 100, 3000

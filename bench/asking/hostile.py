@@ -14,8 +14,7 @@ import uvloop
 from asking.saturation import Outbox, outboxes
 from asking.wire import Wire, connect
 
-from softlabel.simulate.people import Habits
-from softlabel.simulate.truth import read_truth
+from softlabel.simulate.people import Habits, read_truth
 from softlabel.simulate.visit import Site
 from softlabel.study import Study
 

@@ -11,8 +11,7 @@ import numpy as np
 import uvloop
 
 from softlabel.simulate.client import Client, Log, Request
-from softlabel.simulate.people import Habits, Participant, draw_participants
-from softlabel.simulate.truth import read_truth
+from softlabel.simulate.people import Habits, Participant, draw_participants, read_truth
 from softlabel.simulate.visit import Site, Visit
 from softlabel.study import Study
 

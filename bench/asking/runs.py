@@ -16,7 +16,7 @@ from asking import checks, figures, hostile, load, saturation, usage
 from asking import study as asked
 
 from softlabel import study as studies
-from softlabel.simulate.server import Server, run_server
+from softlabel.simulate.crowd import Server, run_server
 
 SERVER, CLIENTS = 0, 1  # cores
 FLOOD = 64  # clients that never think

@@ -10,8 +10,7 @@ import uvloop
 from asking.wire import Wire, connect
 
 from softlabel.simulate.client import Log
-from softlabel.simulate.people import Habits, draw_participants, simulate_timing
-from softlabel.simulate.truth import Truth, read_truth
+from softlabel.simulate.people import Habits, Truth, draw_participants, read_truth, simulate_timing
 from softlabel.simulate.visit import CLIENT, Site, Visit
 from softlabel.store import MAX_HELD
 from softlabel.study import Study

@@ -37,8 +37,8 @@ def votes(tmp_path):
 def test_the_terminal_says_who_is_odd_and_against_what(run, answers):
     done = run("annotators", answers)
     assert (done.code, done.err) == (0, "")
-    assert "annotators    5, 1 with flags" in done.out
-    assert "held against  the mean of the other people's labels (leave-one-out" in done.out
+    assert "annotators     5, 1 with flags" in done.out
+    assert "compared with  the mean of the other people's labels (leave-one-out" in done.out
     assert "for this report only" in done.out
     first = done.out[done.out.index("most flags first") :].splitlines()[2]
     assert first.split()[:2] == ["eve", "6"]

@@ -18,7 +18,7 @@ from softlabel import datasets, metrics
 
 def test_list_names_every_data_set(run):
     out = run("data", "list").out
-    for info in datasets.infos():
+    for info in datasets.list_infos():
         assert f"{info.name}: {info.title}" in out
         assert info.licence in out
 
@@ -31,7 +31,7 @@ def test_where_says_what_is_not_here(run, tmp_path, monkeypatch):
     (tmp_path / "rte" / first).write_text("x")
     facts = {key: value.strip() for key, value in run("data", "where", "rte").facts.items()}
     assert facts[first] == str(tmp_path / "rte" / first)
-    assert set(facts.values()) == {facts[first], "not here"}
+    assert set(facts.values()) == {facts[first], "missing"}
     assert run("data", "where", "rtf").code == 1
 
 
@@ -82,7 +82,7 @@ def test_fetch_lists_new_files_and_does_not_fetch_twice(run, served):
     done = run("data", "fetch", "tiny")
     assert (done.code, done.out) == (0, f"{served}\n")
     assert served.read_bytes() == b"x" * 100_000
-    assert run("data", "fetch", "tiny").out == "tiny: every file is here already\n"
+    assert run("data", "fetch", "tiny").out == "tiny: all files are present\n"
 
 
 def test_where_can_check_the_files(run, served):

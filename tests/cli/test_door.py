@@ -13,8 +13,8 @@ import typer.main
 
 import softlabel
 from softlabel import registry
-from softlabel.cli import app, progress
-from softlabel.cli.contents import ORDER
+from softlabel.cli import app, shared
+from softlabel.cli.shared import ORDER
 
 PROGRAM = typer.main.get_command(app)
 GROUPS = {"": PROGRAM} | {
@@ -107,9 +107,7 @@ def test_a_mistake_of_ours_is_owned(run, tmp_path, monkeypatch):
     words = ("label", tmp_path / "v.csv", tmp_path / "s.csv")
     done = run(*words)
     assert done.code == 70
-    assert done.err.startswith(
-        "error: softlabel made a mistake (ZeroDivisionError: oh); please rep"
-    )
+    assert done.err.startswith("error: this is a bug in softlabel (ZeroDivisionError: oh); ")
     assert "Traceback" not in done.err
     monkeypatch.setenv("SOFTLABEL_DEBUG", "1")
     assert "Traceback" in run(*words).err
@@ -187,13 +185,13 @@ def test_progress_is_shown_on_a_terminal_after_a_while(monkeypatch):
     from rich.progress import Progress
 
     shown: list[str] = []
-    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    monkeypatch.setattr(shared, "PATIENCE", 0.01)
     monkeypatch.setattr(Console, "is_terminal", property(lambda self: True))
     monkeypatch.setattr(Progress, "start", lambda self: shown.append("started"))
     monkeypatch.setattr(
         Progress, "update", lambda self, task, **values: shown.append(values["description"])
     )
-    with progress.progress() as tell:
+    with shared.progress() as tell:
         time.sleep(0.1)
         tell("reading [red].csv")
     assert shown == ["started", "reading [red].csv"]

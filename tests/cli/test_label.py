@@ -180,7 +180,7 @@ REFUSED = [
         ["v.csv", "s.csv", "--labels", "cat,dog"],
         "line 6, column 'label', value 'ant': no such class",
     ),
-    (["v.csv", "s.csv", "--labels", "cat,,dog"], "holds an empty name"),
+    (["v.csv", "s.csv", "--labels", "cat,,dog"], "contains an empty name"),
     (["v.csv", "s.csv", "--labels", "cat,cat"], "names 'cat' twice"),
     (["twice.csv", "s.csv"], "twice.csv, line 4: 'w1' answered item 'i' on line 2 and again here"),
     (["count.csv", "s.csv"], "a class is called 'count'"),

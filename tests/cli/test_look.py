@@ -24,7 +24,7 @@ def test_inspect_says_who_falls_out_why_and_what_changes(run, answers, tmp_path)
     done = run("inspect", answers, "--rules", "reference", "--output", tmp_path / "people.csv")
     assert (done.code, done.err) == (0, "")
     assert "24 by 4 annotators on 6 items" in done.out
-    assert "1 of 4 annotators would fall out by rules 'reference' (version 1)" in done.out
+    assert "1 of 4 annotators excluded by rules 'reference' (version 1)" in done.out
     assert "eve" in done.out
     assert "6 contradictory, at most 1 allowed" in done.out
     # eve says fish .9, cat .05, dog .05 and is a quarter of each label: total variation .9 / 4
@@ -63,7 +63,7 @@ def test_inspect_takes_votes(run, votes, tmp_path):
     assert "73 by 6 annotators on 12 items" in done.out
     assert "1: top class changed in 100.00 %" in done.out
     assert "votes state none and break none" in done.out
-    assert "0 of 6 annotators would fall out by rules 'paper' (version 1)" in done.out
+    assert "0 of 6 annotators excluded by rules 'paper' (version 1)" in done.out
     assert "ruled anything out" not in done.out  # nobody was asked to
     with (tmp_path / "people.csv").open() as file:
         why = {row["annotator"]: row["why"] for row in csv.DictReader(file)}
@@ -113,8 +113,8 @@ def test_inspect_with_gold_applies_the_accuracy_clause(run, tmp_path):
     path, gold = tmp_path / "answers.csv", tmp_path / "gold.csv"
     path.write_text(HEAD + STEADY + "i6,ann,cat,80,,,cat\n")  # one contradiction
     out = run("inspect", path).out
-    assert "not known without --gold" in out
-    assert "0 of 3 annotators would fall out" in out
+    assert "unknown without --gold" in out
+    assert "0 of 3 annotators excluded" in out
     gold.write_text("item,label\n" + "".join(f"i{i},dog\n" for i in range(7)) + "other,cat\n")
     out = run("inspect", path, "--gold", gold).out
     assert "1 error(s) and accuracy 0.00 under 0.75" in out
@@ -187,4 +187,4 @@ def test_nothing_to_compare(run, tmp_path):
 def test_real_people(run, data_folder):
     out = run("inspect", "dataset:cifar10s").out
     assert "496: top class changed in 6.85 %, its chance moved by 6.07 points" in out
-    assert "0 of 248 annotators would fall out by rules 'paper' (version 1)" in out
+    assert "0 of 248 annotators excluded by rules 'paper' (version 1)" in out

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from softlabel.cli import progress as room
-from softlabel.cli.progress import progress
+from softlabel.cli import shared
+from softlabel.cli.shared import progress
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def terminal(monkeypatch):
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(room, "PATIENCE", 0.0)
+    monkeypatch.setattr(shared, "PATIENCE", 0.0)
 
 
 def test_a_bar_and_the_time_left_where_they_are_known(terminal, capsys):
@@ -42,14 +42,14 @@ def test_a_bar_and_the_time_left_where_they_are_known(terminal, capsys):
 
 
 def test_quick_work_shows_nothing(terminal, capsys, monkeypatch):
-    monkeypatch.setattr(room, "PATIENCE", 60.0)
+    monkeypatch.setattr(shared, "PATIENCE", 60.0)
     with progress() as tell:
         tell("reading", 1, 2)
     assert capsys.readouterr().err == ""
 
 
 def test_programs_that_read_stderr_see_nothing(capsys, monkeypatch):
-    monkeypatch.setattr(room, "PATIENCE", 0.0)
+    monkeypatch.setattr(shared, "PATIENCE", 0.0)
     with progress() as tell:
         tell("reading", 1, 2)
         time.sleep(0.1)

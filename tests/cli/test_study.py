@@ -51,7 +51,7 @@ def test_pay_batches_and_notes(run, tmp_path):
     assert "note: items.csv, glod: is kept" in looked.err
     assert "note: study.toml, items: batches have from 1 to 2 items" in looked.err
     assert looked.facts["batches"].strip() == "2"
-    assert looked.facts["pay"].strip().startswith("2.00 GBP per person, 24.00 GBP in all")
+    assert looked.facts["pay"].strip().startswith("2.00 GBP per person, 24.00 GBP in total")
 
 
 def test_help_does_not_load_what_reads_studies():

@@ -62,7 +62,7 @@ def test_one_run_from_first_to_last(run, folder):
     assert (done.code, done.err) == (0, "")
     cost, *rest = done.out.splitlines()
     assert re.fullmatch(r"1 run; 1 to do, about \S+ s each, 1 at a time: about \S+ s", cost)
-    assert "learned from scratch, interval over items:" in rest
+    assert "trained from scratch, interval over items:" in rest
     assert any(re.match(r"  deliver=hard +1 +[01]\.\d{4} \[", line) for line in rest)
     (made,) = runs.find("runs")
     before = {path: path.stat().st_mtime_ns for path in made.path.iterdir()}
@@ -160,7 +160,7 @@ def compared(run) -> None:
     """The same four runs, evaluated."""
     done = run("evaluate", "runs", "--metric", "kl:floor=1e-9", "--metric", "accuracy")
     assert (done.code, done.err) == (0, "")
-    assert re.search(r"learned from scratch, \d+ items, mean over seeds:", done.out)
+    assert re.search(r"trained from scratch, \d+ items, mean over seeds:", done.out)
     assert re.search(r"difference from deliver=hard, seed by seed, over items and", done.out)
     assert re.search(r"^  deliver=aggregate +2 +-?\d\.\d{4} \[-?\d", done.out, re.MULTILINE)
     told = json.loads(run("evaluate", "runs", "--metric", "accuracy", "--json").out)["scratch"]
@@ -235,8 +235,8 @@ def test_runs_of_other_code_are_noted(run, folder, monkeypatch):
 
 def test_the_table_shows_every_run(folder):
     from rich.console import Console
-    from softlabel.cli.grid import table
 
+    from softlabel.cli.train import table
     from softlabel.train import JobState, read_grid
 
     standings = [JobState(job, job.start_run()) for job in read_grid(Path("grid.toml"))]

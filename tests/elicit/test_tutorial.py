@@ -15,7 +15,7 @@ import pytest
 from softlabel import SoftLabels, elicit, registry, store, testing
 from softlabel import study as studies
 from softlabel.simulate import draw_participants, fill_in_browser, fill_study, run_server
-from softlabel.simulate.truth import read_truth
+from softlabel.simulate.people import read_truth
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "mode.md"
 FILE = re.compile(r"^```(?:python\n# |js |json )([\w.]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

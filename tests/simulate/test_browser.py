@@ -7,7 +7,7 @@ import json
 import pytest
 
 from softlabel.simulate import draw_participants, fill_in_browser, run_server
-from softlabel.simulate.truth import read_truth
+from softlabel.simulate.people import read_truth
 
 
 @pytest.mark.parametrize(

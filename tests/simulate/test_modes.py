@@ -8,9 +8,9 @@ import pytest
 
 from softlabel import SoftLabels, metrics, store
 from softlabel.label import Plan, label_file
-from softlabel.serve import monitor
+from softlabel.serve import export_answers
 from softlabel.simulate import fill_study, run_server
-from softlabel.simulate.truth import FILE, read_truth_file
+from softlabel.simulate.people import FILE, read_truth_file
 
 PEOPLE = 20
 
@@ -41,6 +41,6 @@ def labels_of(study) -> SoftLabels:
     """Export, read, construct and pool."""
     responses, out = study.folder / "responses.jsonl", study.folder / "labels.npz"
     with store.open(study.folder / ".softlabel/rehearsal.db", read_only=True) as answers:
-        monitor.export(study, answers, responses)
+        export_answers(study, answers, responses)
     label_file(responses, out, Plan(repeats="first"))
     return SoftLabels.load(out)

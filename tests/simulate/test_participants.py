@@ -8,8 +8,7 @@ import pytest
 from softlabel import FileError, SoftlabelError
 from softlabel.elicit import Classic, Hard
 from softlabel.simulate import Habits, draw_participants
-from softlabel.simulate.people import simulate_timing
-from softlabel.simulate.truth import FILE, read_truth, read_truth_file
+from softlabel.simulate.people import FILE, read_truth, read_truth_file, simulate_timing
 from softlabel.simulate.visit import make_links, make_record
 
 LABELS = ("cat", "dog", "fox", "owl")

@@ -12,13 +12,12 @@ from typing import Annotated
 
 import typer
 
-from softlabel.cli import (
+from softlabel.cli import (  # noqa: F401  importing them adds their commands
     annotators,
     catalogue,
     demo,
     evaluate,
     label,
-    look,
     reproduce,
     serve,
     simulate,
@@ -28,11 +27,6 @@ from softlabel.cli import (
 )
 from softlabel.cli.shared import app
 from softlabel.errors import SoftlabelError
-
-COMMANDS = (  # importing them adds their commands
-    *(study, serve, simulate, status, label, look, annotators),
-    *(train, evaluate, reproduce, catalogue, demo),
-)
 
 
 @app.callback(invoke_without_command=True)
@@ -47,7 +41,7 @@ def _root(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code; print no traceback unless asked to."""
+    """Run a command and return its exit code; print a traceback only with SOFTLABEL_DEBUG=1."""
     try:
         app(args=argv, prog_name="softlabel")
     except SystemExit as end:
@@ -65,15 +59,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _fail(theirs, error)
         name = f"{type(error).__name__}: {error}"
         _fail(
-            f"this is a bug in softlabel ({name}); please report it, with SOFTLABEL_DEBUG=1",
-            error,
+            f"this is a bug in softlabel ({name}); please report it, with SOFTLABEL_DEBUG=1", error
         )
         return 70
     raise AssertionError("the application always exits")
 
 
 def _fail(message: str, error: BaseException) -> int:
-    """Print one line on stderr, and the traceback only with SOFTLABEL_DEBUG=1."""
+    """Print the message, with the notes of the error, on stderr; return the exit code 1."""
     if os.environ.get("SOFTLABEL_DEBUG") == "1":
         traceback.print_exception(error)
     notes: Iterable[str] = getattr(error, "__notes__", ())

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from softlabel.cli.contents import Contents
-from softlabel.cli.shared import Load, app, download_bars, load_strategies, show_facts
+from softlabel.cli.shared import Load, app, load_strategies, make_group, show_facts
 from softlabel.errors import SoftlabelError
 
 
@@ -28,17 +27,19 @@ def list_strategies(
 
     load_strategies(load)
     chosen = registry.families() if family is None else {family: registry.members(family)}
-    for name, known in chosen.items():
+    for name, members in chosen.items():
         typer.echo(f"{name}:")
-        for member, kind in known.items():
+        for member, kind in members.items():
             typer.echo(f"  {member}{_parameters(kind)}")
-            for line in (_first_sentence(kind), getattr(kind, "paper", None)):
+            text = " ".join((inspect.getdoc(kind) or "").split())
+            first_sentence = re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
+            for line in (first_sentence, getattr(kind, "paper", None)):
                 if line:
                     typer.echo(f"      {line}")
 
 
 def _parameters(kind: Any) -> str:
-    """``:top=all,spread=0.1`` as it may be typed; of a metric, its options and direction."""
+    """Return ``:top=all,spread=0.1`` as typed; for a metric, its options and direction."""
     from softlabel import registry
     from softlabel.tables import ESTIMATES
 
@@ -51,17 +52,7 @@ def _parameters(kind: Any) -> str:
     return f" ({', '.join(shown)})"
 
 
-def _first_sentence(kind: Any) -> str:
-    text = " ".join((inspect.getdoc(kind) or "").split())
-    return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
-
-
-data = typer.Typer(
-    cls=Contents,
-    help="List, download and locate published data sets.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+data = make_group("List, download and locate published data sets.")
 app.add_typer(data, name="data")
 
 
@@ -85,9 +76,20 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="See 'softlabel data l
 @data.command()
 def fetch(name: Name) -> None:
     """Download the missing files of a data set."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
+
     from softlabel import datasets
 
-    with download_bars() as report:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+
+        def report(file: str, done: int, total: int | None) -> None:
+            if file not in tasks:
+                tasks[file] = bars.add_task(file, total=total)
+            bars.update(tasks[file], completed=done, total=total)
+
         new = datasets.fetch(name, report)
     for path in new:
         typer.echo(path)
@@ -105,7 +107,6 @@ def where(
     """Print where the files of a data set are on this machine."""
     from softlabel import datasets
 
-    wrong = datasets.verify(name) if check else []
-    if wrong:
+    if wrong := datasets.verify(name) if check else []:
         raise SoftlabelError("; ".join(wrong))
     show_facts({file: str(path or "missing") for file, path in datasets.find_files(name).items()})

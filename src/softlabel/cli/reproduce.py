@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from softlabel.cli.contents import Contents
-from softlabel.cli.progress import progress
-from softlabel.cli.shared import NO_PAPERS, app, has_papers, show_table
+from softlabel.cli.shared import (
+    NO_PAPERS,
+    app,
+    has_papers,
+    make_group,
+    progress,
+    show_table,
+    write_text,
+)
 from softlabel.cli.train import live
 from softlabel.errors import SoftlabelError
 
@@ -20,52 +27,42 @@ if TYPE_CHECKING:
     from softlabel.papers import Findings, Judged, Paper, Table
     from softlabel.train import JobState
 
-reproduce = typer.Typer(
-    cls=Contents,
-    help="Recompute published numbers from the data and from training runs.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+reproduce = make_group("Recompute published numbers from the data and from training runs.")
 
 # ── papers ───────────────────────────────────────────────────────────────────────────────────
 
 Recipe = Annotated[
     Literal["cpu", "features", "paper"] | None,
     typer.Option(
-        help="cpu: a small network from scratch; features: a head on frozen features; paper: the "
-        "paper's own networks and schedule. Default: all stored results; for training, cpu.",
+        help="cpu: a small network trained from scratch; features: a head on frozen features; "
+        "paper: the paper's own networks and schedule. Default: all stored results; for training, "
+        "cpu."
     ),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Train: make the runs missing from this folder. Without it, nothing is trained and "
+        help="Train the runs that are missing from this folder. Without it, nothing is trained and "
         "the results that come with the package are shown.",
     ),
 ]
 Seeds = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="Runs per cell (default: 5; 10 on features)."),
+    int | None, typer.Option(min=1, metavar="N", help="Runs per cell (default: 5; 10 on features).")
 ]
 Quick = Annotated[
     bool,
-    typer.Option(
-        "--quick",
-        help="Run everything in about a minute without data: simulated people, generated pictures.",
-    ),
+    typer.Option("--quick", help="Rehearse in about a minute on simulated people and pictures."),
 ]
 Dry = Annotated[
-    bool, typer.Option("--dry", help="Only print how many runs are left and how long they take.")
+    bool, typer.Option("--dry", help="Only print how many runs remain and how long they take.")
 ]
 Page = Annotated[
     Path | None, typer.Option("--output", metavar="FILE.html", help="Also write a page.")
 ]
 
 
-def _command(name: str, title: str) -> None:
-    """One command per paper; they differ in the name alone."""
-
+def _add_command(name: str, title: str) -> None:
     def command(
         recipe: Recipe = None,
         seeds: Seeds = None,
@@ -94,7 +91,7 @@ if has_papers():
 
     app.add_typer(reproduce, name="reproduce")
     for _name, _title in PAPERS.items():
-        _command(_name, _title)
+        _add_command(_name, _title)
 else:
     _anything = {"allow_extra_args": True, "ignore_unknown_options": True}
     app.command("reproduce", context_settings=_anything)(_refuse)
@@ -109,15 +106,15 @@ def paper(
     dry: bool = False,
     output: Path | None = None,
 ) -> None:
-    """Facts, then training if asked for, then claims; ``name`` may be a Python file too."""
+    """Train if asked to, then show facts and claims; ``name`` may also be a Python file."""
     from softlabel.papers import papers
 
     if out is None and not quick and (seeds is not None or dry):
         raise SoftlabelError("--seeds and --dry need --out DIR, where the runs are trained")
     if output is not None and output.suffix != ".html":
         raise SoftlabelError(f"--output {output}: the name must end in .html")
-    one = papers.find(name)
-    typer.echo(one.TITLE)
+    module = papers.find(name)
+    typer.echo(module.TITLE)
     if quick:
         with tempfile.TemporaryDirectory() as place:
             _rehearse(name, recipe or "cpu", seeds, out or Path(place), dry)
@@ -125,61 +122,55 @@ def paper(
     trouble = "" if out is None else _train(name, recipe or "cpu", seeds, out, False, dry)
     if dry:
         return
-    found = _findings(one, recipe, out)
+    found = _judge(module, recipe, out)
     _show_findings(found)
     if output is not None:
-        from softlabel._util.files import write_atomically
         from softlabel.papers import make_html
 
-        with write_atomically(output) as part:
-            part.write_text(make_html([found], one.TITLE), "utf-8")
+        write_text(output, make_html([found], module.TITLE))
         typer.echo(f"\nwrote {output}")
     if trouble:
         raise SoftlabelError(trouble)
 
 
 def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dry: bool) -> str:
-    """Say what it costs and do it; what to say of runs that did not finish, if any."""
+    """Print the cost of the runs and train them; return a message if some did not finish."""
     from softlabel.papers import running
     from softlabel.train import estimate_jobs, runner
 
+    def describe(states: Sequence[JobState]) -> list[list[str]]:
+        jobs = (state.job for state in states)
+        return [["cell", "seed"], *([running.source_of(j).cell, str(j.seed)] for j in jobs)]
+
     with progress() as tell:
-        standings = running.find_states(name, cast(Any, recipe), seeds, out, quick, tell)
+        states = running.find_states(name, cast(Any, recipe), seeds, out, quick, tell)
         tell("trying one step of each kind")
-        line = estimate_jobs(standings, running.PROCESSES)
+        line = estimate_jobs(states, running.PROCESSES)
     typer.echo(line)
     if dry:
         return ""
-    with live(_told_apart) as hear:
-        runner.run_jobs(standings, hear, processes=running.PROCESSES)
-    return running.describe_unfinished(standings)
+    with live(describe) as hear:
+        runner.run_jobs(states, hear, processes=running.PROCESSES)
+    return running.describe_unfinished(states)
 
 
-def _told_apart(standings: Sequence[JobState]) -> list[list[str]]:
-    from softlabel.papers import running
-
-    jobs = [one.job for one in standings]
-    rows = ([running.source_of(job).cell, str(job.seed)] for job in jobs)
-    return [["cell", "seed"], *rows]
-
-
-def _findings(one: Paper, recipe: str | None, out: Path | None) -> Findings:
-    """Of the folder, or as stored; facts are computed where their data are."""
+def _judge(module: Paper, recipe: str | None, out: Path | None) -> Findings:
+    """Judge the runs in a folder, or the stored results; compute facts where their data are."""
     from softlabel.papers import findings
 
-    kept = findings.judge_shipped(one)
+    stored = findings.judge_shipped(module)
     with progress() as tell:
-        facts: Sequence[Judged] = findings.compute_facts(one, tell)
+        facts: Sequence[Judged] = findings.compute_facts(module, tell)
     if all(fact.verdict == "untested" for fact in facts):
-        facts = kept.facts
+        facts = stored.facts
     if out is not None:
-        return findings.judge_folder(one, out, facts)
-    results = {key: some for key, some in kept.results.items() if recipe in (None, key)}
-    return findings.judge_paper(one, results, facts)
+        return findings.judge_folder(module, out, facts)
+    results = {key: result for key, result in stored.results.items() if recipe in (None, key)}
+    return findings.judge_paper(module, results, facts)
 
 
 def _rehearse(name: str, recipe: str, seeds: int | None, out: Path, dry: bool) -> None:
-    """A quick run, and what it has to show: scores, and that the claims can be computed."""
+    """Do a quick run; show its scores, and that the claims can be computed."""
     from softlabel.papers import collect, papers, rehearse, tabulate_scores
 
     trouble = _train(name, recipe, seeds, out, True, dry)
@@ -187,44 +178,43 @@ def _rehearse(name: str, recipe: str, seeds: int | None, out: Path, dry: bool) -
         raise SoftlabelError(trouble)
     if dry:
         return
-    one = papers.find(name)
-    results = collect(out, one.NAME, cast(Any, recipe), quick=True)
+    module = papers.find(name)
+    results = collect(out, module.NAME, cast(Any, recipe), quick=True)
     _show(tabulate_scores("made-up pictures and people", results))
-    told = [rehearse(claim, results) for claim in one.claims(cast(Any, recipe))]
-    computed = sum(claim.ours is not None for claim in told)
+    claims = [rehearse(claim, results) for claim in module.claims(cast(Any, recipe))]
+    computed = sum(claim.ours is not None for claim in claims)
     typer.echo(
-        f"\n{computed} of {len(told)} claims were computed on these; made-up data test none of them"
+        f"\n{computed} of {len(claims)} claims were computed on made-up data, which tests none of "
+        "them"
     )
 
 
 def _show_findings(found: Findings) -> None:
-    """Every claim; at the end, where it is read first, what did not hold and how many did."""
+    """Show every claim; at the end, where it is read first, what did not hold and how many did."""
     from softlabel.papers import describe_failures, tabulate_verdicts
 
-    for title, judgements in found.judged.items():
-        _show_claims(title, judgements)
+    for recipe, judgements in found.judged.items():
+        _show_claims(recipe, judgements)
     if found.judged:
         typer.echo("\nwhat did not hold:")
-        for told in describe_failures(found) or ["nothing that was tested"]:
-            typer.echo(f"  {told}")
+        for line in describe_failures(found) or ["nothing that was tested"]:
+            typer.echo(f"  {line}")
         _show(tabulate_verdicts(found))
     if not found.claims:
         typer.echo("\nno results are stored; use --out DIR to train, or --quick for a rehearsal")
 
 
 def _show_claims(recipe: str, judgements: Sequence[Judged]) -> None:
-    """The claims of one recipe; counts that are in no paper stand apart and are counted apart."""
+    """Show the claims of one recipe; recounts, which are in no paper, are listed separately."""
     from softlabel.papers import RECOUNTS, SCALE_NAMES, count_in_words, group_of, tabulate_claims
 
-    recounts = [one for one in judgements if group_of(one.claim) == RECOUNTS]
-    claims = [one for one in judgements if one not in recounts]
+    recounts = [judged for judged in judgements if group_of(judged.claim) == RECOUNTS]
+    claims = [judged for judged in judgements if judged not in recounts]
     _show(tabulate_claims(SCALE_NAMES[cast(Any, recipe)], claims))
-    reasons = dict.fromkeys(one.reason for one in claims if one.reason)
-    for reason in reasons:
-        some = sum(one.reason == reason for one in claims)
-        typer.echo(f"  untested ({some}): {reason}")
+    for reason, count in Counter(judged.reason for judged in claims if judged.reason).items():
+        typer.echo(f"  untested ({count}): {reason}")
     typer.echo(f"  {count_in_words(claims)}")
-    differ = [one for one in recounts if one.verdict != "holds"]
+    differ = [judged for judged in recounts if judged.verdict != "holds"]
     if differ:
         _show(tabulate_claims(RECOUNTS, differ))
     if recounts:
@@ -253,20 +243,18 @@ def pooling(
         Path | None, typer.Option(metavar="FILE.md", help="Also write a page.")
     ] = None,
 ) -> None:
-    """Replay CIFAR-10H, CIFAR-10S and ChaosNLI, and compare how well each pool predicts held-out
-    votes with its target."""
-    from softlabel._util.files import write_atomically
+    """Measure how well each pool predicts held-out votes of CIFAR-10H, CIFAR-10S and ChaosNLI, and
+    compare it with its target."""
     from softlabel.papers import pooling as replay
 
     if data is not None:
-        os.environ["SOFTLABEL_DATA"] = str(data)  # where all data sets are looked for
+        os.environ["SOFTLABEL_DATA"] = str(data)  # where data sets are searched for
     with progress() as tell:
         outcome = replay.run(quick, tell)
     for table in (*outcome.tables, replay.tabulate_targets(outcome)):
         _show(table)
     if output is not None:
-        with write_atomically(output) as part:
-            part.write_text(replay.make_page(outcome), "utf-8")
+        write_text(output, replay.make_page(outcome))
         typer.echo(f"\nwrote {output}")
 
 

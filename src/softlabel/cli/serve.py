@@ -1,31 +1,17 @@
-"""``serve``, ``invite``, ``forget``: a study that runs, and the people in it."""
+"""``serve``, ``invite``, ``forget``: a running study and its participants."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from softlabel.cli.shared import Load, app, load_strategies, show_facts
+from softlabel.cli.shared import Database, Folder, Load, app, load_strategies, show_facts
 from softlabel.errors import SoftlabelError
 
-if TYPE_CHECKING:
-    from softlabel.store import Store
-    from softlabel.study import Study
-
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The study folder.")]
-Database = Annotated[
-    str | None,
-    typer.Option(
-        "--db",
-        metavar="URL",
-        help="The database: a file, sqlite:///FILE or postgresql://USER@HOST/NAME. "
-        "Default: DIR/.softlabel/answers.db.",
-    ),
-]
 
 
 @app.command()
@@ -33,9 +19,7 @@ def serve(  # noqa: PLR0913  options, each with its own help
     folder: Folder,
     host: Annotated[
         str,
-        typer.Option(
-            help="The address to listen on. Other machines can reach any but the default."
-        ),
+        typer.Option(help="The address to listen on; only the default is local to this machine."),
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")
@@ -45,7 +29,7 @@ def serve(  # noqa: PLR0913  options, each with its own help
         str | None,
         typer.Option(
             metavar="URL",
-            help="The public address, without a path, behind a proxy: https://birds.example.org",
+            help="The public address behind a proxy, without a path: https://birds.example.org",
         ),
     ] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the study in a browser.")] = False,
@@ -53,31 +37,25 @@ def serve(  # noqa: PLR0913  options, each with its own help
         bool | None,
         typer.Option(
             "--new-token/--no-token",
-            help="Create a new token for the researcher and revoke the old one. --no-token creates "
-            "none, not even at the first start.",
+            help="Create a new researcher token and revoke the old one. --no-token creates none, "
+            "not even at the first start.",
         ),
     ] = None,
     rehearsal: Annotated[
-        bool,
-        typer.Option(
-            "--rehearsal",
-            help="Mark everybody who takes part as simulated, permanently. --db then defaults to "
-            "DIR/.softlabel/rehearsal.db.",
-        ),
+        bool, typer.Option("--rehearsal", help="Mark all participants as simulated, permanently.")
     ] = False,
     new_database: Annotated[
         bool,
         typer.Option(
-            "--new-database",
-            help="Start with an empty or another database if the study's own is gone.",
+            "--new-database", help="Accept a new or other database if the study's own is missing."
         ),
     ] = False,
     new_secret: Annotated[
         bool,
         typer.Option(
             "--new-secret",
-            help="Continue with another secret.json than the one behind the pseudonyms in the "
-            "database. Returning people count as new.",
+            help="Continue with a different secret.json than the one used for the pseudonyms in "
+            "the database. Returning people count as new.",
         ),
     ] = False,
     token_file: Annotated[
@@ -90,9 +68,12 @@ def serve(  # noqa: PLR0913  options, each with its own help
     ] = None,
     load: Load = None,
 ) -> None:
-    """Serve a study until stopped; no acknowledged answer is ever lost."""
+    """Serve a study until stopped. Acknowledged answers are never lost."""
     from softlabel import serve as room
     from softlabel.serve import Choice, Handover
+
+    def open_page(address: str) -> None:
+        typer.launch(address)
 
     load_strategies(load)
     if host not in LOOPBACK:
@@ -108,12 +89,8 @@ def serve(  # noqa: PLR0913  options, each with its own help
         database=Choice(db, rehearsal, new_database, new_secret),
         url=url,
         token=Handover(bool(new_token), token_file, wanted=new_token is not False),
-        ready=_open_browser if browser else None,
+        ready=open_page if browser else None,
     )
-
-
-def _open_browser(address: str) -> None:
-    typer.launch(address)
 
 
 @app.command()
@@ -146,15 +123,11 @@ def invite(
             path = recruit.invite(study, store, key, name, now)
             typer.echo(f"{name}  {url.rstrip('/')}{path}")
         if show:
-            _show_invitations(study, store)
+            for person in store.invitations(study.name):
+                state = "open" if person.revoked_at is None else "revoked"
+                typer.echo(f"{person.name}  {state}")
         elif not names and not revoke:
-            raise SoftlabelError("nobody is named; give names, --revoke NAME or --list")
-
-
-def _show_invitations(study: Study, store: Store) -> None:
-    for one in store.invitations(study.name):
-        state = "revoked" if one.revoked_at is not None else "open"
-        typer.echo(f"{one.name}  {state}")
+            raise SoftlabelError("no names given; give names, --revoke NAME or --list")
 
 
 @app.command()
@@ -164,8 +137,8 @@ def forget(
         str,
         typer.Argument(
             metavar="PERSON",
-            help="The pseudonym, the recruiter's id, the invited name, or the deletion code that "
-            "an open study shows.",
+            help="The pseudonym, the recruiter's id, the name in the invitation, or the deletion "
+            "code that an open study shows.",
         ),
     ],
     db: Database = None,

@@ -8,32 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softlabel.cli.serve import Database, Folder
-from softlabel.cli.shared import Load, app, load_strategies, show_facts
+from softlabel.cli import shared
 from softlabel.errors import StudyError
 
 if TYPE_CHECKING:
-    from softlabel.store import Contents
     from softlabel.study import Study
 
 
-@app.command()
+@shared.app.command()
 def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
-    mode: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME[:key=value,...]",
-            help="How people answer; see 'softlabel list mode'.",
-        ),
-    ] = "quick",
+    mode: Annotated[str, shared.strategy_option("mode", "How people answer")] = "quick",
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the pictures.")] = 0,
-    load: Load = None,
+    load: shared.Load = None,
 ) -> None:
-    """Create a study that runs as it is, with sample pictures, for you to edit."""
+    """Create a working sample study with pictures, ready to edit."""
     from softlabel import study
 
-    load_strategies(load)
+    shared.load_strategies(load)
     for path in study.write_new(folder, mode=mode, seed=seed):
         typer.echo(f"wrote {path}")
     pictures = len(list((folder / "images").iterdir()))
@@ -41,30 +33,30 @@ def new(
     typer.echo(f"\nnext: softlabel check {folder}, then softlabel serve {folder}")
 
 
-@app.command()
-def check(folder: Folder, load: Load = None) -> None:
-    """Check a study folder: list every mistake, or estimate people, time and pay."""
+@shared.app.command()
+def check(folder: shared.Folder, load: shared.Load = None) -> None:
+    """Check a study folder: list all mistakes, or estimate people, time and pay."""
     from softlabel import study
 
-    load_strategies(load)
+    shared.load_strategies(load)
     try:
-        found = study.read(folder)
+        checked = study.read(folder)
     except StudyError as error:
         for problem in error.problems:
             typer.echo(str(problem))
         count = len(error.problems)
         typer.echo(f"error: {count} mistake{'s' if count > 1 else ''} in {folder}", err=True)
         raise typer.Exit(1) from None
-    for note in found.notes:
+    for note in checked.notes:
         typer.echo(f"note: {note}", err=True)
-    show_facts(_facts(found))
+    shared.show_facts(_describe(checked))
 
 
-def _facts(study: Study) -> dict[str, str]:
+def _describe(study: Study) -> dict[str, str]:
     from softlabel.study import estimate
 
     guess = estimate(study)
-    source = "as measured" if guess.measured else "a prediction"
+    source = "measured" if guess.measured else "predicted"
     facts = {
         "study": f"{study.name}: {study.title}",
         "labels": f"{len(study.labels):,}",
@@ -84,23 +76,20 @@ def _facts(study: Study) -> dict[str, str]:
     if study.pay is not None:
         currency = study.pay.currency
         facts["pay"] = (
-            f"{guess.session:.2f} {currency} per person, {guess.total:,.2f} {currency} in all; "
+            f"{guess.session:.2f} {currency} per person, {guess.total:,.2f} {currency} in total; "
             f"about {guess.per_hour:.2f} {currency} per hour"
         )
     return facts
 
 
-@app.command()
+@shared.app.command()
 def backup(
-    folder: Folder,
+    folder: shared.Folder,
     file: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="FILE",
-            help="The file to write. Default: named after the folder and the time, in this folder.",
-        ),
+        typer.Argument(metavar="FILE", help="The file to write (default: DIR-TIME.db)."),
     ] = None,
-    db: Database = None,
+    db: shared.Database = None,
 ) -> None:
     """Copy a study's database to a file, even while it is being served.
 
@@ -112,22 +101,17 @@ def backup(
 
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     target = file or Path(f"{folder.resolve().name}-{stamp}.db")
-    found = store.backup(databases.place_of(folder, db), target)
-    show_facts(_rows(found) | {"wrote": str(target)})
+    copied = store.backup(databases.place_of(folder, db), target)
+    shared.show_facts({name: f"{n:,}" for name, n in copied.rows.items()} | {"wrote": str(target)})
 
 
-@app.command()
+@shared.app.command()
 def restore(
-    folder: Folder,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A file written by softlabel backup.")
-    ],
-    db: Database = None,
+    folder: shared.Folder,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup to restore.")],
+    db: shared.Database = None,
     new_database: Annotated[
-        bool,
-        typer.Option(
-            "--new-database", help="Accept a backup of another database than the study's own."
-        ),
+        bool, typer.Option("--new-database", help="Accept a backup of a different database.")
     ] = False,
 ) -> None:
     """Replace a study's database with a backup.
@@ -137,12 +121,13 @@ def restore(
     """
     from softlabel.serve import databases
 
-    found, kept = databases.restore(folder, db, file, new_database=new_database)
-    show_facts(_rows(found) | ({"kept": str(kept)} if kept else {}) | {"restored": str(file)})
+    copied, kept = databases.restore(folder, db, file, new_database=new_database)
+    facts = {name: f"{n:,}" for name, n in copied.rows.items()}
+    shared.show_facts(facts | ({"kept": str(kept)} if kept else {}) | {"restored": str(file)})
 
 
-@app.command()
-def migrate(folder: Folder, db: Database = None) -> None:
+@shared.app.command()
+def migrate(folder: shared.Folder, db: shared.Database = None) -> None:
     """Upgrade a study's database to the schema of this version of softlabel.
 
     Commands that only read refuse an older schema. Back up first: an older softlabel cannot read
@@ -153,7 +138,3 @@ def migrate(folder: Folder, db: Database = None) -> None:
 
     with store.open(databases.place_of(folder, db), create=False) as opened:
         typer.echo(f"{opened.name} is up to date")
-
-
-def _rows(found: Contents) -> dict[str, str]:
-    return {name: f"{rows:,}" for name, rows in found.rows.items()}

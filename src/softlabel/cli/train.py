@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,14 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softlabel.cli.evaluate import show_runs
-from softlabel.cli.progress import progress
-from softlabel.cli.shared import Load, app
+from softlabel.cli.shared import Load, app, progress, strategy_option
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
     from softlabel.train import Job, JobState
 
-
+Describe = Callable[[Sequence["JobState"]], list[list[str]]]  # a row of titles, one for each run
 ORDER = ("running", "died", "failed", "finished", "waiting")
 
 
@@ -36,21 +36,20 @@ def grid(
     processes: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Runs at the same time (default: one per core or GPU)."
+            min=1, metavar="N", help="Number of runs at a time. Default: one per core or GPU."
         ),
     ] = None,
     engine: Annotated[
         str | None,
         typer.Option(
-            metavar="dask[://HOST:PORT]",
-            help="Run on a Dask cluster whose workers see the same folders.",
+            metavar="dask[://HOST:PORT]", help="Run on a Dask cluster that sees the same folders."
         ),
     ] = None,
     dry: Annotated[
-        bool, typer.Option("--dry", help="Only print how many runs there are and what they cost.")
+        bool, typer.Option("--dry", help="Only print how many runs remain and how long they take.")
     ] = False,
 ) -> None:
-    """Make all unfinished runs of a grid, several at a time.
+    """Train all unfinished runs of a grid, several at a time.
 
     Stop it at any time: finished runs are kept, and the others resume from their checkpoints when
     you start the grid again. If a worker dies, this is reported and another one resumes its run.
@@ -68,113 +67,88 @@ def carry_out(
 
     at_once = processes or runner.count_slots()
     with progress() as tell:
-        standings = runner.find_states(jobs, tell)
+        states = runner.find_states(jobs, tell)
         tell("trying one step of each kind")
-        line = estimate_jobs(standings, 1 if len(standings) == 1 else at_once)
+        line = estimate_jobs(states, 1 if len(states) == 1 else at_once)
     typer.echo(line)
     if dry:
         return
-    if len(jobs) == 1 and engine is None:
-        _alone(standings[0])
-    else:
+    if len(jobs) > 1 or engine is not None:
         with live() as hear:
-            runner.run_jobs(standings, hear, processes=at_once, engine=engine)
-    show_runs([one.run for one in standings if one.state == "finished"])
-    wrong = [one for one in standings if one.state in ("failed", "died")]
+            runner.run_jobs(states, hear, processes=at_once, engine=engine)
+    elif states[0].state != "finished":  # a single job uses this process and all cores
+        with progress() as tell:
+            states[0].job.complete_run(tell)
+        states[0].state = "finished"
+    show_runs([state.run for state in states if state.state == "finished"])
+    wrong = [state for state in states if state.state in ("failed", "died")]
     if wrong:
         raise SoftlabelError(
-            f"{len(wrong)} of {len(standings)} runs did not finish; the first, "
+            f"{len(wrong)} of {len(states)} runs did not finish; the first, "
             f"{wrong[0].run.path}, {wrong[0].state}: {wrong[0].note}"
         )
-
-
-def _alone(one: JobState) -> None:
-    """Run a single job in this process, with all cores."""
-    if one.state != "finished":
-        with progress() as tell:
-            one.job.complete_run(tell)
-        one.state = "finished"
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────
 
 
-@contextmanager
-def live(
-    told_apart: Callable[[Sequence[JobState]], list[list[str]]] | None = None,
-) -> Iterator[Callable[[Sequence[JobState]], None]]:
-    """Show a live table on a terminal; elsewhere print only problems.
+def describe_settings(states: Sequence[JobState]) -> list[list[str]]:
+    """Return the settings in which these runs differ, and their seeds."""
+    from softlabel.train import runs
 
-    ``told_apart`` gives a row of titles, and one for each run; without it: what settings say.
-    """
+    keys = [*runs.find_differences([state.run for state in states]), "seed"]
+    return [keys, *([str(state.run.value(key)) for key in keys] for state in states)]
+
+
+@contextmanager
+def live(describe: Describe = describe_settings) -> Iterator[Callable[[Sequence[JobState]], None]]:
+    """Show a live table on a terminal; elsewhere print only problems."""
     from rich.console import Console
     from rich.live import Live
 
     console = Console(stderr=True)
-    told: set[tuple[str, str]] = set()
+    printed: set[tuple[str, str]] = set()
 
-    def complain(standings: Sequence[JobState]) -> None:
-        for one in standings:
-            if one.note and (one.run.name, one.note) not in told:
-                told.add((one.run.name, one.note))
-                console.print(f"{one.run.name}: {one.note}", markup=False, highlight=False)
+    def complain(states: Sequence[JobState]) -> None:
+        for state in states:
+            if state.note and (state.run.name, state.note) not in printed:
+                printed.add((state.run.name, state.note))
+                console.print(f"{state.run.name}: {state.note}", markup=False, highlight=False)
 
     if not console.is_terminal:
         yield complain
         return
     with Live(console=console, refresh_per_second=4, transient=True) as drawn:
 
-        def hear(standings: Sequence[JobState]) -> None:
-            complain(standings)
-            drawn.update(table(standings, console.height - 4, told_apart or settings))
+        def hear(states: Sequence[JobState]) -> None:
+            complain(states)
+            drawn.update(table(states, console.height - 4, describe))
 
         yield hear
 
 
-def settings(standings: Sequence[JobState]) -> list[list[str]]:
-    """The settings in which these runs differ, and their seeds."""
-    from softlabel.train import runs
-
-    differing = runs.find_differences([one.run for one in standings])
-    rows = [[str(one.run.value(key)) for key in (*differing, "seed")] for one in standings]
-    return [[*differing, "seed"], *rows]
-
-
-def table(
-    standings: Sequence[JobState],
-    most: int,
-    told_apart: Callable[[Sequence[JobState]], list[list[str]]] = settings,
-) -> Any:
-    """State, epoch, loss and time left of each run, those that are being made first."""
+def table(states: Sequence[JobState], most: int, describe: Describe = describe_settings) -> Any:
+    """Return the state, epoch, loss and time left of each run, running ones first."""
     from rich.table import Table
 
-    titles, *rows = told_apart(standings)
-    pairs = sorted(zip(standings, rows, strict=True), key=lambda pair: ORDER.index(pair[0].state))
-    title = ", ".join(f"{n} {state}" for state in ORDER if (n := _count(standings, state)))
+    from softlabel.train import format_seconds
+
+    titles, *rows = describe(states)
+    pairs = sorted(zip(states, rows, strict=True), key=lambda pair: ORDER.index(pair[0].state))
+    counts = Counter[str](state.state for state in states)
+    title = ", ".join(f"{counts[name]} {name}" for name in ORDER if counts[name])
     made = Table(title=title, title_justify="left", box=None)
     for name in ("run", *titles, "state", "epoch", "loss", "left"):
         made.add_column(name)
-    for one, row in pairs[: max(most, 1)]:
-        epoch = f"{one.epoch}/{one.epochs}" if one.epoch else ""
+    for state, row in pairs[: max(most, 1)]:
+        timed = state.state == "running" and not math.isnan(state.left)
         made.add_row(
-            *(one.run.name, *row, one.state, epoch),
-            *(_number(one.loss), _time(one.left) if one.state == "running" else ""),
+            *(state.run.name, *row, state.state),
+            f"{state.epoch}/{state.epochs}" if state.epoch else "",
+            "" if math.isnan(state.loss) else f"{state.loss:.3f}",
+            format_seconds(state.left) if timed else "",
         )
     return made
-
-
-def _count(standings: Sequence[JobState], state: str) -> int:
-    return sum(one.state == state for one in standings)
-
-
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.3f}"
-
-
-def _time(seconds: float) -> str:
-    from softlabel.train import format_seconds
-
-    return "" if math.isnan(seconds) else format_seconds(seconds)
 
 
 @app.command()
@@ -191,32 +165,29 @@ def train(  # noqa: PLR0913  (a command has as many arguments as options)
         str,
         typer.Option(
             metavar="FILE.npz|NAME",
-            help="A file with images, uint8 (m, h, w, 3), or features, float32 (m, d), and items, "
-            "their names; or cifar10h or cifar10s, with labels and split as published.",
+            help="A file with items (names) and images, uint8 (m, h, w, 3), or features, float32 "
+            "(m, d); or cifar10h or cifar10s, with the published labels and split.",
         ),
     ],
     labels: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="The .npz file written by 'softlabel label'; or any file of answers it reads, for "
-            "deliveries that need every annotator's label.",
+            help="The .npz file written by 'softlabel label'; or a file of answers, for deliveries "
+            "that need the label of every annotator.",
         ),
     ] = None,
     against: Annotated[
         str | None,
         typer.Option(
             metavar="FILE.npz",
-            help="Soft labels of the test items, which are not trained on. Default: the published "
-            "split or, for your own items, one in five by name.",
+            help="Soft labels of the test items, which are not used for training. Default: the "
+            "published split or, for your own items, one in five, chosen by name.",
         ),
     ] = None,
     deliver: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME[:key=value,...]",
-            help="How labels reach training (default: aggregate); see 'softlabel list deliver'.",
-        ),
+        strategy_option("deliver", "How to deliver labels to training (default: aggregate)"),
     ] = None,
     seeds: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of runs; a single run has no interval.")
@@ -232,16 +203,15 @@ def train(  # noqa: PLR0913  (a command has as many arguments as options)
     ] = Path("runs"),
     load: Load = None,
 ) -> None:
-    """Train a recipe with several seeds and compare its predictions with people.
+    """Train a recipe with several seeds and compare its predictions with people's labels.
 
-    Every run has a folder named by everything that decides it. A finished run is not repeated, and
-    an interrupted one resumes from its checkpoint. Several runs use one process per core; a single
-    run uses all cores.
+    The name of a run's folder is a hash of everything that determines the run. A finished run is
+    not repeated, and an interrupted run resumes from its checkpoint. Several runs use one process
+    per core; a single run uses all cores.
     """
-    from softlabel.train import file_job as Job
-    from softlabel.train import parse_settings
+    from softlabel.train import file_job, parse_settings
 
-    job = Job(
+    job = file_job(
         recipe,
         images,
         labels=labels,

@@ -7,6 +7,13 @@ from typing import Any
 from softlabel.elicit.mode import Payload
 from softlabel.errors import ResponseError
 
+KEYS = {  # of an answer, and of a processed record
+    "top": "Most Probable Class",
+    "p1": "Most Probable Class Prob",
+    "second": "Second Most Probable Class",
+    "p2": "Second Most Probable Class Prob",
+    "impossible": "Impossible Class(es)",
+}
 NO_ALTERNATIVE = ("no", "no alternative")  # an unquoted HTML attribute cut the second to the first
 
 
@@ -29,13 +36,8 @@ def from_form(form: Payload) -> dict[str, Any]:
 
 def to_record(answer: Payload) -> dict[str, Any]:
     """Return a ``classic`` answer as a record of ``human_soft_labels_data.json``."""
-    return {
-        "Most Probable Class": answer["top"],
-        "Most Probable Class Prob": answer["p1"],
-        "Second Most Probable Class": answer["second"] or "No",
-        "Second Most Probable Class Prob": answer["p2"],
-        "Impossible Class(es)": answer["impossible"],
-    }
+    record = {name: answer[key] for key, name in KEYS.items()}
+    return record | {KEYS["second"]: answer["second"] or "No"}
 
 
 def from_record(record: Payload) -> dict[str, Any]:
@@ -44,14 +46,10 @@ def from_record(record: Payload) -> dict[str, Any]:
     >>> from_record({"Most Probable Class": "Deer", "Most Probable Class Prob": 60.0})["top"]
     'Deer'
     """
-    second = record.get("Second Most Probable Class")
-    return {
-        "top": record.get("Most Probable Class"),
-        "p1": record.get("Most Probable Class Prob"),
-        "second": None if second is None or second.lower() in NO_ALTERNATIVE else second,
-        "p2": record.get("Second Most Probable Class Prob"),
-        "impossible": list(record.get("Impossible Class(es)") or ()),
-    }
+    answer = {key: record.get(name) for key, name in KEYS.items()}
+    if answer["second"] is not None and answer["second"].lower() in NO_ALTERNATIVE:
+        answer["second"] = None
+    return answer | {"impossible": list(answer["impossible"] or ())}
 
 
 def _strip_prefix(key: str, value: Any, prefix: str) -> str:

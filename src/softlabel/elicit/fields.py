@@ -112,6 +112,13 @@ def check_repeated(payload: Payload) -> None:
         raise ResponseError("repeated", value, "must be true or false")
 
 
+def refuse_if(payload: Payload, *checks: tuple[bool, str, str]) -> None:
+    """Refuse an answer by the first (wrong, field, reason) that is wrong."""
+    for wrong, field, reason in checks:
+        if wrong:
+            raise ResponseError(field, payload.get(field), reason)
+
+
 def read_rest(payload: Payload) -> Rest:
     """Return what was said of everything not named; nothing is ``unsaid``."""
     value = payload.get("rest")

@@ -7,32 +7,20 @@ from softlabel._util.doors import lazy_names
 if TYPE_CHECKING:
     from softlabel.simulate import browser, crowd, people
     from softlabel.simulate.browser import fill_in_browser
-    from softlabel.simulate.crowd import Report, fill_study
+    from softlabel.simulate.crowd import Report, fill_study, run_server
     from softlabel.simulate.people import Habits, Participant, draw_participants, keyed_rng
-    from softlabel.simulate.server import run_server
 
 __all__ = [
-    "Habits",
-    "Participant",
-    "Report",
-    "browser",
-    "crowd",
-    "draw_participants",
-    "fill_in_browser",
-    "fill_study",
-    "keyed_rng",
-    "people",
-    "run_server",
-]
+    "Habits", "Participant", "Report", "browser", "crowd", "draw_participants", "fill_in_browser",
+    "fill_study", "keyed_rng", "people", "run_server",
+]  # fmt: skip
 
 __getattr__ = lazy_names(
     __name__,
     {
         **dict.fromkeys(("browser", "crowd", "people"), ""),
-        **dict.fromkeys(("Habits", "Participant", "draw_participants"), "people"),
-        **dict.fromkeys(("keyed", "keyed_rng"), "people"),
-        **dict.fromkeys(("Report", "fill_study"), "crowd"),
+        **dict.fromkeys(("Habits", "Participant", "draw_participants", "keyed_rng"), "people"),
+        **dict.fromkeys(("Report", "fill_study", "run_server"), "crowd"),
         "fill_in_browser": "browser",
-        **dict.fromkeys(("run_server", "serving"), "server"),
     },
 )

@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Any
 from softlabel.errors import SoftlabelError
 from softlabel.simulate.client import ANSWERS, Progress, Refused
 from softlabel.simulate.crowd import Report, check_rehearsal
-from softlabel.simulate.people import Habits, Participant, draw_participants
-from softlabel.simulate.truth import read_truth
-from softlabel.simulate.visit import MOST_PAGES, Looks, Outcome, Site, debrief_answers, make_links
+from softlabel.simulate.people import Habits, Participant, draw_participants, read_truth
+from softlabel.simulate.visit import (
+    FORM,
+    MOST_PAGES,
+    End,
+    Looks,
+    Outcome,
+    Site,
+    fill_form,
+    make_links,
+)
 from softlabel.study import Study
 
 if TYPE_CHECKING:
@@ -49,7 +57,7 @@ def fill_in_browser(
         for participant, link in zip(people, make_links(study, people, db), strict=True):
             outcomes.append(BrowserVisit(site, participant, browser, errors).run(link))
             if progress is not None:
-                done = sum(len(one.acknowledged) for one in outcomes)
+                done = sum(len(outcome.acknowledged) for outcome in outcomes)
                 progress(done, round(done * annotators / len(outcomes)))
     return Report(tuple(outcomes), time.perf_counter() - begin, errors, 0, {})
 
@@ -90,17 +98,26 @@ class BrowserVisit:
         self._plan: dict[str, Any] = {"showings": []}
 
     def run(self, link: str) -> Outcome:
+        """Go from form to form, and answer the items in between."""
         from playwright.sync_api import Error
 
+        end: End = "turned away"  # unless there is something to answer
         try:
             self.page.goto(self.site.url + link)
-            end = self._go_through_pages()
+            for _ in range(MOST_PAGES):
+                if self.page.locator("#task").count():
+                    self._work()
+                    end = "finished"
+                elif not self._fill_form():
+                    break
+            else:
+                raise Refused("the pages of the study go in circles")
         except (Error, SoftlabelError) as error:
             self.errors[f"gave up: {str(error).splitlines()[0]}"] += 1
-            return Outcome("failed", tuple(self.acknowledged))
+            end = "failed"
         finally:
             self.context.close()
-        return Outcome("finished" if end else "turned away", tuple(self.acknowledged))
+        return Outcome(end, tuple(self.acknowledged))
 
     def _note_response(self, response: Response) -> None:
         path = response.url.removeprefix(self.site.url)
@@ -110,36 +127,18 @@ class BrowserVisit:
             sent: Any = response.request.post_data_json
             self.acknowledged.append(sent["response_uuid"])
 
-    def _go_through_pages(self) -> bool:
-        """Go from form to form; return True if there was something to answer."""
-        worked = False
-        for _ in range(MOST_PAGES):
-            if self.page.locator("#task").count():
-                self._work()
-                worked = True
-            elif not self._fill_form():
-                return worked
-        raise Refused("the pages of the study go in circles")
-
     def _fill_form(self) -> bool:
         """Fill in the form on the page, if there is one."""
-        study, page = self.site.study, self.page
-        if page.locator('form[action="/consent"]').count():
-            for box in ("adult", "read", "agree"):
-                page.check(f'[name="{box}"]')
-        elif page.locator('form[action="/quiz"]').count() and study.quiz is not None:
-            for n, question in enumerate(study.quiz.questions):
-                page.check(f'[name="q{n}"][value="{question.right}"]')
-        elif page.locator('form[action="/debrief"]').count():
-            for question, (name, text) in zip(
-                study.debrief, debrief_answers(study.debrief).items(), strict=True
-            ):
-                if question.options:
-                    page.check(f'[name="{name}"][value="{text}"]')
-                else:
-                    page.fill(f'[name="{name}"]', text)
-        elif not page.locator('form[action="/instructions"]').count():
+        page = self.page
+        form = FORM.search(page.content())
+        if form is None:
             return False
+        for name, text in fill_form(self.site.study, form[1]).items():
+            option = page.locator(f'[name="{name}"][value="{text}"]')
+            if option.count():
+                option.check()
+            else:
+                page.fill(f'[name="{name}"]', text)
         with page.expect_navigation():
             page.locator("form .button.primary").click()
         return True
@@ -161,10 +160,9 @@ class BrowserVisit:
 
     def _find_showing(self, position: int) -> dict[str, Any]:
         """Return what the server's plan has at this position; the page does not say."""
-        for fresh in (False, True):
-            if fresh:
-                self._plan = self.context.request.get(f"{self.site.url}/api/plan").json()
+        for _ in range(2):
             for showing in self._plan["showings"]:
                 if showing["position"] == position:
                     return dict(showing)
+            self._plan = self.context.request.get(f"{self.site.url}/api/plan").json()
         raise Refused(f"the page shows position {position}, which is not in the plan")

@@ -16,13 +16,13 @@ from urllib.parse import urlencode, urlsplit
 from softlabel.errors import SoftlabelError
 
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
-BODILESS = (204, 304)
 ANSWERS = "/api/answers"
 PATIENCE = 60.0  # seconds for which a request is sent again
 SLOWER, LATER = 429, 503  # the server asks for fewer requests, or for another time
 FIRST_WAIT, LONGEST_WAIT = 0.05, 5.0
 
 Request = Literal["page", "plan", "media", "answer"]
+KINDS: dict[str, Request] = {ANSWERS: "answer", "/api/plan": "plan", "/media": "media"}
 Progress = Callable[[int, int], None]  # answers acknowledged, answers expected so far
 
 
@@ -147,27 +147,20 @@ class Client:
             status = int(first.split(" ", 2)[1])
         except (asyncio.LimitOverrunError, IndexError, ValueError) as error:
             raise ConnectionError(f"{self.origin} does not speak HTTP/1.1") from error
-        headers = {}
-        for line in lines:
-            name, _, value = line.partition(":")
-            if name.lower() == "set-cookie":
-                self._keep_cookie(value)
-            headers[name.lower()] = value.strip()
+        pairs = [line.partition(":")[::2] for line in lines]
+        headers = {name.lower(): value.strip() for name, value in pairs}
+        for text in (value for name, value in pairs if name.lower() == "set-cookie"):
+            pair, *attributes = (part.strip() for part in text.split(";"))
+            name, _, value = pair.partition("=")
+            if value and "max-age=0" not in map(str.lower, attributes):
+                self._cookies[name] = value
+            else:
+                self._cookies.pop(name, None)
         return status, headers, await _read_body(reader, status, headers)
 
-    def _keep_cookie(self, text: str) -> None:
-        pair, *attributes = (part.strip() for part in text.split(";"))
-        name, _, value = pair.partition("=")
-        if not value or "max-age=0" in (attribute.lower() for attribute in attributes):
-            self._cookies.pop(name, None)
-        else:
-            self._cookies[name] = value
 
-
-async def _read_body(
-    reader: asyncio.StreamReader, status: int, headers: Mapping[str, str]
-) -> bytes:
-    if status in BODILESS:
+async def _read_body(reader: asyncio.StreamReader, status: int, headers: dict[str, str]) -> bytes:
+    if status in (204, 304):
         return b""
     if headers.get("transfer-encoding", "").lower() == "chunked":
         parts = []
@@ -187,8 +180,8 @@ async def _read_body(
 
 @dataclass
 class Log:
-    """What everybody who takes part at the same time met: how long requests took by kind, what went
-    wrong, how often the server asked somebody to slow down, and how many answers arrived."""
+    """What all visits at the same time met: seconds of requests by kind, what went wrong, how often
+    the server asked somebody to slow down, and how many answers arrived."""
 
     progress: Progress | None = None
     latencies: defaultdict[Request, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -208,8 +201,8 @@ class Refused(SoftlabelError):
 
 
 class RetryingClient(Client):
-    """Sends requests again while the network or the server cannot take them, as people and their
-    browsers do; writes times and failures into the log."""
+    """Sends requests again while the network or the server cannot take them, as browsers do; logs
+    times and failures."""
 
     def __init__(self, url: str, log: Log) -> None:
         super().__init__(url)
@@ -239,7 +232,9 @@ class RetryingClient(Client):
         while True:
             late = time.monotonic() - begin > PATIENCE
             data = encode()
-            kind, what = _describe(data)
+            method, path = data.split(b" ", 2)[:2]  # reported without what differs each time
+            short = "/media" if path.startswith(b"/media/") else path.partition(b"?")[0].decode()
+            what = f"{method.decode()} {short}"
             try:
                 reply = await self._send_once(data)
             except OSError as error:
@@ -248,7 +243,7 @@ class RetryingClient(Client):
                     raise
             else:
                 if reply.status < 400:
-                    self._log.latencies[kind].append(reply.seconds)
+                    self._log.latencies[KINDS.get(short, "page")].append(reply.seconds)
                     return reply
                 if reply.status == SLOWER:
                     self._log.waits += 1
@@ -259,11 +254,3 @@ class RetryingClient(Client):
                 wait = max(wait, float(reply.headers.get("retry-after", 0)))
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT)
-
-
-def _describe(request: bytes) -> tuple[Request, str]:
-    """Return the kind of a request, and its method and path without what differs each time."""
-    method, path = request.split(b" ", 2)[:2]
-    short = "/media" if path.startswith(b"/media/") else path.partition(b"?")[0].decode()
-    kinds: dict[str, Request] = {ANSWERS: "answer", "/api/plan": "plan", "/media": "media"}
-    return kinds.get(short, "page"), f"{method.decode()} {short}"

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from softlabel.errors import SoftlabelError
 from softlabel.simulate.client import Client, Log, Progress, Request
-from softlabel.simulate.people import Habits, draw_participants
-from softlabel.simulate.truth import read_truth
+from softlabel.simulate.people import Habits, draw_participants, read_truth
 from softlabel.simulate.visit import Outcome, Site, Visit, make_links
 from softlabel.study import Study
+
+PATIENCE = 60.0  # seconds for a server to start, or to stop
+LISTENS = re.compile(r" at (http://\S+?)/?\s")
 
 
 @dataclass(frozen=True)
@@ -34,11 +43,11 @@ class Report:
 
     @property
     def acknowledged(self) -> int:
-        return sum(len(one.acknowledged) for one in self.people)
+        return sum(len(person.acknowledged) for person in self.people)
 
     @property
     def finished(self) -> int:
-        return sum(one.end == "finished" for one in self.people)
+        return sum(person.end == "finished" for person in self.people)
 
 
 def fill_study(  # noqa: PLR0913  each is one thing to say about the people
@@ -68,7 +77,28 @@ def fill_study(  # noqa: PLR0913  each is one thing to say about the people
     check_rehearsal(url)
     begin = time.perf_counter()
     links = make_links(study, people, db)
-    _complete(_run_visits(visits, links, None if site.habits.think else concurrency))
+
+    async def run() -> None:
+        async with asyncio.TaskGroup() as group:
+            for visit, link in zip(visits, links, strict=True):
+                await visit.enter(link)
+                if site.habits.think:
+                    group.create_task(visit.stay())
+        free = asyncio.Semaphore(concurrency)
+
+        async def work(visit: Visit) -> None:
+            async with free:
+                await visit.work()
+
+        while here := [visit for visit in visits if visit.end is None]:
+            async with asyncio.TaskGroup() as group:
+                for visit in here:
+                    group.create_task(work(visit))
+            for visit in here:
+                if visit.end is None:
+                    await visit.ask_more()
+
+    _complete(run())
     seconds = time.perf_counter() - begin
     outcomes = tuple(visit.outcome for visit in visits)
     return Report(outcomes, seconds, log.errors, log.waits, log.latencies)
@@ -81,8 +111,8 @@ def _complete(work: Coroutine[Any, Any, None]) -> None:
     except RuntimeError:
         asyncio.run(work)
     else:
-        with ThreadPoolExecutor(1) as beside:
-            beside.submit(asyncio.run, work).result()
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, work).result()
 
 
 def check_rehearsal(url: str) -> None:
@@ -107,22 +137,53 @@ def check_rehearsal(url: str) -> None:
     _complete(check())
 
 
-async def _run_visits(visits: list[Visit], links: list[str], concurrency: int | None) -> None:
-    async with asyncio.TaskGroup() as group:
-        for visit, link in zip(visits, links, strict=True):
-            await visit.enter(link)
-            if concurrency is None:
-                group.create_task(visit.stay())
-    free = asyncio.Semaphore(concurrency or 1)
+# ── a server process, for as long as it is needed ────────────────────────────────────────────
 
-    async def work(visit: Visit) -> None:
-        async with free:
-            await visit.work()
 
-    while here := [visit for visit in visits if visit.end is None]:
-        async with asyncio.TaskGroup() as group:
-            for visit in here:
-                group.create_task(work(visit))
-        for visit in here:
-            if visit.end is None:
-                await visit.ask_more()
+@dataclass(frozen=True, eq=False)
+class Server:
+    """A running ``softlabel serve``: its address, its process, and what it printed."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    _output: IO[bytes]
+
+    def read_output(self) -> str:
+        return _read_all(self._output)
+
+
+@contextmanager
+def run_server(folder: Path, *options: str, before: Sequence[str] = ()) -> Iterator[Server]:
+    """Serve a study on a free loopback port, and stop when it is no longer needed.
+
+    ``options`` go to ``softlabel serve``; ``before`` are words before the whole command, for
+    instance ``("taskset", "-c", "0")``.
+    """
+    command = [*before, sys.executable, "-m", "softlabel", "serve", str(folder), "--port", "0"]
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen([*command, *options], stdout=output, stderr=subprocess.STDOUT)
+        end = time.monotonic() + PATIENCE
+        try:
+            while True:
+                running = process.poll() is None  # looked at first, so that its last words are read
+                printed = _read_all(output)
+                if address := LISTENS.search(printed):
+                    break
+                if not running or time.monotonic() > end:
+                    last = " ".join(printed.split("\n")[-5:])
+                    raise SoftlabelError(f"the server did not start: {last}")
+                time.sleep(0.02)
+            yield Server(address[1], process, output)
+        finally:
+            process.terminate()
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _read_all(output: IO[bytes]) -> str:
+    """Read without moving the writer's place in the file, which is shared."""
+    number = output.fileno()
+    return os.pread(number, os.fstat(number).st_size, 0).decode(errors="replace")

@@ -15,22 +15,30 @@ about the same item however many others answer meanwhile.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
 
 from softlabel.elicit import Mode, expected_seconds
-from softlabel.errors import SoftlabelError
+from softlabel.errors import DataError, FileError, SoftlabelError
 from softlabel.records import stack_answers
 from softlabel.registry import check_parameters
 from softlabel.tables import Floats, Index, Statements, check_simplex
 
+if TYPE_CHECKING:
+    from softlabel.study import Study
+
 UNSEEN = 1e-6  # chance below which nobody notices a class; keeps log 0 out of the opinions
 CARELESS = 1 / 8  # of the participants
+FILE = "truth.csv"  # in the study folder: id, one column per label
+DOUBT = 0.4  # Dirichlet concentration of beliefs that are made up: mostly one label, often two
+Screen = tuple[str | None, str | None, str | None]  # picture, sound, text
 Kind = Literal["target", "repeat"]
 
 
@@ -51,9 +59,8 @@ class Person:
     wobble: float = 0.25
 
     def __post_init__(self) -> None:
-        check_parameters(
-            self, noise=(0, 100), sharpness=(0, 100), carelessness=(0, 1), wobble=(0, 1)
-        )
+        shares = dict.fromkeys(("carelessness", "wobble"), (0, 1))
+        check_parameters(self, noise=(0, 100), sharpness=(0, 100), **shares)
 
 
 class Showing(NamedTuple):
@@ -78,9 +85,7 @@ def draw_people(n: int, rng: np.random.Generator, careless: float = 0.1) -> list
     """Draw plausible people: most are attentive and roughly calibrated, and ``careless * n``
     (rounded) of them click through most of their pages."""
     if n < 1 or not 0 <= careless <= 1:
-        raise SoftlabelError(
-            f"draw_people(n={n}, careless={careless}): n >= 1 and careless in 0..1"
-        )
+        raise SoftlabelError(f"draw_people({n=}, {careless=}): n >= 1 and careless in 0..1")
     # with 0.8 attentive people agree, and repeat themselves, about as closely as in CIFAR-10S
     noise = np.exp(rng.normal(np.log(0.8), 0.3, n))
     sharpness = np.exp(rng.normal(0.0, 0.25, n))
@@ -103,11 +108,9 @@ def plan_showings(
     each in an order of their own; the first ``repeats`` items of each come back at the end."""
     per_item = annotators if per_item is None else per_item
     if not 1 <= per_item <= annotators:
-        raise SoftlabelError(
-            f"per_item = {per_item}: must be from 1 to the {annotators} annotators"
-        )
+        raise SoftlabelError(f"{per_item = }: must be from 1 to the {annotators} annotators")
     if repeats < 0:
-        raise SoftlabelError(f"repeats = {repeats}: must be 0 or more")
+        raise SoftlabelError(f"{repeats = }: must be 0 or more")
     load = np.zeros(annotators)
     seen: list[list[int]] = [[] for _ in range(annotators)]
     for item in rng.permutation(items).tolist():
@@ -179,9 +182,8 @@ def read_responses(index: Index, mode: Mode, responses: Sequence[Response]) -> S
     labels = index.labels.tolist()
     item = np.array([response.item for response in responses], dtype=np.int64)
     annotator = np.array([response.annotator for response in responses], dtype=np.int64)
-    return stack_answers(
-        index, item, annotator, [mode.read(one.answer, labels) for one in responses]
-    )
+    answers = [mode.read(response.answer, labels) for response in responses]
+    return stack_answers(index, item, annotator, answers)
 
 
 # ── people in front of a browser ─────────────────────────────────────────────────────────────
@@ -265,3 +267,63 @@ def simulate_timing(
         "hidden_ms": round(hidden),
         "fields": {name: round(at) for name, at in zip(given, moments.tolist(), strict=False)},
     }
+
+
+# ── what they can know of an item on their screen ────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The truth of each item.  The server never says which item it shows, so an item is known by
+    what can be seen of it."""
+
+    ids: Mapping[Screen, str]
+    of: Mapping[str, Floats]  # (k,) by item id, in the study's order of labels
+
+    def identify(self, showing: Mapping[str, Any]) -> str:
+        """Return the id of the item in a showing of the plan."""
+        media = (showing["image"], showing["audio"])
+        image, audio = (address and address.rpartition("/")[2] for address in media)
+        seen = (image, audio, showing["text"])
+        if seen not in self.ids:
+            raise DataError(f"the server shows {seen}, which is no item of this study folder")
+        return self.ids[seen]
+
+
+def read_truth(study: Study, seed: int) -> Truth:
+    """Return the truth of every item: from truth.csv, or else the item's gold, or else made up by
+    the seed.  The text of an attention check overrides what can be seen, so its gold comes first.
+    Of two items that look the same, the first one is known."""
+    path = study.folder / FILE
+    written = read_truth_file(path, study.labels) if path.is_file() else {}
+    ids: dict[Screen, str] = {}
+    of: dict[str, Floats] = {}
+    for item in (*study.items, *study.practice, *study.checks):
+        image, audio = (media.sha256 if media else None for media in (item.image, item.audio))
+        ids.setdefault((image, audio, item.text), item.id)
+        if item.gold is not None and (item.id not in written or item.kind == "attention"):
+            of[item.id] = np.array(item.gold)
+        elif item.id in written:
+            of[item.id] = written[item.id]
+        else:
+            rng = keyed_rng(seed, "truth", item.id)
+            of[item.id] = rng.dirichlet(np.full(len(study.labels), DOUBT))
+    return Truth(ids, of)
+
+
+def read_truth_file(path: Path, labels: tuple[str, ...]) -> dict[str, Floats]:
+    """Read a distribution over these labels for each item id."""
+    truth = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        for name in ("id", *labels):
+            if name not in (rows.fieldnames or ()):
+                raise FileError(path, "there is no such column", line=1, column=name)
+        for row in rows:
+            try:
+                probs = np.array([float(row[label]) for label in labels])
+                check_simplex("truth", probs[None])
+            except (TypeError, ValueError, DataError) as error:
+                raise FileError(path, str(error), line=rows.line_num) from None
+            truth[row["id"]] = probs
+    return truth

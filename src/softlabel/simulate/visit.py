@@ -19,9 +19,8 @@ from urllib.parse import urlencode
 
 from softlabel.errors import SoftlabelError
 from softlabel.simulate.client import Log, Refused, Reply, RetryingClient
-from softlabel.simulate.people import Habits, Participant, simulate_timing
-from softlabel.simulate.truth import Truth
-from softlabel.study import Question, Recruit, Study
+from softlabel.simulate.people import Habits, Participant, Truth, simulate_timing
+from softlabel.study import Recruit, Study
 
 MOST_PAGES = 100  # more pages than this before the first item means that they go in circles
 FORM = re.compile(r'<form\b[^>]*\baction="/(consent|instructions|quiz|debrief)"')
@@ -101,7 +100,7 @@ class Visit:
             if not TASK.search(page.text):
                 self.end = "turned away"
                 return
-            await self._get_plan()
+            self._plan = (await self.client.get("/api/plan")).json()
             if self._plan["study"] != self.site.study.name:
                 raise Refused(f"{self.site.url} serves the study {self._plan['study']!r}")
             for showing in self._plan["showings"]:
@@ -120,13 +119,19 @@ class Visit:
                 if len(self._answered) == self._last:
                     raise Left
                 await self._answer(showing)
-            if not self._plan["more"]:
-                await self._finish()
+            if self._plan["more"]:
+                return
+            gate = (await self.client.post_json("/api/finish", {})).json()
+            if gate["open"]:
+                await self._fill_forms(await self._get_page("/"))
+                self.end = "finished"
+            elif self._answered.issuperset(gate["missing"]):
+                raise Refused(f"POST /api/finish misses {gate['missing']}, which were acknowledged")
 
     async def ask_more(self) -> None:
         """Ask for the next items."""
         async with self._until_end():
-            await self._get_plan()
+            self._plan = (await self.client.get("/api/plan")).json()
 
     def leave(self) -> None:
         """Leave: whoever is thinking goes; an answer that is on its way still arrives."""
@@ -165,48 +170,33 @@ class Visit:
 
     async def _fill_forms(self, page: Reply) -> Reply:
         """Fill in every form, up to a page that has none."""
+        study = self.site.study
         for number in range(MOST_PAGES):
-            more, form = NEXT.search(page.text), FORM.search(page.text)
-            if more is None and form is None:
+            step = NEXT.search(page.text) or FORM.search(page.text)
+            if step is None:
                 return page
             await self._think("page", number)
-            if more is not None:
-                page = await self._get_page(more[1])
-            elif form is not None:
-                reply = await self.client.post_form(f"/{form[1]}", self._fill_form(form[1]))
-                page = await self._follow(reply)
+            if step.re is NEXT:
+                page = await self._get_page(step[1])
+                continue
+            form, wrong = step[1], 0
+            if form == "quiz" and study.quiz is not None:
+                self._quizzes += 1
+                unsure = self.participant.draw("quiz").random() < self.site.habits.fail_quiz
+                wrong = int(self._quizzes == 1 and study.quiz.tries > 1 and unsure)
+            fields = fill_form(study, form, wrong)
+            page = await self._follow(await self.client.post_form(f"/{form}", fields))
         raise Refused("the pages of the study go in circles")
-
-    def _fill_form(self, form: str) -> dict[str, str]:
-        study = self.site.study
-        if form == "consent":
-            return {"adult": "on", "read": "on", "agree": "on"}
-        if form == "quiz" and study.quiz is not None:
-            self._quizzes += 1
-            unsure = self.participant.draw("quiz").random() < self.site.habits.fail_quiz
-            wrong = int(self._quizzes == 1 and study.quiz.tries > 1 and unsure)
-            questions = enumerate(study.quiz.questions)
-            return {f"q{i}": str(((q.right or 0) + wrong) % len(q.options)) for i, q in questions}
-        return debrief_answers(study.debrief) if form == "debrief" else {}
 
     async def _get_page(self, path: str) -> Reply:
         return await self._follow(await self.client.get(path))
 
     async def _follow(self, reply: Reply) -> Reply:
-        return await self._get_page(reply.headers["location"]) if reply.status == 303 else reply
+        while reply.status == 303:
+            reply = await self.client.get(reply.headers["location"])
+        return reply
 
     # ── items ────────────────────────────────────────────────────────────────────────────────
-
-    async def _get_plan(self) -> None:
-        self._plan = (await self.client.get("/api/plan")).json()
-
-    async def _finish(self) -> None:
-        gate = (await self.client.post_json("/api/finish", {})).json()
-        if gate["open"]:
-            await self._fill_forms(await self._get_page("/"))
-            self.end = "finished"
-        elif self._answered.issuperset(gate["missing"]):
-            raise Refused(f"POST /api/finish misses {gate['missing']}, which were acknowledged")
 
     async def _answer(self, showing: Mapping[str, Any]) -> None:
         item, occasion = self._looks.look(showing)
@@ -218,7 +208,16 @@ class Visit:
         answer = self._looks.answer(item, occasion)
         luck = self.participant.draw(item, occasion, "timing")
         timing = simulate_timing(answer, self.site.study.mode, luck)
-        await self._send(make_record(showing["position"], answer, timing), f"{item} {occasion}")
+        record, habits = make_record(showing["position"], answer, timing), self.site.habits
+        network = self.participant.draw(f"{item} {occasion}", "network")
+        broken, twice, share = network.random(3)  # a network as bad as it is set to be
+        if broken < habits.disconnects:
+            await self.client.deliver_partly(record, 1.0 if share > 0.5 else share)
+        await self.client.deliver(record)
+        self.acknowledged.append(record["response_uuid"])
+        self.log.acknowledge()
+        if twice < habits.duplicates:
+            await self.client.deliver(record)
         self._answered.add(showing["position"])
 
     async def _think(self, *about: object) -> None:
@@ -231,18 +230,6 @@ class Visit:
                     await self._leaving.wait()
         if self._leaving.is_set():
             raise Left
-
-    async def _send(self, record: dict[str, Any], occasion: str) -> None:
-        """Send an answer through a network as bad as it is set to be."""
-        habits = self.site.habits
-        broken, twice, share = self.participant.draw(occasion, "network").random(3)
-        if broken < habits.disconnects:
-            await self.client.deliver_partly(record, 1.0 if share > 0.5 else share)
-        await self.client.deliver(record)
-        self.acknowledged.append(record["response_uuid"])
-        self.log.acknowledge()
-        if twice < habits.duplicates:
-            await self.client.deliver(record)
 
 
 def make_record(position: int, answer: Json, timing: Json) -> dict[str, Any]:
@@ -261,12 +248,17 @@ def make_record(position: int, answer: Json, timing: Json) -> dict[str, Any]:
     }
 
 
-def debrief_answers(questions: Sequence[Question]) -> dict[str, str]:
-    """Return the answer to each question at the end: the first option, or a remark."""
-    return {
-        f"d{i}": "0" if question.options else "(a simulated person)"
-        for i, question in enumerate(questions)
-    }
+def fill_form(study: Study, form: str, wrong: int = 0) -> dict[str, str]:
+    """Return what a person enters in a form; every quiz answer is ``wrong`` options off."""
+    if form == "consent":
+        return dict.fromkeys(("adult", "read", "agree"), "on")
+    if form == "quiz" and study.quiz is not None:
+        questions = enumerate(study.quiz.questions)
+        return {f"q{i}": str(((q.right or 0) + wrong) % len(q.options)) for i, q in questions}
+    if form == "debrief":
+        remark = "(a simulated person)"
+        return {f"d{i}": "0" if q.options else remark for i, q in enumerate(study.debrief)}
+    return {}
 
 
 # ── links ────────────────────────────────────────────────────────────────────────────────────
@@ -286,8 +278,8 @@ def make_links(study: Study, people: Sequence[Participant], db: str | None) -> l
     tokens = [secret.new_token() for _ in people]
     place = databases.place_of(study.folder, db, rehearsal=True)
     with store.open(place, create=False) as answers:
-        for one, token in zip(people, tokens, strict=True):
-            name = f"simulated-{one.seed}-{one.number}-{token[:6]}"
+        for person, token in zip(people, tokens, strict=True):
+            name = f"simulated-{person.seed}-{person.number}-{token[:6]}"
             answers.invite(study.name, name, secret.hash_token(token), time.time()).result()
     return [f"/i/{token}" for token in tokens]
 

@@ -8,18 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from softlabel.elicit.fields import (
-    apportion,
-    check_repeated,
-    click_rest,
-    number_classes,
-    order_by_belief,
-    read_class,
-    read_classes,
-    read_rest,
-    read_whole,
-    refuse_unknown_keys,
-)
+from softlabel.elicit import fields
 from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds
 from softlabel.errors import ResponseError
 from softlabel.registry import check_parameters
@@ -59,46 +48,39 @@ class Chips:
 
     def read(self, payload: Payload, labels: Labels) -> Answer:
         check_parameters(self)
-        refuse_unknown_keys(payload, self.fields, self.recorded)
-        read_whole("n", payload.get("n"), self.n, self.n)
-        check_repeated(payload)
-        codes = number_classes(labels)
-        laid = self._read_chips(payload["chips"], codes)
-        excluded = read_classes("excluded", payload.get("excluded"), codes)
-        if not laid.keys().isdisjoint(excluded):
-            raise ResponseError(
-                "excluded", payload["excluded"], "a class that holds chips cannot be ruled out too"
-            )
-        possible = np.full(len(labels), read_rest(payload) != "ruled_out")
+        fields.refuse_unknown_keys(payload, self.fields, self.recorded)
+        fields.read_whole("n", payload.get("n"), self.n, self.n)
+        fields.check_repeated(payload)
+        codes = fields.number_classes(labels)
+        if not isinstance(payload["chips"], Mapping):
+            raise ResponseError("chips", payload["chips"], "must map classes to numbers of chips")
+        counts: dict[int, int] = {}
+        for name, count in payload["chips"].items():
+            code = fields.read_class("chips", name, codes)
+            fields.refuse_if(payload, (code in counts, "chips", f"the class {name!r} occurs twice"))
+            counts[code] = fields.read_whole("chips", count, 0, self.n)
+        laid = {code: count for code, count in counts.items() if count}
+        excluded = fields.read_classes("excluded", payload.get("excluded"), codes)
+        both = not laid.keys().isdisjoint(excluded)
+        fields.refuse_if(
+            payload, (both, "excluded", "a class that holds chips cannot be ruled out too")
+        )
+        possible = np.full(len(labels), fields.read_rest(payload) != "ruled_out")
         possible[excluded] = False
-        self._check_sum(payload, sum(laid.values()), bool(possible.sum() > len(laid)))
+        total = sum(laid.values())
+        spare = self.n - total
+        exactly = "at least 1 and at most" if self.allow_unallocated else "exactly"
+        reason = f"{exactly} {self.n} chips must lie on the classes, not {total}"
+        wrong = not total or spare < 0 or (spare > 0 and not self.allow_unallocated)
+        fields.refuse_if(payload, (wrong, "chips", reason))
+        if payload.get("unallocated") is not None or spare:
+            fields.read_whole("unallocated", payload.get("unallocated"), spare, spare)
+        reason = f"{spare} chips are left in the hand, so some class without chips is possible"
+        closed = possible.sum() <= len(laid)
+        fields.refuse_if(payload, (bool(spare and closed), "rest", reason))
         named = tuple(sorted(laid, key=lambda code: -laid[code]))  # ties as they were recorded
         possible[list(named)] = True
         return Answer(named, tuple(100 * laid[code] / self.n for code in named), possible)
-
-    def _read_chips(self, chips: Any, codes: Mapping[str, int]) -> dict[int, int]:
-        """Return the number of chips of each class that has some."""
-        if not isinstance(chips, Mapping):
-            raise ResponseError("chips", chips, "must map classes to numbers of chips")
-        laid: dict[int, int] = {}
-        for name, count in chips.items():
-            code = read_class("chips", name, codes)
-            if code in laid:
-                raise ResponseError("chips", chips, f"the class {name!r} occurs twice")
-            laid[code] = read_whole("chips", count, 0, self.n)
-        return {code: count for code, count in laid.items() if count}
-
-    def _check_sum(self, payload: Payload, laid: int, open_classes: bool) -> None:
-        spare = self.n - laid
-        if not laid or spare < 0 or (spare and not self.allow_unallocated):
-            exactly = "at least 1 and at most" if self.allow_unallocated else "exactly"
-            reason = f"{exactly} {self.n} chips must lie on the classes, not {laid}"
-            raise ResponseError("chips", payload["chips"], reason)
-        if payload.get("unallocated") is not None or spare:
-            read_whole("unallocated", payload.get("unallocated"), spare, spare)
-        if spare and not open_classes:
-            reason = f"{spare} chips are left in the hand, so some class without chips is possible"
-            raise ResponseError("rest", payload.get("rest"), reason)
 
     def simulate(self, belief: Floats, labels: Labels, rng: Rng) -> dict[str, Any]:
         """Round the belief to whole chips; call the rest possible if it holds 5 % or more.
@@ -110,9 +92,9 @@ class Chips:
         if self.allow_unallocated:
             small = belief < 0.5 / self.n
             weights = np.append(np.where(small, 0.0, belief), belief[small].sum())
-        *laid, spare = apportion(weights, self.n, rng).tolist()
+        *laid, spare = fields.apportion(weights, self.n, rng).tolist()
         if not any(laid):  # at least one chip must be laid
-            laid[order_by_belief(belief, rng)[0]], spare = 1, spare - 1
+            laid[fields.order_by_belief(belief, rng)[0]], spare = 1, spare - 1
         without = sum(p for p, count in zip(belief.tolist(), laid, strict=True) if not count)
         return {
             "n": self.n,
@@ -131,4 +113,4 @@ class Chips:
             page.locator("input.count").press("Enter")
         for label in answer["excluded"]:
             rows.nth(labels.index(label)).locator("button.out").click()
-        click_rest(page, answer["rest"])
+        fields.click_rest(page, answer["rest"])

@@ -10,13 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softlabel.elicit.fields import (
-    check_texts,
-    number_classes,
-    read_class,
-    read_list,
-    refuse_unknown_keys,
-)
+from softlabel.elicit import fields
 from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds
 from softlabel.errors import ResponseError, UnknownName
 from softlabel.tables import LARGEST_PERCENT, Floats
@@ -24,6 +18,7 @@ from softlabel.tables import LARGEST_PERCENT, Floats
 P_IS_0 = "p-is-0"  # "8p" -> 80: p is beside 0 on the keyboard
 ZERO_IS_100 = "zero-is-100"  # a most probable class with chance 0 -> 100: taken for a slip
 REPAIRS = (P_IS_0, ZERO_IS_100)
+NO_PERCENT = "must be a number from 0 to 100"
 
 
 @dataclass(frozen=True)
@@ -63,26 +58,40 @@ class Classic:
         return {"strict": self.strict}
 
     def read(self, payload: Payload, labels: Labels) -> Answer:
-        refuse_unknown_keys(payload, self.fields, self.recorded)
-        check_texts("violations", payload.get("violations"))
+        fields.refuse_unknown_keys(payload, self.fields, self.recorded)
+        fields.check_texts("violations", payload.get("violations"))
         repaired: list[str] = []
-        codes = number_classes(labels)
-        named = [read_class("top", payload["top"], codes)]
+        codes = fields.number_classes(labels)
+        named = [fields.read_class("top", payload["top"], codes)]
         p1 = self._read_percent("p1", payload["p1"], repaired)
         if p1 == 0 and self._repairs(ZERO_IS_100):
             repaired.append(ZERO_IS_100)
             p1 = 100.0
         percent = [p1]
         if payload.get("second") not in (None, ""):
-            named.append(read_class("second", payload["second"], codes))
+            named.append(fields.read_class("second", payload["second"], codes))
             given = payload.get("p2") not in (None, "")
             percent.append(self._read_percent("p2", payload["p2"], repaired) if given else math.nan)
         # without an alternative, p2 has no meaning and is not read
-        ruled_out = read_list("impossible", payload.get("impossible") or None)
+        ruled_out = fields.read_list("impossible", payload.get("impossible") or None)
         possible = np.ones(len(labels), dtype=np.bool_)
-        possible[[read_class("impossible", value, codes) for value in ruled_out]] = False
+        possible[[fields.read_class("impossible", value, codes) for value in ruled_out]] = False
         if self.strict:
-            _refuse_contradictions(payload, named, percent, bool(possible[named].all()))
+            same = len(named) == 2 and named[0] == named[1]
+            unused = len(named) == 1 and payload.get("p2") not in (None, "")
+            fields.refuse_if(
+                payload,
+                (percent[0] > 100, "p1", NO_PERCENT),
+                (percent[-1] > 100, "p2", NO_PERCENT),
+                (percent[0] == 0, "p1", "the most probable class has some chance"),
+                (unused, "p2", "there is no alternative that could have a chance"),
+                (same, "second", "is the most probable class already; name another one or none"),
+                (
+                    not possible[named].all(),
+                    "impossible",
+                    "a class that was named cannot be ruled out too",
+                ),
+            )
         return Answer(tuple(named), tuple(percent), possible, tuple(dict.fromkeys(repaired)))
 
     def simulate(self, belief: Floats, labels: Labels, rng: Rng) -> dict[str, Any]:
@@ -115,7 +124,7 @@ class Classic:
 
     def _read_percent(self, field: str, value: Any, repaired: list[str]) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise ResponseError(field, value, "must be a number from 0 to 100")
+            raise ResponseError(field, value, NO_PERCENT)
         text = str(value).strip()
         if re.fullmatch(r"\d{1,3},\d{1,2}", text):  # a decimal comma; 1,000 might be a thousand
             text = text.replace(",", ".")
@@ -127,32 +136,13 @@ class Classic:
         except ValueError:
             number = math.nan
         if not number <= LARGEST_PERCENT or "_" in text:  # written so that NaN is refused too
-            raise ResponseError(field, value, "must be a number from 0 to 100")
+            raise ResponseError(field, value, NO_PERCENT)
         if number < 0:
             raise ResponseError(field, value, "a chance cannot be negative; say 0 to 100")
         return number
 
     def _repairs(self, repair: str) -> bool:
-        wanted = self.repairs.split("+")
-        unknown = set(wanted) - {*REPAIRS, "none", ""}
-        if unknown:
+        chosen = self.repairs.split("+")
+        if unknown := set(chosen) - {*REPAIRS, "none", ""}:
             raise UnknownName("repair", min(unknown), (*REPAIRS, "none"))
-        return repair in wanted and not self.strict
-
-
-def _refuse_contradictions(
-    payload: Payload, named: list[int], percent: list[float], possible: bool
-) -> None:
-    for field, number in zip(("p1", "p2"), percent, strict=False):
-        if number > 100:
-            raise ResponseError(field, payload[field], "must be a number from 0 to 100")
-    if percent[0] == 0:
-        raise ResponseError("p1", payload["p1"], "the most probable class has some chance")
-    if len(named) == 1 and payload.get("p2") not in (None, ""):
-        raise ResponseError("p2", payload["p2"], "there is no alternative that could have a chance")
-    if len(named) == 2 and named[0] == named[1]:
-        reason = "is the most probable class already; name another one or none"
-        raise ResponseError("second", payload["second"], reason)
-    if not possible:
-        reason = "a class that was named cannot be ruled out too"
-        raise ResponseError("impossible", payload["impossible"], reason)
+        return repair in chosen and not self.strict

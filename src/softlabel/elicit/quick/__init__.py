@@ -7,20 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softlabel.elicit.fields import (
-    check_repeated,
-    label_keys,
-    number_classes,
-    order_by_belief,
-    read_class,
-    read_classes,
-    read_rest,
-    read_whole,
-    refuse_unknown_keys,
-    round_down,
-)
+from softlabel.elicit import fields
 from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds
-from softlabel.errors import ResponseError, SoftlabelError
+from softlabel.errors import SoftlabelError
 from softlabel.tables import Floats
 
 MOST_ALTERNATIVES = 3
@@ -83,21 +72,35 @@ class Quick:
         return levels
 
     def read(self, payload: Payload, labels: Labels) -> Answer:
-        refuse_unknown_keys(payload, self.fields, self.recorded)
-        check_repeated(payload)
-        levels, codes = self.levels(), number_classes(labels)
-        top = read_class("top", payload["top"], codes)
-        level = levels[read_whole("certainty", payload["certainty"], 1, len(levels)) - 1]
-        others = read_classes("alternatives", payload.get("alternatives"), codes)
-        excluded = read_classes("excluded", payload.get("excluded"), codes)
-        rest = read_rest(payload)
-        _check_names(payload, top, others, excluded)
+        fields.refuse_unknown_keys(payload, self.fields, self.recorded)
+        fields.check_repeated(payload)
+        levels, codes = self.levels(), fields.number_classes(labels)
+        top = fields.read_class("top", payload["top"], codes)
+        level = levels[fields.read_whole("certainty", payload["certainty"], 1, len(levels)) - 1]
+        others = fields.read_classes("alternatives", payload.get("alternatives"), codes)
+        excluded = fields.read_classes("excluded", payload.get("excluded"), codes)
+        rest = fields.read_rest(payload)
         named = (top, *others)
         possible = np.full(len(labels), rest != "ruled_out")
         possible[excluded] = False
         left = int(possible.sum()) - int(possible[list(named)].sum())
         possible[list(named)] = True
-        _check_certainty(payload, level, len(others), rest, left)
+        many = f"at most {MOST_ALTERNATIVES} alternatives can be named"
+        same = f"{payload['top']!r} is the class named first; it is no alternative to itself"
+        named_out = "a class that was named cannot be ruled out too"
+        too_sure = "a certain answer has no alternative; lower the certainty or name none"
+        no_other = "an uncertain answer names an alternative or leaves the rest possible"
+        only_one = "no other class is possible, so the answer must be certain"
+        alone = level < 100 and not others
+        fields.refuse_if(
+            payload,
+            (len(others) > MOST_ALTERNATIVES, "alternatives", many),
+            (top in others, "alternatives", same),
+            (not set(named).isdisjoint(excluded), "excluded", named_out),
+            (level == 100 and bool(others), "alternatives", too_sure),
+            (alone and rest != "possible", "certainty", no_other),
+            (alone and not left, "certainty", only_one),
+        )
         if level == 100:
             return Answer(named, (100.0,), possible)
         percent = _chances(level, len(others), left if rest == "possible" else 0)
@@ -105,7 +108,7 @@ class Quick:
 
     def simulate(self, belief: Floats, labels: Labels, rng: Rng) -> dict[str, Any]:
         """Take the nearest step of certainty, then the alternatives and rest that fit best."""
-        order = order_by_belief(belief, rng)
+        order = fields.order_by_belief(belief, rng)
         levels = np.array(self.levels())
         certainty = 1 + int(abs(levels - 100 * belief[order[0]]).argmin())
         answer: dict[str, Any] = {"top": labels[order[0]], "certainty": certainty}
@@ -130,9 +133,9 @@ class Quick:
         The last one sends the answer; with two classes that is the certainty.
         """
         for label in (answer["top"], *answer["alternatives"]):
-            page.keyboard.type(label_keys(label, labels))
+            page.keyboard.type(fields.label_keys(label, labels))
         for label in answer["excluded"]:
-            for digit in label_keys(label, labels):
+            for digit in fields.label_keys(label, labels):
                 page.keyboard.press(f"Shift+Digit{digit}")
         page.keyboard.press(CERTAINTY_KEYS[answer["certainty"] - 1])
         named = len(answer["alternatives"]) + len(answer["excluded"]) + 1
@@ -156,31 +159,6 @@ def _fit(belief: Floats, level: int, others: int, possible: bool) -> tuple[float
     return float(abs(label - belief).sum()), others, kept
 
 
-def _check_names(payload: Payload, top: int, others: list[int], excluded: list[int]) -> None:
-    if len(others) > MOST_ALTERNATIVES:
-        reason = f"at most {MOST_ALTERNATIVES} alternatives can be named"
-        raise ResponseError("alternatives", payload["alternatives"], reason)
-    if top in others:
-        reason = f"{payload['top']!r} is the class named first; it is no alternative to itself"
-        raise ResponseError("alternatives", payload["alternatives"], reason)
-    if {top, *others} & set(excluded):
-        reason = "a class that was named cannot be ruled out too"
-        raise ResponseError("excluded", payload["excluded"], reason)
-
-
-def _check_certainty(payload: Payload, level: int, others: int, rest: str, left: int) -> None:
-    """Refuse an alternative in a certain answer, and an uncertain answer that leaves no other."""
-    if level == 100 and others:
-        reason = "a certain answer has no alternative; lower the certainty or name none"
-        raise ResponseError("alternatives", payload["alternatives"], reason)
-    if level < 100 and not others and rest != "possible":
-        reason = "an uncertain answer names an alternative or leaves the rest possible"
-        raise ResponseError("certainty", payload["certainty"], reason)
-    if level < 100 and not others and not left:
-        reason = "no other class is possible, so the answer must be certain"
-        raise ResponseError("certainty", payload["certainty"], reason)
-
-
 def _chances(level: int, others: int, left: int) -> tuple[float, ...]:
     """Return the percent of the first class and of the alternatives.
 
@@ -189,8 +167,8 @@ def _chances(level: int, others: int, left: int) -> tuple[float, ...]:
     weights = [2.0**power for power in reversed(range(others + (left > 0)))]
     rival = max(weights[0] if others else 0.0, weights[-1] / left if left else 0.0)
     least = 100 * rival / (rival + sum(weights))
-    top = max(level, -round_down(-least))
-    unit = round_down((100 - top) / sum(weights))
+    top = max(level, -fields.round_down(-least))
+    unit = fields.round_down((100 - top) / sum(weights))
     shares = [unit * weight for weight in weights[:others]]
     if not left:  # all is stated, and sums to exactly 100
         shares[0] += 100 - top - sum(shares)
