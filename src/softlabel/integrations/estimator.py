@@ -74,7 +74,8 @@ class SoftLabelClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
     def predict(self, X: Any) -> Anything:
         """Return (m,), the class that the estimator chooses for each row."""
-        return np.asarray(self.classes_[self._codes(X)])
+        code = self._codes(X)  # first: it checks that there are classes
+        return np.asarray(self.classes_[code])
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: Any) -> Floats:
