@@ -22,7 +22,7 @@ from softlabel.metrics import entropy, kl
 from softlabel.simulate import draw_participants
 from softlabel.study import shapes
 from softlabel.tables import SoftLabels
-from softlabel.train import Job, runs
+from softlabel.train import runs
 
 demo, findings, page = (load_demo(name) for name in ("demo", "findings", "page"))
 ITEMS, ANNOTATORS, PER_ITEM = findings.ITEMS, findings.ANNOTATORS, findings.PER_ITEM
@@ -332,13 +332,17 @@ def test_networks_learn_the_truth_and_learn_it_better_from_soft_labels(demo_fold
 
 
 def test_a_run_of_the_grid_is_the_same_as_a_run_alone(demo_folder, tmp_path):
-    files = ("pictures.npz", "answers.jsonl", "unseen.npz")
-    images, labels, against = (str(demo_folder / name) for name in files)
-    settings = {"epochs": findings.EPOCHS, "batch": 32, "augment": "per_epoch", "device": "cpu"}
-    job = Job("small", images, labels, against, "sls", 2, settings, str(tmp_path))
-    alone, grid = job.completed(), runs.find(demo_folder / "runs", deliver="sls", seed=2)
-    assert [run.name for run in grid] == [alone.name]
-    np.testing.assert_allclose(grid[0].predictions.probs, alone.predictions.probs, atol=1e-5)
+    grid = (demo_folder / "training.toml").read_text(encoding="utf-8")
+    grid = re.sub(r"(?m)^deliver = .*$", 'deliver = "sls"', grid)
+    grid = re.sub(r"(?m)^seeds = .*$", "seeds = [2]", grid)
+    grid = re.sub(r"(?m)^out = .*$", f"out = '{tmp_path / 'runs'}'", grid)
+    (tmp_path / "alone.toml").write_text(grid, encoding="utf-8")
+    assert main(["grid", str(tmp_path / "alone.toml")]) == 0
+    ((ours,), (alone,)) = (
+        runs.find(folder / "runs", deliver="sls", seed=2) for folder in (demo_folder, tmp_path)
+    )
+    assert ours.name == alone.name
+    np.testing.assert_allclose(ours.predictions.probs, alone.predictions.probs, atol=1e-5)
 
 
 # ── without torch, and once more ─────────────────────────────────────────────────────────────
