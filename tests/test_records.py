@@ -402,8 +402,8 @@ def test_the_browser_offers_the_skips_that_are_read():
 
 
 def test_the_browser_sends_what_is_kept():
-    text = (STATIC / "envelope.js").read_text()
+    text = (STATIC / "record.js").read_text()
     (body,) = re.findall(r"const envelope = \{\n(.*?)\n  \};", text, re.DOTALL)
     keys = set(re.findall(r"^    (\w+)[:,]", body, re.MULTILINE))
-    assert "envelope, delivery }" in (STATIC / "sender.js").read_text(), "added whenever it is sent"
+    assert "envelope, delivery }" in (STATIC / "server.js").read_text(), "added whenever it is sent"
     assert keys | {"delivery"} == {"response_uuid", "position", "supersedes", *SENT}

@@ -52,37 +52,11 @@ HOMES = {
 }
 
 __all__ = [
-    "Annotations",
-    "DataError",
-    "EstimandWarning",
-    "FileError",
-    "Index",
-    "Predictions",
-    "ResponseError",
-    "Score",
-    "SoftLabels",
-    "SoftlabelError",
-    "Statements",
-    "Study",
-    "UnknownName",
-    "aggregate",
-    "annotators",
-    "construct",
-    "datasets",
-    "deliver",
-    "elicit",
-    "errors",
-    "io",
-    "metrics",
-    "records",
-    "registry",
-    "sampling",
-    "simulate",
-    "study",
-    "tables",
-    "testing",
-    "train",
-]
+    "Annotations", "DataError", "EstimandWarning", "FileError", "Index", "Predictions",
+    "ResponseError", "Score", "SoftLabels", "SoftlabelError", "Statements", "Study", "UnknownName",
+    "aggregate", "annotators", "construct", "datasets", "deliver", "elicit", "errors", "io",
+    "metrics", "records", "registry", "sampling", "simulate", "study", "tables", "testing", "train",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -16,18 +16,18 @@ from softlabel.datasets.reading import read_json_lines
 from softlabel.errors import DataError, SoftlabelError, UnknownName
 
 DOCS = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text()
-NAMES = [f"{info.name}/{part}" for info in datasets.infos() for part in info.parts] + [
-    info.name for info in datasets.infos() if not info.parts
+NAMES = [f"{info.name}/{part}" for info in datasets.list_infos() for part in info.parts] + [
+    info.name for info in datasets.list_infos() if not info.parts
 ]
 
 
 def test_names():
-    assert list(DATASETS) == [info.name for info in datasets.infos()]
+    assert list(DATASETS) == [info.name for info in datasets.list_infos()]
     assert len(DATASETS) == 13
     assert datasets.DATASETS["crowd"].INFO.parts[0] == "dog"
 
 
-@pytest.mark.parametrize("info", datasets.infos(), ids=lambda info: info.name)
+@pytest.mark.parametrize("info", datasets.list_infos(), ids=lambda info: info.name)
 def test_every_data_set_says_where_it_comes_from(info):
     assert info.title
     assert info.licence
@@ -40,7 +40,7 @@ def test_every_data_set_says_where_it_comes_from(info):
         assert not file.sha256 or len(file.sha256) == 64
 
 
-@pytest.mark.parametrize("info", datasets.infos(), ids=lambda info: info.name)
+@pytest.mark.parametrize("info", datasets.list_infos(), ids=lambda info: info.name)
 def test_every_data_set_is_documented(info):
     (row,) = [line for line in DOCS.splitlines() if line.startswith(f"| `{info.name}` ")]
     assert info.home in row
@@ -62,18 +62,18 @@ def test_unknown_names():
     with pytest.raises(SoftlabelError, match="rte has no parts"):
         datasets.load("rte/x")
     with pytest.raises(UnknownName):
-        datasets.where("nothing")
+        datasets.find_files("nothing")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_without_files_every_data_set_says_how_to_get_them(name, own_folder):
     with pytest.raises(MissingData, match=r"(?s)is not in .*(softlabel data fetch|by hand)"):
         datasets.load(name)
-    assert set(datasets.where(name).values()) == {None}
+    assert set(datasets.find_files(name).values()) == {None}
 
 
 def test_files_of_the_release_are_the_right_ones(data_folder):
-    here = [name for name in DATASETS if any(datasets.where(name).values())]
+    here = [name for name in DATASETS if any(datasets.find_files(name).values())]
     assert {name: datasets.verify(name) for name in here} == {name: [] for name in here}
     assert here
 

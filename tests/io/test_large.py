@@ -174,5 +174,5 @@ def test_many_names_become_an_array(monkeypatch):
 @pytest.mark.parametrize("name", ["", " ", "\t \n", "\u00a0", "\u2003", "\u3000 \u0085"])
 def test_names_that_are_nothing_but_space(name):
     assert name.strip() == ""
-    assert large.blank(pl.Series(["a", "~", "é", " b", name]))
-    assert not large.blank(pl.Series(["a", "~", "é", " b", "\u00a0c", "!", "\u2003."]))
+    assert large.has_blank(pl.Series(["a", "~", "é", " b", name]))
+    assert not large.has_blank(pl.Series(["a", "~", "é", " b", "\u00a0c", "!", "\u2003."]))

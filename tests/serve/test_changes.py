@@ -7,10 +7,10 @@ import sqlite3
 
 import polars as pl
 import pytest
-from softlabel.serve.monitor.export import export
 
 from softlabel.cli import main
 from softlabel.errors import DataError, StoreError
+from softlabel.serve.researcher.export import export_answers
 from softlabel.serve.researcher.sample import Reader
 from softlabel.train import splits
 
@@ -79,7 +79,7 @@ def test_every_answer_is_exported_as_it_was_asked_for(changed, tmp_path):
 
 def test_answers_to_different_questions_are_not_pooled_unasked(changed, tmp_path, capsys):
     path, labels = tmp_path / "r.jsonl", tmp_path / "labels.csv"
-    export(changed.study, changed.store, path)
+    export_answers(changed.study, changed.store, path)
     assert main(["label", str(path), str(labels)]) == 1
     said = capsys.readouterr().err
     assert "asked for in 3 ways (1 by quick version 2, frame self; 1 by quick:certainty=30" in said

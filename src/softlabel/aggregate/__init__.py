@@ -59,12 +59,12 @@ AGGREGATORS: dict[str, type[Aggregate]] = FAMILIES["aggregate"]
 AGGREGATORS.update({kind.name: kind for kind in (*SPLIT, *TRUTH)})
 
 __all__ = [
-    "AGGREGATORS", "WITH_VOTES",
-    "Aggregate", "Atoms", "Auto", "BayesDawidSkene", "Belief", "Catd", "DawidSkene", "Dirichlet",
-    "DirichletMixture", "Engine", "Extremised", "FastDawidSkene", "Features", "FitResult",
-    "FitState", "Glad", "GladPosterior", "Kos", "LabelDistribution", "LogPool", "Mace", "Majority",
-    "Mean", "OneCoin", "Parameters", "Posterior", "Prior", "Share", "Sharpened", "Softmax", "Stack",
-    "Sums", "TruthPosterior", "Votes", "Wawa", "Weighted", "ZenCrowd", "ZeroBasedSkill",
-    "add_sums", "confusion_table", "fit", "fit_logit", "pool", "posterior_mean", "predict_logit",
-    "rich_weight", "search", "shares", "takes", "update", "watch_fit",
+    "AGGREGATORS", "WITH_VOTES", "Aggregate", "Atoms", "Auto", "BayesDawidSkene", "Belief", "Catd",
+    "DawidSkene", "Dirichlet", "DirichletMixture", "Engine", "Extremised", "FastDawidSkene",
+    "Features", "FitResult", "FitState", "Glad", "GladPosterior", "Kos", "LabelDistribution",
+    "LogPool", "Mace", "Majority", "Mean", "OneCoin", "Parameters", "Posterior", "Prior", "Share",
+    "Sharpened", "Softmax", "Stack", "Sums", "TruthPosterior", "Votes", "Wawa", "Weighted",
+    "ZenCrowd", "ZeroBasedSkill", "add_sums", "confusion_table", "fit", "fit_logit", "pool",
+    "posterior_mean", "predict_logit", "rich_weight", "search", "shares", "takes", "update",
+    "watch_fit",
 ]  # fmt: skip

@@ -28,6 +28,8 @@ from softlabel.cli import (  # noqa: F401  importing them adds their commands
 from softlabel.cli.shared import app
 from softlabel.errors import SoftlabelError
 
+__all__ = ["app", "main"]
+
 
 @app.callback(invoke_without_command=True)
 def _root(

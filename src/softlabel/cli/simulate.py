@@ -5,14 +5,11 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from softlabel.cli import shared
-
-if TYPE_CHECKING:
-    from softlabel.simulate.crowd import Server
 
 IN_BROWSER = 2  # people; a browser takes seconds where the HTTP client takes milliseconds
 
@@ -87,7 +84,7 @@ def simulate(  # noqa: PLR0913  options, each with its own help
     options = ["--rehearsal", "--no-token"]
     options += [] if db is None else ["--db", db]
     options += [] if load is None else ["--load", str(load)]
-    serving: AbstractContextManager[Server | None] = nullcontext()
+    serving: AbstractContextManager[Any] = nullcontext()
     if url is None:
         serving = run_server(study.folder, *options)
     with serving as server, shared.progress() as tell:

@@ -11,15 +11,6 @@ CONSTRUCTIONS.update(
 )
 
 __all__ = [
-    "CONSTRUCTIONS",
-    "Clamp",
-    "Construct",
-    "Flat",
-    "Hard",
-    "Random",
-    "Select",
-    "Smooth",
-    "Uniform",
-    "make_annotations",
-    "stated_percents",
-]
+    "CONSTRUCTIONS", "Clamp", "Construct", "Flat", "Hard", "Random", "Select", "Smooth", "Uniform",
+    "make_annotations", "stated_percents",
+]  # fmt: skip

@@ -76,8 +76,7 @@ def _split(name: str) -> tuple[ModuleType, str]:
 
 
 __all__ = [
-    "DATASETS",
-    "Dataset", "FetchError", "File", "Info", "MissingData",
-    "cifar10s", "cifar100", "fetch", "find_files", "infos", "list_infos", "load", "locate",
-    "read_npy", "shifted", "svhn", "verify", "where",
+    "DATASETS", "Dataset", "FetchError", "File", "Info", "MissingData", "cifar10s", "cifar100",
+    "fetch", "find_files", "list_infos", "load", "locate", "read_npy", "shifted", "svhn",
+    "verify",
 ]  # fmt: skip

@@ -22,26 +22,7 @@ POLICIES: tuple[type[Deliver], ...] = (
 DELIVERIES.update({kind.name: kind for kind in POLICIES})
 
 __all__ = [
-    "DELIVERIES",
-    "NO_CLASS",
-    "P19",
-    "SLS",
-    "Aggregate",
-    "Control",
-    "Deliver",
-    "Delivery",
-    "Draws",
-    "ExpectedDelivery",
-    "Hard",
-    "Mixed",
-    "Multipass",
-    "PerAnnotator",
-    "Random",
-    "ShuffledSLS",
-    "Smoothing",
-    "SparseK",
-    "StaleSLS",
-    "Subsample",
-    "TrainingLabels",
-    "Uniform",
-]
+    "DELIVERIES", "NO_CLASS", "P19", "SLS", "Aggregate", "Control", "Deliver", "Delivery", "Draws",
+    "ExpectedDelivery", "Hard", "Mixed", "Multipass", "PerAnnotator", "Random", "ShuffledSLS",
+    "Smoothing", "SparseK", "StaleSLS", "Subsample", "TrainingLabels", "Uniform",
+]  # fmt: skip

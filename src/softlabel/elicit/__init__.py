@@ -25,8 +25,7 @@ MODES: dict[str, type[Mode]] = FAMILIES["mode"]
 MODES.update({mode.name: mode for mode in (Classic, Quick, Chips, Search, Hard)})
 
 __all__ = [
-    "FORM", "MODES", "ZERO_IS_100",
-    "Answer", "Chips", "Classic", "Field", "Hard", "Kind", "Mode", "Quick", "Search", "Seconds",
-    "c22", "expected_seconds", "fields", "find_scripts", "find_texts", "list_branches",
-    "readable_versions",
+    "FORM", "MODES", "ZERO_IS_100", "Answer", "Chips", "Classic", "Field", "Hard", "Kind", "Mode",
+    "Quick", "Search", "Seconds", "c22", "expected_seconds", "fields", "find_scripts", "find_texts",
+    "list_branches", "readable_versions",
 ]  # fmt: skip

@@ -9,7 +9,6 @@ from softlabel.engine.partitions import Part, Partitions, ReadOptions, read_part
 from softlabel.engine.split import open_folder, split_file, split_table
 
 __all__ = [
-    "ClusterPlan", "Part", "Partitions", "ReadOptions",
-    "check_works_on_parts", "connect_cluster", "fit_parts", "label_on_cluster", "open_folder",
-    "read_part", "split_file", "split_table",
+    "ClusterPlan", "Part", "Partitions", "ReadOptions", "check_works_on_parts", "connect_cluster",
+    "fit_parts", "label_on_cluster", "open_folder", "read_part", "split_file", "split_table",
 ]  # fmt: skip

@@ -30,10 +30,9 @@ from softlabel.io.write import (
 )
 
 __all__ = [
-    "ANSWER_KINDS", "COUNT", "LABEL_KINDS", "LARGE",
-    "AnswerTable", "Cell", "Coding", "Progress", "Repeats", "Scan", "Source",
-    "check_class_names", "check_output", "collect_records", "compact_names",
-    "escape_formula", "escape_formulas", "find_codes", "has_blank", "match_classes",
-    "read_answers", "read_gold", "scan_votes", "silent", "sort_naturally",
+    "ANSWER_KINDS", "COUNT", "LABEL_KINDS", "LARGE", "AnswerTable", "Cell", "Coding", "Progress",
+    "Repeats", "Scan", "Source", "check_class_names", "check_output", "collect_records",
+    "compact_names", "escape_formula", "escape_formulas", "find_codes", "has_blank",
+    "match_classes", "read_answers", "read_gold", "scan_votes", "silent", "sort_naturally",
     "write_answers", "write_batches", "write_soft_labels", "write_table",
 ]  # fmt: skip

@@ -35,10 +35,9 @@ PAPERS: dict[str, str] = {
 }
 
 __all__ = [
-    "PAPERS", "RECOUNTS", "SCALE_NAMES",
-    "Findings", "Judged", "Paper", "Table",
-    "collect", "count_in_words", "describe_failures", "findings", "group_of", "list_started",
-    "make_html", "papers", "pooling", "rehearse", "running", "tabulate_claims", "tabulate_scores",
+    "PAPERS", "RECOUNTS", "SCALE_NAMES", "Findings", "Judged", "Paper", "Table", "collect",
+    "count_in_words", "describe_failures", "findings", "group_of", "list_started", "make_html",
+    "papers", "pooling", "rehearse", "running", "tabulate_claims", "tabulate_scores",
     "tabulate_verdicts",
 ]  # fmt: skip
 

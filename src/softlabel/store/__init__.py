@@ -34,8 +34,8 @@ from softlabel.store.rows import (
 )
 
 __all__ = [
-    "FINAL_STAGES", "MAX_HELD", "MAX_REVISIONS", "Ack", "Contents", "Crowd", "Event",
-    "Invitation", "ItemRow", "NewResponse", "Plan", "Portion", "Progress", "ResponseRow",
-    "Session", "Showing", "Store", "StoredStudy", "TimedAnswer", "Timing",
-    "backup", "display_name", "open", "read_contents", "restore",
+    "FINAL_STAGES", "MAX_HELD", "MAX_REVISIONS", "Ack", "Contents", "Crowd", "Event", "Invitation",
+    "ItemRow", "NewResponse", "Plan", "Portion", "Progress", "ResponseRow", "Session", "Showing",
+    "Store", "StoredStudy", "TimedAnswer", "Timing", "backup", "display_name", "open",
+    "read_contents", "restore",
 ]  # fmt: skip

@@ -8,6 +8,6 @@ from softlabel.study.recruiting import MAX_ID_LENGTH
 from softlabel.study.schema import json_schema
 
 __all__ = [
-    "MAX_ID_LENGTH", "Item", "Media", "Pay", "Question", "Quiz", "Recruit", "Study",
-    "estimate", "find_problems", "json_schema", "png", "read", "shapes", "write_new",
+    "MAX_ID_LENGTH", "Item", "Media", "Pay", "Question", "Quiz", "Recruit", "Study", "estimate",
+    "find_problems", "json_schema", "read", "shapes", "write_new",
 ]  # fmt: skip

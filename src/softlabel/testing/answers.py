@@ -101,12 +101,12 @@ def required_fields_must_be_there(mode: Mode, labels: Sequence[str]) -> None:
             assert error.field == name, f"{name!r} is missing and {error.field!r} is blamed"
 
 
-def unknown_keys_are_refusal(mode: Mode, labels: Sequence[str]) -> None:
+def unknown_keys_are_refused(mode: Mode, labels: Sequence[str]) -> None:
     for sent in _answers(mode, labels):
         _refusal(mode, sent | {"no such field": 1}, labels, "read with an unknown key")
 
 
-def unknown_classes_are_refusal(mode: Mode, labels: Sequence[str]) -> None:
+def unknown_classes_are_refused(mode: Mode, labels: Sequence[str]) -> None:
     for sent in _answers(mode, labels):
         for field in mode.fields:
             for spoilt in _misname(sent.get(field.name), labels):

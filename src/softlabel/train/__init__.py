@@ -23,15 +23,13 @@ if TYPE_CHECKING:
     from softlabel.train.text import Reader, Texts
 
 __all__ = [
-    "ENCODERS", "RECIPES",
-    "Config", "DivergedError", "Encoder", "FoldedSplit", "Inputs", "Job", "JobState", "Net",
-    "PublishedData", "Reader", "Recipe", "Run", "SentenceSplit", "Source", "Split", "Texts",
-    "Trainer", "Watch",
-    "attacks", "change_settings", "choose_device", "code_digest", "describe_stale", "encode",
-    "encode_split", "encoders", "estimate_cost", "estimate_jobs", "file_job", "fit",
-    "format_seconds", "parse_settings", "predict", "read_grid", "read_split", "recipes",
-    "run_name", "runner", "runs", "sharpness", "splits", "stale_runs", "tagging", "text",
-    "text_encoders", "worker",
+    "ENCODERS", "RECIPES", "Config", "DivergedError", "Encoder", "FoldedSplit", "Inputs", "Job",
+    "JobState", "Net", "PublishedData", "Reader", "Recipe", "Run", "SentenceSplit", "Source",
+    "Split", "Texts", "Trainer", "Watch", "attacks", "change_settings", "choose_device",
+    "code_digest", "describe_stale", "encode", "encode_split", "encoders", "estimate_cost",
+    "estimate_jobs", "file_job", "fit", "format_seconds", "parse_settings", "predict", "read_grid",
+    "read_split", "recipes", "run_name", "runner", "runs", "sharpness", "splits", "stale_runs",
+    "tagging", "text", "text_encoders", "worker",
 ]  # fmt: skip
 
 MODULES = {  # the names of the door, by the module that holds them; "" holds the modules

@@ -17,12 +17,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from softlabel.serve.monitor.export import columns, export
 
 from softlabel import io as files
 from softlabel.errors import FileError, SoftlabelError
 from softlabel.io.csv_files import NUMBER, escape_formula, unescape_formula
 from softlabel.label import Plan, label_source
+from softlabel.serve.researcher.export import columns, export_answers
 from softlabel.study import Item
 
 CLASSIC = {"top": "cat", "p1": "90", "second": "dog", "p2": 10.5, "impossible": ["fox"]}
@@ -50,7 +50,7 @@ def collected(make_world, **settings):
 def test_json_lines_are_what_the_browser_sent(make_world, tmp_path):
     world = collected(make_world, mode="classic:strict=true")
     path = tmp_path / "responses.jsonl"
-    assert export(world.study, world.store, path) == len(world.sent)
+    assert export_answers(world.study, world.store, path) == len(world.sent)
     found = lines_of(path)
     assert [one["response_uuid"] for one in found] == list(world.sent)
     for one in found:
@@ -73,7 +73,7 @@ def test_numbers_and_letters_survive_to_the_last_digit(make_world, tmp_path):
     shown = world.store.lease(who.id, world.plan, world.now).result().showings[0]
     odd = {"big": 2**70, "small": 1e-300, "third": 1 / 3, "text": "é\u2028\ud800\n\0x=1"}
     world.send(who, shown, CLASSIC, client=odd)
-    export(world.study, world.store, tmp_path / "r.jsonl")
+    export_answers(world.study, world.store, tmp_path / "r.jsonl")
     (found,) = [json.loads(text) for text in (tmp_path / "r.jsonl").read_bytes().split(b"\n")[:-1]]
     assert found["client"] == odd
 
@@ -82,7 +82,7 @@ def test_numbers_and_letters_survive_to_the_last_digit(make_world, tmp_path):
 def test_what_was_collected_can_be_labelled(make_world, tmp_path, mode):
     world = collected(make_world, mode=mode)
     path = tmp_path / "responses.jsonl"
-    export(world.study, world.store, path)
+    export_answers(world.study, world.store, path)
     source = files.read_answers(path)
     facts = label_source(source, tmp_path / "labels.csv", Plan(repeats="first"))
     table = pl.read_csv(tmp_path / "labels.csv")
@@ -98,8 +98,8 @@ def test_labels_of_the_json_are_labels_of_the_lines(make_world, tmp_path):
     world = collected(make_world)
     slip = CLASSIC | {"p1": "8p"}
     world.visit("slips", lambda shown: slip)
-    assert export(world.study, world.store, tmp_path / "r.jsonl") == len(world.sent)
-    written = export(world.study, world.store, tmp_path / "r.json")
+    assert export_answers(world.study, world.store, tmp_path / "r.jsonl") == len(world.sent)
+    written = export_answers(world.study, world.store, tmp_path / "r.json")
     assert written == sum(world.store.answers_per_item(world.study.name).values())
     labels = []
     for name in ("r.jsonl", "r.json"):
@@ -112,10 +112,10 @@ def test_labels_of_the_json_are_labels_of_the_lines(make_world, tmp_path):
 def test_only_classic_answers_have_the_shape_of_cifar10s(make_world, tmp_path):
     quick = make_world(mode="quick")
     with pytest.raises(SoftlabelError, match=r"\.json holds answers of the mode classic"):
-        export(quick.study, quick.store, tmp_path / "r.json")
+        export_answers(quick.study, quick.store, tmp_path / "r.json")
     named = make_world(name="named", labels=("cat", "No"))
     with pytest.raises(SoftlabelError, match=r"'No', which in \.json means no alternative"):
-        export(named.study, named.store, tmp_path / "r.json")
+        export_answers(named.study, named.store, tmp_path / "r.json")
     assert not list(tmp_path.glob("*.json*"))
 
 
@@ -124,15 +124,15 @@ def test_answers_of_an_earlier_mode_are_not_written_as_classic(make_world, tmp_p
     world.visit("early")
     classic = make_world(mode="classic").study
     with pytest.raises(SoftlabelError, match=r"given in the mode 'quick' .* write to \.jsonl"):
-        export(classic, world.store, tmp_path / "r.json")
-    export(classic, world.store, tmp_path / "r.jsonl")
+        export_answers(classic, world.store, tmp_path / "r.json")
+    export_answers(classic, world.store, tmp_path / "r.jsonl")
     assert {one["presentation"]["mode"] for one in lines_of(tmp_path / "r.jsonl")} == {"quick"}
 
 
 def test_a_study_without_answers_has_empty_exports(make_world, tmp_path):
     world = make_world()
     for name in ("r.jsonl", "r.csv", "r.json", "r.parquet"):
-        assert export(world.study, world.store, tmp_path / name) == 0
+        assert export_answers(world.study, world.store, tmp_path / name) == 0
     assert (tmp_path / "r.jsonl").read_text() == ""
     assert (tmp_path / "r.csv").read_bytes().decode() == ",".join(columns(world.study)) + "\r\n"
     assert (tmp_path / "r.json").read_text() == "{}"
@@ -142,7 +142,7 @@ def test_a_study_without_answers_has_empty_exports(make_world, tmp_path):
 def test_csv_and_parquet_are_the_same_table(make_world, tmp_path):
     world = collected(make_world)
     for name in ("r.csv", "r.parquet"):
-        export(world.study, world.store, tmp_path / name)
+        export_answers(world.study, world.store, tmp_path / name)
     text = pl.read_csv(tmp_path / "r.csv", infer_schema_length=None)
     typed = pl.read_parquet(tmp_path / "r.parquet")
     assert text.columns == typed.columns
@@ -170,7 +170,7 @@ def test_a_spreadsheet_does_not_run_what_people_typed(make_world, world_of, answ
     bare = {"practice": (), "checks": (), "repeats": 0, "repeat_positions": ()}
     world = world_of(replace(study, name="risky", items=items, **bare), answers)
     world.visit("=person", lambda shown: {"label": "=1+1"})
-    export(world.study, world.store, tmp_path / "r.csv")
+    export_answers(world.study, world.store, tmp_path / "r.csv")
     with (tmp_path / "r.csv").open(newline="") as file:
         head, *rows = csv.reader(file)
     cells = [dict(zip(head, row, strict=True)) for row in rows]
@@ -200,8 +200,8 @@ def test_escaping_touches_text_alone_and_can_be_undone(cell):
 def test_text_exports_can_be_packed(make_world, tmp_path):
     world = collected(make_world)
     for name in ("r.jsonl", "r.csv", "r.json"):
-        export(world.study, world.store, tmp_path / name)
-        export(world.study, world.store, tmp_path / f"{name}.gz")
+        export_answers(world.study, world.store, tmp_path / name)
+        export_answers(world.study, world.store, tmp_path / f"{name}.gz")
         packed = gzip.decompress((tmp_path / f"{name}.gz").read_bytes())
         assert packed == (tmp_path / name).read_bytes()
 
@@ -215,15 +215,15 @@ def test_an_export_is_whole_or_not_there(make_world, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        export(world.study, world.store, old, stop)
+        export_answers(world.study, world.store, old, stop)
     assert old.read_text() == "what was there before"
     with pytest.raises(KeyboardInterrupt):
-        export(world.study, world.store, tmp_path / "r.parquet", stop)
+        export_answers(world.study, world.store, tmp_path / "r.parquet", stop)
     assert sorted(path.name for path in tmp_path.iterdir() if "answers.db" not in path.name) == [
         "r.jsonl"
     ]
     with pytest.raises(FileError, match=r"must end in \.jsonl, \.csv"):
-        export(world.study, world.store, tmp_path / "r.xlsx")
+        export_answers(world.study, world.store, tmp_path / "r.xlsx")
 
 
 CLONE = """
@@ -234,7 +234,7 @@ MEASURE = """
 import resource, sys
 from pathlib import Path
 from softlabel import store
-from softlabel.serve.monitor.export import export
+from softlabel.serve.researcher.export import export_answers
 sys.path.insert(0, sys.argv[1])
 import conftest
 folder = Path(sys.argv[2])
@@ -242,7 +242,7 @@ studies = [conftest.make_study(folder, name=name) for name in ("few", "many")]
 with store.open(folder / "answers.db") as answers:
     for kind in ("jsonl", "parquet"):
         for study in studies:
-            export(study, answers, folder / f"r.{kind}")
+            export_answers(study, answers, folder / f"r.{kind}")
             print(kind, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
@@ -282,5 +282,5 @@ def test_memory_stays_the_same_at_any_size(make_world, tmp_path):
 def test_the_count_is_told_while_it_goes_on(make_world, tmp_path):
     world = collected(make_world)
     told = []
-    export(world.study, world.store, tmp_path / "r.jsonl", told.append)
+    export_answers(world.study, world.store, tmp_path / "r.jsonl", told.append)
     assert told[-1] == len(world.sent)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from softlabel.serve.monitor.export import export
 
 from softlabel import io
 from softlabel.annotators import alpha, pairwise_variation
@@ -19,6 +18,7 @@ from softlabel.elicit import Quick
 from softlabel.metrics import Spread
 from softlabel.sampling import one_per_annotator
 from softlabel.serve import compute_overview, wording
+from softlabel.serve.researcher.export import export_answers
 from softlabel.serve.researcher.overview import (
     COMPUTE_EVERY,
     COUNT_EVERY,
@@ -271,7 +271,7 @@ def test_answers_of_an_earlier_version_of_the_mode_still_count(make_world, monke
     world.visit("late")
     found = look(world).insight
     assert (found.unreadable, [person.answers > 0 for person in found.people]) == (0, [True] * 2)
-    export(world.study, world.store, tmp_path / "answers.jsonl")
+    export_answers(world.study, world.store, tmp_path / "answers.jsonl")
     exported = io.read_answers(tmp_path / "answers.jsonl").said
     assert set(exported.index.annotators.tolist()) == {"early", "late"}
 

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from softlabel.serve.monitor.export import export
 
 from softlabel.serve import compute_overview
 from softlabel.serve.researcher import wording
+from softlabel.serve.researcher.export import export_answers
 from softlabel.study import Item, Media, Question, shapes
 
 CLASSIC = {"top": "cat", "p1": 90, "second": "dog", "p2": 10, "impossible": ["fox", "hare"]}
@@ -245,7 +245,7 @@ def test_platform_ids_are_nowhere(served):
 def test_downloads_are_the_exports(served, tmp_path):
     client, world = served.researcher(), served.world
     for name in ("responses.jsonl", "responses.csv", "responses.parquet"):
-        export(world.study, world.store, tmp_path / name)
+        export_answers(world.study, world.store, tmp_path / name)
         reply = client.get(f"/research/export/{name}")
         assert reply.status_code == 200
         kept = f'attachment; filename="animals-{name}"'

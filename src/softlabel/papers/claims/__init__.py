@@ -17,7 +17,6 @@ from softlabel.papers.claims.results import (
 
 __all__ = [
     "Cell", "Claim", "Figure", "Kind", "Named", "Published", "Result", "Results", "Scale", "Table",
-    "Words",
-    "along", "beside", "bounds", "curve", "figures", "over_runs", "panels", "quick", "scatter",
-    "show_score",
+    "Words", "along", "beside", "bounds", "curve", "figures", "over_runs", "panels", "quick",
+    "scatter", "show_score",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ on frozen features.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -106,8 +106,11 @@ CIFAR, GENERATED, FEATURES = "cifar10s", "generated", "generated features"  # im
 QUICK = (HARD, VOTES_MEAN, CLAMP_MEAN, CLAMP_EACH, Condition("t2-clamp", 1), SMOOTHING)
 
 
-def cells(scale: Scale, quick: bool = False) -> Sequence[Cell]:
-    """Return what is trained at this scale: all of it for the cheapest network, then the others."""
+def make_cells(scale: Scale, quick: bool, load: Callable[[str, str], Split]) -> Sequence[Cell]:
+    """Return what is trained at this scale: all of it for the cheapest network, then the others.
+
+    ``load`` makes the lesson of these images with these labels.
+    """
     if scale == "data":
         return []
     networks: Sequence[str] = [""]
@@ -119,11 +122,15 @@ def cells(scale: Scale, quick: bool = False) -> Sequence[Cell]:
         chosen = [one for one in chosen if not one.fresh]
     images = (FEATURES if scale == "features" else GENERATED) if quick else CIFAR
     return [
-        _make_cell(replace(one, network=net), images, quick) for net in networks for one in chosen
+        _make_cell(replace(one, network=net), images, quick, load)
+        for net in networks
+        for one in chosen
     ]
 
 
-def _make_cell(condition: Condition, images: str, quick: bool) -> Cell:
+def _make_cell(
+    condition: Condition, images: str, quick: bool, load: Callable[[str, str], Split]
+) -> Cell:
     labels, delivery, strength = condition.labels, condition.delivery, condition.strength
     only = {"hard": "hard", "uniform": "mixed:then=uniform", "random": "mixed:then=random"}
     if labels in only:
@@ -142,10 +149,4 @@ def _make_cell(condition: Condition, images: str, quick: bool) -> Cell:
     if condition.epochs:
         settings["epochs"] = condition.epochs
     base = f"c22-{condition.network}" if condition.network else None
-    return Cell(condition.name, partial(_load_lesson, images, lesson), deliver, settings, base)
-
-
-def _load_lesson(images: str, labels: str) -> Split:
-    from softlabel.papers.collins2022.labels import make_lesson
-
-    return make_lesson(images, labels)
+    return Cell(condition.name, partial(load, images, lesson), deliver, settings, base)

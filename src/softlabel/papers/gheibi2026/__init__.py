@@ -26,8 +26,7 @@ COVER = "by-votes"
 SEEDS: dict[Scale, int] = {"paper": 5, "cpu": 5, "features": 10}
 
 __all__ = [
-    "COVER", "NAME", "SEEDS", "TITLE",
-    "cells", "claims", "facts", "figures", "probes", "tables",
+    "COVER", "NAME", "SEEDS", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables",
 ]  # fmt: skip
 
 

@@ -27,8 +27,7 @@ COVER = "curves"
 SEEDS: dict[Scale, int] = {"paper": 5, "cpu": 5, "features": 10}
 
 __all__ = [
-    "COVER", "NAME", "SEEDS", "TITLE",
-    "cells", "claims", "facts", "figures", "probes", "tables",
+    "COVER", "NAME", "SEEDS", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables",
 ]  # fmt: skip
 
 DELIVERIES: dict[Labels, str] = {"soft": "aggregate", "hard": "hard"}

@@ -31,8 +31,7 @@ COVER = "labelme-ways"
 SEEDS: dict[Scale, int] = {"paper": 10, "cpu": 10, "features": 10}
 
 __all__ = [
-    "COVER", "NAME", "SEEDS", "TITLE",
-    "cells", "claims", "facts", "figures", "probes", "tables",
+    "COVER", "NAME", "SEEDS", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables",
 ]  # fmt: skip
 
 # how the labels of each way are delivered; a crowd layer takes the votes themselves
