@@ -65,7 +65,7 @@ def ask(
     answers = []
     for item, who in zip(items.tolist(), asked.tolist(), strict=True):
         name = str(index.items[item])
-        said = everybody[who].says(name, truth[item], kind, mode, labels)
+        said = everybody[who].answer(name, truth[item], kind, mode, labels)
         answers.append(mode.read(said, labels))
     return stack_answers(index, items, asked, answers)
 

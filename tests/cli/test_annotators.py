@@ -166,7 +166,7 @@ def test_repeats_are_told_and_speed_comes_from_a_studys_export(run, tmp_path):
 def test_real_people(run, data_folder, tmp_path):
     done = run("annotators", "dataset:cifar10s", "-o", tmp_path / "cards.html")
     assert (done.code, done.err) == (0, "")
-    assert "annotators    248," in done.out
-    assert "answers       6,696 on 1,000 items" in done.out
+    assert "annotators     248," in done.out
+    assert "answers        6,696 on 1,000 items" in done.out
     assert "496: top class changed in 6.9 %" in done.out
     assert (tmp_path / "cards.html").stat().st_size < 3e6

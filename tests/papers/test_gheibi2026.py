@@ -213,7 +213,7 @@ def test_facts_without_data_are_untested_and_say_why(monkeypatch, tmp_path):
     monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path))
     for function in (_cifar10h_votes, cifar10h_teaching):
         function.cache_clear()
-    found = {one.claim.id: one for one in findings.facts(gheibi2026)}
+    found = {one.claim.id: one for one in findings.compute_facts(gheibi2026)}
     assert found["round-loss"].verdict == "untested"
     assert "cifar10h" in found["round-loss"].reason
     assert found["holm"].verdict == "holds"

@@ -85,7 +85,7 @@ def test_answers_to_different_questions_are_not_pooled_unasked(changed, tmp_path
     assert "asked for in 3 ways (1 by quick version 2, frame self; 1 by quick:certainty=30" in said
     assert "--mode NAME" in said
     with pytest.raises(DataError, match="asked for in 3 ways"):  # nor does training pool them
-        splits.read_answers(str(path))
+        splits.read_labels(str(path))
     for mode, count in (("quick", 2), ("hard", 1)):
         assert main(["label", str(path), str(labels), "--mode", mode]) == 0
         assert pl.read_csv(labels)["count"].sum() == count

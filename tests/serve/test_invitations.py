@@ -73,7 +73,7 @@ def test_a_revoked_link_opens_nothing_and_ends_what_it_opened(serving, command):
     ann.to_task().give(0)
     assert command("invite", running.folder, "--revoke", "ann")[:2] == (
         0,
-        "ann  the link no longer opens; a new one needs another name\n",
+        "ann  the link is revoked; a new link needs another name\n",
     )
     assert running.person().get(path).status_code == 404
     assert ann.heading() == "This study is closed for you"
@@ -118,7 +118,7 @@ def test_mistakes_of_inviting_are_named(serving, command):
         "nobody called 'bob' is invited" in command("invite", running.folder, "--revoke", "bob")[2]
     )
     code, _, err = command("invite", running.folder)
-    assert (code, "Give names, or --revoke NAME, or --list" in err) == (1, True)
+    assert (code, "give names, --revoke NAME or --list" in err) == (1, True)
     assert command("invite", running.folder, "--list")[1] == "ann  open\n"
 
 

@@ -61,7 +61,6 @@ def evaluate(
     if not finished:
         waiting = sum(1 for _ in runs.list_runs(folder))
         raise SoftlabelError(f"{folder}: has no finished run ({waiting} are not finished)")
-    _note_stale(finished)
     names = metric or list(evaluating.DEFAULT)
     result: dict[str, Any] = {}
     for kind, (keys, groups) in _by_kind(finished, by.split(",") if by else None).items():
@@ -84,6 +83,7 @@ def evaluate(
                 _show(f"difference from {base}, seed by seed, over items and seeds", groups, pairs)
     if as_json:
         typer.echo(shared.json_text(result))
+    _note_stale(finished)
 
 
 def _note_stale(finished: Sequence[Run]) -> str:

@@ -78,7 +78,7 @@ def fit(
 ) -> Trained:
     """Train a network on uint8 pictures (m, h, w, 3) or float32 features (m, d).
 
-    ``delivery`` gives the labels of every epoch (for a crowd layer: the ``Teaching`` itself).
+    ``delivery`` gives the labels of every epoch (for a crowd layer: the ``TrainingLabels`` itself).
     ``folder`` holds ``checkpoint.pt``, from which a stopped run resumes exactly, and
     ``log.jsonl``.  ``check(net, epoch)`` returns numbers to be logged after every epoch.
     """

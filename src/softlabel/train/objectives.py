@@ -105,7 +105,7 @@ def make_objective(
     device: torch.device,
     count: int,
 ) -> Objective:
-    """Make the objective that ``config`` names; a crowd layer takes the ``Teaching`` itself in
+    """Make the objective that ``config`` names; a crowd layer takes the ``TrainingLabels`` itself in
     place of a delivery."""
     if isinstance(delivery, TrainingLabels):
         if config.objective == "labels":
@@ -115,7 +115,7 @@ def make_objective(
         return VoteObjective(config, delivery.each, device)
     if config.objective != "labels":
         raise SoftlabelError(
-            f"objective = {config.objective!r} learns from single votes: pass the Teaching itself, "
+            f"objective = {config.objective!r} learns from single votes: pass the TrainingLabels itself, "
             "not a delivery"
         )
     return LabelObjective(config, delivery, draws, device, count)

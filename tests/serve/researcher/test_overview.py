@@ -103,7 +103,7 @@ def test_plain_votes_stay_votes(make_world):
         world.visit(f"person-{n}", lambda shown: {"label": "cat"})
     world.visit("other", lambda shown: {"label": "dog"})
     found = look(world).insight
-    assert found.agreement.observed == pytest.approx(0.5)
+    assert found.agreement.observed.value == pytest.approx(0.5)
     assert found.agreement.variation == pytest.approx(0.5)
     cat, dog = found.people[0], found.people[-1]
     assert (cat.agreement, dog.agreement) == pytest.approx((2 / 3, 0))
@@ -272,7 +272,7 @@ def test_answers_of_an_earlier_version_of_the_mode_still_count(make_world, monke
     found = look(world).insight
     assert (found.unreadable, [person.answers > 0 for person in found.people]) == (0, [True] * 2)
     export_answers(world.study, world.store, tmp_path / "answers.jsonl")
-    exported = io.read_answers(tmp_path / "answers.jsonl").said
+    exported = io.read_answers(tmp_path / "answers.jsonl").answers
     assert set(exported.index.annotators.tolist()) == {"early", "late"}
 
 
