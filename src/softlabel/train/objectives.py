@@ -105,8 +105,8 @@ def make_objective(
     device: torch.device,
     count: int,
 ) -> Objective:
-    """Make the objective that ``config`` names; a crowd layer takes the ``TrainingLabels`` itself in
-    place of a delivery."""
+    """Make the objective that ``config`` names; a crowd layer takes the ``TrainingLabels``
+    themselves instead of a delivery."""
     if isinstance(delivery, TrainingLabels):
         if config.objective == "labels":
             raise SoftlabelError("objective = 'labels' takes a delivery: policy(teaching, draws)")
@@ -115,8 +115,8 @@ def make_objective(
         return VoteObjective(config, delivery.each, device)
     if config.objective != "labels":
         raise SoftlabelError(
-            f"objective = {config.objective!r} learns from single votes: pass the TrainingLabels itself, "
-            "not a delivery"
+            f"objective = {config.objective!r} learns from single votes: pass the TrainingLabels "
+            "itself, not a delivery"
         )
     return LabelObjective(config, delivery, draws, device, count)
 
