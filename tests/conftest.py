@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache, partial
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,12 @@ settings.register_profile(
 )
 settings.load_profile("steady")
 
+_spec = spec_from_file_location("warm", Path(__file__).with_name("warm.py"))
+assert _spec is not None
+assert _spec.loader is not None
+warm = module_from_spec(_spec)
+_spec.loader.exec_module(warm)
+
 SLOW = Path(__file__).with_name("slow.txt")  # written by tools/slow.py from a measured run
 
 
@@ -41,16 +50,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """No module or test is garbage while tests are collected, nor later: do not look for it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _list_slow(config: pytest.Config) -> set[str]:
+    """With ``--quick``, the lines of the list: files, and tests in other files."""
+    return set(SLOW.read_text("utf-8").split("\n")) if config.getoption("--quick") else set()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import a file whose tests are slow."""
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    return True if name in _list_slow(config) else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--quick``, deselect slow tests: a line names a file, or a test in it."""
-    if not config.getoption("--quick"):
-        return
-    slow = set(SLOW.read_text(encoding="utf-8").split("\n"))
+    """Deselect the slow tests of the other files."""
+    slow = _list_slow(config)
     kept, left_out = [], []
     for item in items:
-        name = item.nodeid.partition("[")[0]
-        is_slow = name in slow or name.partition("::")[0] in slow
-        (left_out if is_slow else kept).append(item)
+        (left_out if item.nodeid.partition("[")[0] in slow else kept).append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
 
@@ -59,7 +86,30 @@ CIFAR = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse"
 
 
 @pytest.fixture(scope="session")
-def data_folder() -> Path:
+def unpack_once() -> Iterator[None]:
+    """A worker unpacks a file of CIFAR-10 once: its compression takes a second and a half."""
+    from softlabel.datasets import cifar10
+
+    read = cifar10.read_npz
+
+    @cache
+    def read_file(path: Path, inode: int, changed: int, *wanted: str) -> dict[str, Any]:
+        arrays = read(path, *wanted)
+        for array in arrays.values():
+            array.flags.writeable = False
+        return arrays
+
+    def read_again(path: Path, *wanted: str) -> dict[str, Any]:
+        about = path.stat()
+        return dict(read_file(path, about.st_ino, about.st_mtime_ns, *wanted))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cifar10, "read_npz", read_again)
+        yield
+
+
+@pytest.fixture(scope="session")
+def data_folder(unpack_once: None) -> Path:
     """The folder of real data sets; tests that need it are skipped, and counted, without it."""
     folder = os.environ.get("SOFTLABEL_DATA")
     if not folder or not Path(folder).is_dir():
@@ -87,23 +137,36 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 QUIETLY = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
+    "--process-per-site",  # tabs of a context share a process, which is slow to start
 )
 
 
-@pytest.fixture(scope="module")  # while it lives, asyncio cannot be used in the same thread
-def chromium() -> Iterator[Any]:
-    """A real browser, the machine's own or Playwright's; without one its tests are skipped, and
-    counted."""
-    from playwright.sync_api import Error, sync_playwright
+@pytest.fixture(scope="session")
+def launch_chromium() -> Callable[[], AbstractContextManager[Any]]:
+    """Starts a real browser, the machine's own or Playwright's; without one its tests are skipped,
+    and counted.  While it runs, asyncio cannot be used in the same thread."""
 
-    found = next((path for path in map(shutil.which, CHROMIUM) if path), None)
-    with sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=found, args=list(QUIETLY))
-        except Error as error:
-            pytest.skip(f"no Chromium, so this browser test is not run ({error.message:.80})")
+    @contextmanager
+    def launch() -> Iterator[Any]:
+        from playwright.sync_api import Error, sync_playwright
+
+        found = next((path for path in map(shutil.which, CHROMIUM) if path), None)
+        with sync_playwright() as playwright:
+            try:
+                browser = playwright.chromium.launch(executable_path=found, args=list(QUIETLY))
+            except Error as error:
+                pytest.skip(f"no Chromium, so this browser test is not run ({error.message:.80})")
+            yield browser
+            browser.close()
+
+    return launch
+
+
+@pytest.fixture(scope="module")
+def chromium(launch_chromium: Callable[[], AbstractContextManager[Any]]) -> Iterator[Any]:
+    """A real browser."""
+    with launch_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")
@@ -174,21 +237,15 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Served:
     """A server process of its own: where it listens, and ways to end it."""
 
-    def __init__(self, words: list[str], log: Path) -> None:
+    def __init__(self, start: Callable[..., Any], words: list[str], log: Path) -> None:
         self.log = log
         with log.open("a") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "softlabel", "serve", *words],
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-            )
+            self.process = start(["serve", *words], errors)
         self.url = self._wait()
 
     def _wait(self, seconds: float = 60) -> str:
         assert self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
-        line = self.process.stdout.readline() if ready else ""
+        line = self.process.stdout.readline() if warm.wait(self.process.stdout, seconds) else ""
         found = re.fullmatch(r"softlabel serves \S+ at (http://\S+)/\n", line)
         if found is None:
             self.end(signal.SIGKILL)
@@ -205,8 +262,53 @@ class Served:
         return code
 
 
+@pytest.fixture(scope="session")
+def start_softlabel() -> Iterator[Callable[..., Any]]:
+    """Start ``softlabel`` with these words, in a process that is forked from a warm one."""
+    with tempfile.TemporaryDirectory(prefix="softlabel-warm-") as folder:  # a short name
+        place = Path(folder) / "socket"
+        process = warm.start(place)
+        yield partial(warm.Fork, place)
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(30)
+
+
+@pytest.fixture(scope="session")
+def warm_path(start_softlabel: Callable[..., Any]) -> Path:
+    """A folder for PATH, whose ``softlabel`` is forked from a warm process, too."""
+    (place,) = start_softlabel.args  # type: ignore[attr-defined]
+    command = place.with_name("softlabel")
+    command.write_text(
+        warm.COMMAND.format(python=sys.executable, place=str(place)), encoding="utf-8"
+    )
+    command.chmod(0o700)
+    return Path(command.parent)
+
+
+@pytest.fixture(scope="session")
+def run_softlabel(
+    start_softlabel: Callable[..., Any],
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run ``softlabel`` with these words in a process of its own, and wait for its end."""
+
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        typed = [str(word) for word in words]
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+            process = start_softlabel(typed, errors)
+            with process.stdout:
+                printed = process.stdout.read()
+            code = process.wait(600)
+            errors.seek(0)
+            return subprocess.CompletedProcess(typed, code, printed, errors.read())
+
+    return run
+
+
 @pytest.fixture
-def serve_study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Served]]:
+def serve_study(
+    tmp_path_factory: pytest.TempPathFactory, start_softlabel: Callable[..., Any]
+) -> Iterator[Callable[..., Served]]:
     """Real server processes on free ports: ``serve_study(folder, "--db", url)``.
 
     The same log file takes what each says on stderr; whatever still runs after the test is ended.
@@ -216,7 +318,7 @@ def serve_study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
 
     def start(folder: Path, *options: object, port: int = 0) -> Served:
         words = [str(folder), "--port", str(port), *map(str, options)]
-        started.append(Served(words, log))
+        started.append(Served(start_softlabel, words, log))
         return started[-1]
 
     yield start

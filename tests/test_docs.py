@@ -99,7 +99,7 @@ RUN = [page for page in PAGES if any(kind in ("pycon", "console") for kind, _ in
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
-def test_examples_run(page, tmp_path, monkeypatch, request):
+def test_examples_run(page, tmp_path, monkeypatch, request, warm_path):
     """``pycon`` blocks share one namespace, ``console`` blocks one folder, in order."""
     if NEEDS_DATA in page.read_text():
         request.getfixturevalue("data_folder")
@@ -112,7 +112,7 @@ def test_examples_run(page, tmp_path, monkeypatch, request):
         if language == "pycon":
             run_python(text, names, f"{page.name}, block {number}")
         elif language == "console":
-            run_console(text, tmp_path)
+            run_console(text, tmp_path, warm_path)
         elif language == "python" and text.startswith("# "):
             name = text.splitlines()[0].removeprefix("# ").strip()
             if re.fullmatch(r"[\w-]+\.py", name):  # a file the reader is told to write
@@ -131,9 +131,9 @@ def run_python(text, names, where):
     assert runner.failures == 0, "".join(said)
 
 
-def run_console(text, folder):
+def run_console(text, folder, first=""):
     """Each ``$ command`` runs; the lines under it must be what it prints (``...`` for anything)."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join([str(first), str(Path(sys.executable).parent), os.environ["PATH"]])
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, wanted = part.partition("\n")
         done = subprocess.run(

@@ -16,7 +16,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "softlabel"
 
 GROUND = {"errors", "tables", "randomness", "registry", "sampling", "plugins", "_util"}
 GROUND_NAME = dict.fromkeys(GROUND, "ground")
-MOST_LINES = 48_000
+MOST_LINES = 54_000  # 42,000 before studies could be run and paid
 FLOORS: dict[str, float] = {
     # the ground is one room: its files build on each other
     **dict.fromkeys(GROUND, 0),
@@ -64,6 +64,9 @@ HOMES = {  # packages that only these rooms import
     "uvicorn": {"serve"},
     "jinja2": {"serve"},
     "markdown_it": {"serve"},
+    "httpx": {"serve"},
+    "jwt": {"serve"},
+    "cryptography": {"serve"},
     "playwright": {"simulate"},
     "torch": {"train", "integrations"},
     "sklearn": {"integrations", "datasets"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -10,17 +11,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from softlabel import Annotations, FileError
+from softlabel import Annotations, FileError, study
 from softlabel import io as files
 from softlabel.construct import Clamp
-from softlabel.elicit import MODES, Chips, Classic
-from softlabel.label import label_file
+from softlabel.elicit import MODES, Chips, Classic, Hard
+from softlabel.label import Plan, label_file
 from softlabel.records import (
     KEYS,
+    LISTS,
+    SCHEMA,
     SENT,
     SKIPS,
+    LabelLists,
     describe_left_out,
     dump_json,
+    join_lists,
     record_of_stored,
     records_of_statements,
 )
@@ -120,7 +125,7 @@ def test_a_file_without_anything_to_label_says_what_it_holds(tmp_path):
 
 
 WRONG = [
-    ({"skip": "bored"}, "skip", "must be null or one of media_broken"),
+    ({"skip": "So bored"}, "skip", "must be null or the name of a reason, such as media_broken"),
     ({"skip": "cannot_judge"}, "answer", "must be null, as it was skipped"),
     ({"answer": None}, "answer", "skip does not say why"),
     ({"supersedes": 3}, "supersedes", "must be text or null"),
@@ -312,6 +317,73 @@ def test_the_time_an_answer_took_is_kept_where_the_page_measured_it(tmp_path):
     assert all(np.isnan(times[f"i{n}"]) for n in range(len(odd)))
 
 
+def test_branch_answers_are_told_and_written_beside_the_label(tmp_path):
+    def picks(*pairs):
+        return {"n": 20, "picks": [{"node": node, "chips": chips} for node, chips in pairs]}
+
+    rows = [
+        response(picks(("bird", 20)), annotator="a", mode="search"),
+        response(picks(("bird", 5), ("cat", 15)), annotator="b", mode="search"),
+        response(picks(("cat", 20)), annotator="b", kind="repeat", mode="search"),
+        response(picks(("dog", 20)), annotator="a", item="j", mode="search"),
+    ]
+    path = written(tmp_path / "r.jsonl", *rows)
+    facts = label_file(path, tmp_path / "labels.csv")
+    assert facts["branch answers"] == "2; a branch is shared evenly by the classes in it"
+    with (tmp_path / "labels.csv").open(newline="") as file:
+        labels = {row["item"]: row for row in csv.DictReader(file)}
+    assert (labels["i"]["branch"], labels["j"]["branch"]) == ("0.625", "0.0")
+    label_file(path, tmp_path / "mean.npz", Plan(repeats="mean"))
+    with np.load(tmp_path / "mean.npz") as held:
+        assert held["branch"].tolist() == [0.5625, 0], "with the repeat"
+    label_file(written(tmp_path / "few.jsonl", rows[3]), tmp_path / "few.csv")
+    assert "branch" not in (tmp_path / "few.csv").read_text()
+
+
+# ── long lists of labels ─────────────────────────────────────────────────────────────────────
+
+MANY = [f"group {n // 50}/kind {n}" for n in range(1000)]
+
+
+def many(item, order, **more):
+    shown = {"kind": "target", "mode": "hard", "mode_version": Hard.version, "label_order": order}
+    made = {"schema": SCHEMA, "item": item, "annotator": "w", "labels": MANY}
+    return made | {"presentation": shown, "answer": {"label": MANY[7]}} | more
+
+
+def test_a_list_of_a_thousand_labels_is_written_once(tmp_path):
+    orders = [MANY[::-1], MANY, MANY[::-1]]
+    records = [many(f"i{n}", order) for n, order in enumerate(orders)]
+    lists = LabelLists()
+    lines = [line for record in records for line in lists.split(record)]
+    assert [line["schema"] for line in lines] == [LISTS, LISTS, SCHEMA, SCHEMA, SCHEMA]
+    text = "".join(f"{dump_json(line)}\n" for line in lines)
+    assert text.count("kind 999") == 2, "the labels, and the one other order"
+    assert len(text) < 3 * len(dump_json(MANY))
+    read = [record for _, record in join_lists("r", enumerate(map(json.loads, text.splitlines())))]
+    assert read == records
+    assert records[0]["labels"] is MANY, "what was given stays as it was"
+    old = files.read_answers(written(tmp_path / "old.jsonl", *records))
+    new = files.read_answers(written(tmp_path / "new.jsonl", *lines))
+    both = files.read_answers(written(tmp_path / "both.jsonl", *lines, many("x", [])))
+    assert new.answers.label.tolist() == old.answers.label.tolist() == [7, 7, 7]
+    assert new.answers.index.labels.tolist() == MANY
+    assert len(both.answers) == 4, "records with and without a list of their own"
+
+
+def test_few_labels_stay_in_the_record():
+    record = response()
+    assert list(LabelLists().split(record)) == [record]
+
+
+def test_a_list_that_is_missing_is_told_with_its_line(tmp_path):
+    lines = list(LabelLists().split(many("i", None)))
+    with pytest.raises(FileError, match=r"line 1, column 'labels'.*no line above holds this list"):
+        files.read_answers(written(tmp_path / "r.jsonl", *lines[1:]))
+    with pytest.raises(FileError, match=r"line 1, column 'labels', value 3: must be a list"):
+        files.read_answers(written(tmp_path / "r.jsonl", lines[0] | {"labels": 3}, lines[1]))
+
+
 # ── writing ──────────────────────────────────────────────────────────────────────────────────
 
 STATIC = Path(__file__).parent.parent / "src" / "softlabel" / "serve" / "static"
@@ -339,6 +411,8 @@ def stored(answer, mode, **more):
         "late": False,
         "received_at": 1.5,
         "simulated": False,
+        "excluded": None,
+        "partial": False,
     }
     study = SimpleNamespace(name="p1", labels=tuple(LABELS), mode=mode, frame="self")
     return study, SimpleNamespace(**row | more)
@@ -396,9 +470,10 @@ def test_half_a_character_stays_escaped():
     assert dump_json({"a": "\ud800"}) == '{"a": "\\ud800"}'
 
 
-def test_the_browser_offers_the_skips_that_are_read():
-    (listed,) = re.findall(r"SKIPS = (\[.*?\]);", (STATIC / "dialogs.js").read_text())
-    assert tuple(json.loads(listed)) == SKIPS
+def test_every_usual_reason_has_words_in_every_language():
+    assert study.SKIPS == SKIPS
+    for path in (STATIC.parent / "locale").glob("*.json"):
+        assert tuple(json.loads(path.read_text("utf-8"))["task"]["skips"]) == SKIPS
 
 
 def test_the_browser_sends_what_is_kept():

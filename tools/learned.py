@@ -16,7 +16,7 @@ from pathlib import Path
 from softlabel.papers.claims.claims import count, judge
 from softlabel.papers.claims.papers import find
 from softlabel.papers.claims.results import Results, read_shipped
-from softlabel.papers.collins2022.cells import (
+from softlabel.papers.collins2022.conditions import (
     BETAS,
     CLAMP_EACH,
     CLAMP_MEAN,
@@ -28,7 +28,7 @@ from softlabel.papers.collins2022.cells import (
     VOTES_MEAN,
     Condition,
 )
-from softlabel.papers.collins2022.claims import (
+from softlabel.papers.collins2022.numbers import (
     PRINTED,
     T1_CLAMP,
     choose,

@@ -12,7 +12,7 @@ from asking.wire import Wire, connect
 from softlabel.simulate.client import Log
 from softlabel.simulate.people import Habits, Truth, draw_participants, read_truth, simulate_timing
 from softlabel.simulate.visit import CLIENT, Site, Visit
-from softlabel.store import MAX_HELD
+from softlabel.store.rows import MAX_HELD
 from softlabel.study import Study
 
 REFILL = 20  # answers after which a page asks for more items

@@ -37,18 +37,9 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 HOMES = {
-    **dict.fromkeys(
-        ["Annotations", "Index", "Predictions", "Score", "SoftLabels", "Statements"],
-        "softlabel.tables",
-    ),
-    **dict.fromkeys(
-        [
-            *("DataError", "EstimandWarning", "FileError"),
-            *("ResponseError", "SoftlabelError", "UnknownName"),
-        ],
-        "softlabel.errors",
-    ),
-    "Study": "softlabel.study",
+    "study": "Study",
+    "tables": "Annotations Index Predictions Score SoftLabels Statements",
+    "errors": "DataError EstimandWarning FileError ResponseError SoftlabelError UnknownName",
 }
 
 __all__ = [
@@ -61,8 +52,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a room when it is first used: ``import softlabel`` itself costs nothing."""
-    if name in HOMES:
-        return getattr(import_module(HOMES[name]), name)
+    for room, names in HOMES.items():
+        if name in names.split():
+            return getattr(import_module(f"softlabel.{room}"), name)
     if name in __all__:
         return import_module(f"softlabel.{name}")
     raise AttributeError(f"module 'softlabel' has no attribute {name!r}")

@@ -1,7 +1,5 @@
 """What can go wrong, and whose mistake it was."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -31,14 +29,10 @@ class FileError(DataError):
     ) -> None:
         self.path, self.reason = Path(path), reason
         self.line, self.column, self.value = line, column, value
-        place = [str(path)]
-        if line is not None:
-            place.append(f"line {line}")
-        if column is not None:
-            place.append(f"column {column!r}")
-        if value is not None:
-            place.append(f"value {value!r}")
-        super().__init__(f"{', '.join(place)}: {reason}")
+        place = "" if line is None else f", line {line}"
+        for what, shown in (("column", column), ("value", value)):
+            place += "" if shown is None else f", {what} {shown!r}"
+        super().__init__(f"{path}{place}: {reason}")
 
 
 @dataclass(frozen=True)
@@ -51,9 +45,9 @@ class Problem:
     reason: str
 
     def __str__(self) -> str:
-        place = [self.file, *([self.key] if self.key else [])]
+        key = f", {self.key}" if self.key else ""
         shown = f" = {self.value!r}" if self.value is not None else ""
-        return f"{', '.join(place)}{shown}: {self.reason}"
+        return f"{self.file}{key}{shown}: {self.reason}"
 
 
 class StudyError(SoftlabelError):

@@ -4,34 +4,21 @@
 >>> facts = label_file("votes.csv", "labels.csv", Plan())  # doctest: +SKIP
 """
 
-from __future__ import annotations
-
 import csv
-import io
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 
-from softlabel import registry
+from softlabel import io, registry
 from softlabel._util.progress import Progress, report_steps, silent
 from softlabel.aggregate import Aggregate, LabelDistribution, Mean, TruthPosterior, takes, watch_fit
 from softlabel.construct import Clamp, Construct
 from softlabel.errors import SoftlabelError
-from softlabel.io import (
-    COUNT,
-    AnswerTable,
-    Repeats,
-    Source,
-    check_class_names,
-    read_answers,
-    read_gold,
-    sort_naturally,
-    write_answers,
-    write_soft_labels,
-)
+from softlabel.io import AnswerTable, Repeats, Source
 from softlabel.records import votes_to_statements
 from softlabel.sampling import first_presentation, one_per_annotator, subsample
 from softlabel.tables import DOUBT, ESTIMATES, Annotations, Floats, Ints, SoftLabels, Statements
@@ -62,31 +49,38 @@ class Plan:
 
 
 def label_file(
-    path: str | Path,
-    out: str | Path,
-    plan: Plan | None = None,
-    labels: Sequence[str] | None = None,
+    path: str | Path, out: str | Path, plan: Plan | None = None, labels: Sequence[str] | None = None
 ) -> Facts:
     """Write one soft label per item of a file of answers; return what happened on the way."""
-    return label_source(read_answers(path, labels), Path(out), plan or Plan())
+    return label_source(io.read_answers(path, labels), Path(out), plan or Plan())
 
 
 def label_source(source: Source, out: Path, plan: Plan, progress: Progress = silent) -> Facts:
     """Write one soft label per item of what was read; return what happened on the way."""
     each, facts = prepare(source, plan, progress)
-    gold = None if plan.gold is None else read_gold(plan.gold, each.index)
+    gold = None if plan.gold is None else io.read_gold(plan.gold, each.index)
     progress("pooling")
     with watch_fit(report_steps(plan.aggregate, len(each), progress)):
         soft = aggregate_labels(plan.aggregate, each, gold)
-    more = credible_intervals(soft) if plan.intervals else None
+    more = credible_intervals(soft) if plan.intervals else {}
+    more |= branch_shares(source, each, plan)
     progress(f"writing {out.name}")
-    write_soft_labels(soft, out, more)
-    return facts | {"pool": registry.describe(plan.aggregate), **describe_labels(soft, gold)}
+    io.write_soft_labels(soft, out, more)
+    facts |= {"pool": registry.describe(plan.aggregate), "estimates": ESTIMATES[soft.estimand]}
+    if gold is not None:
+        facts["gold"] = f"{int((gold >= 0).sum()):,} items fixed"
+    if isinstance(soft, LabelDistribution) and soft.chosen:
+        facts["chosen"] = f"{soft.chosen}: {soft.why}"
+    if isinstance(soft, TruthPosterior) and len(soft.trace):
+        end = "converged" if soft.converged else "not converged"
+        facts["fit"] = f"{len(soft.trace)} steps, {end}; {soft.objective} {soft.trace[-1]:.6g}"
+    doubt = float(soft.entropy(soft.estimand)[soft.answered].mean())
+    return facts | {"mean entropy": f"{doubt:.4f} nats ({DOUBT[soft.estimand]})"}
 
 
 def prepare(source: Source, plan: Plan, progress: Progress = silent) -> tuple[Annotations, Facts]:
     """Return one label per answer that counts, ready to aggregate, and the fate of the others."""
-    check_class_names(source.answers.index.labels.tolist(), ("item", COUNT))
+    io.write.check_class_names(source.answers.index.labels.tolist(), ("item", io.write.COUNT))
     source.refuse_mixtures()
     answers, facts = _select(source, plan, progress)
     each, made_by = _construct(answers, plan)
@@ -101,6 +95,28 @@ def prepare(source: Source, plan: Plan, progress: Progress = silent) -> tuple[An
     return each, facts | {"construction": made_by}
 
 
+def branch_shares(source: Source, each: Annotations, plan: Plan) -> dict[str, Floats]:
+    """Return ``branch`` (m,), the mean share of an item's answers that was said of branches as
+    wholes and is shared evenly by their classes; nothing if nobody named a branch."""
+    if source.branch is None or not source.branch.any():
+        return {}
+    people = len(source.answers.index.annotators) + 1
+
+    def identify(answers: AnswerTable) -> Ints:  # who answered what: rows may have been averaged
+        return answers.item * people + answers.annotator + 1
+
+    counts = np.ones(len(source.answers), dtype=np.bool_)
+    if (plan.repeats or source.repeats) == "first":
+        counts = first_presentation(source.answers)
+    pairs, of = np.unique(identify(source.answers)[counts], return_inverse=True)
+    shares = np.bincount(of, source.branch[counts]) / np.bincount(of)
+    own = shares[np.searchsorted(pairs, identify(each))]
+    answers = np.bincount(each.item, minlength=len(each.index.items))
+    total = np.bincount(each.item, own, minlength=len(answers))
+    with np.errstate(invalid="ignore"):  # an item without answers has no share
+        return {"branch": total / answers}
+
+
 def export_source(source: Source, out: Path, plan: Plan, progress: Progress = silent) -> Facts:
     """Write every answer: as it was given or, with a construction, as a soft vote."""
     answers, facts = _select(source, plan, progress)
@@ -109,16 +125,28 @@ def export_source(source: Source, out: Path, plan: Plan, progress: Progress = si
         answers = replace(each, label=None, probs=each.soft())
         facts["construction"] = made_by
     progress(f"writing {out.name}")
-    write_answers(answers, out)
-    return facts | _describe_lost_classes(answers, out)
+    io.write_answers(answers, out)
+    # say which option to type where the file does not hold all classes in their order: without it,
+    # the classes that occur would be taken for all
+    names = answers.index.labels.tolist()
+    occurs = np.zeros(len(names), dtype=np.bool_)
+    if isinstance(answers, Statements):
+        occurs |= ~answers.possible.all(axis=0)
+        occurs[answers.named[answers.named >= 0]] = True
+        whole = out.suffix == ".jsonl"  # each response names all classes
+    else:
+        occurs[slice(None) if answers.label is None else answers.label] = True
+        whole = not answers.hard
+    if not whole and names != io.sort_naturally(answers.index.labels[occurs].tolist()):
+        row = StringIO()
+        csv.writer(row, lineterminator="").writerow(names)
+        facts["to read it again"] = f"--labels {shlex.quote(row.getvalue())}"
+    return facts
 
 
 def construct_labels(source: Source, plan: Plan) -> tuple[Annotations, str]:
     """Return one label per answer, repeats dealt with, and what made it."""
     return _construct(_drop_repeats(source, plan)[0], plan)
-
-
-# ── select and construct ─────────────────────────────────────────────────────────────────────
 
 
 def _select(source: Source, plan: Plan, progress: Progress) -> tuple[AnswerTable, Facts]:
@@ -175,17 +203,12 @@ def _construct(answers: AnswerTable, plan: Plan) -> tuple[Annotations, str]:
     return one_per_annotator(each, "mean") if plan.repeats == "mean" else each, made_by
 
 
-# ── aggregate ────────────────────────────────────────────────────────────────────────────────
-
-
-def aggregate_labels(
-    aggregate: Aggregate, each: Annotations, gold: Ints | None = None
-) -> SoftLabels:
+def aggregate_labels(pool: Aggregate, each: Annotations, gold: Ints | None = None) -> SoftLabels:
     """Return one label per item; ``gold`` (m,) are known classes to learn from (-1: not known)."""
     if gold is None:
-        return aggregate(each)
-    check_gold(aggregate)
-    return aggregate(each, gold=gold)  # type: ignore[call-arg]
+        return pool(each)
+    check_gold(pool)
+    return pool(each, gold=gold)  # type: ignore[call-arg]
 
 
 def check_gold(aggregate: Aggregate) -> None:
@@ -230,39 +253,3 @@ def credible_intervals(soft: SoftLabels) -> dict[str, Floats]:
     for values in limits.values():
         values[~answered] = np.nan  # what is believed of all items is no finding about this one
     return limits
-
-
-# ── report ───────────────────────────────────────────────────────────────────────────────────
-
-
-def describe_labels(soft: SoftLabels, gold: Ints | None = None) -> Facts:
-    """Return what the labels estimate, how sure they are of it, and how the fit ended."""
-    facts = {"estimates": ESTIMATES[soft.estimand]}
-    if gold is not None:
-        facts["gold"] = f"{int((gold >= 0).sum()):,} items fixed"
-    if isinstance(soft, LabelDistribution) and soft.chosen:
-        facts["chosen"] = f"{soft.chosen}: {soft.why}"
-    if isinstance(soft, TruthPosterior) and len(soft.trace):
-        end = "converged" if soft.converged else "not converged"
-        facts["fit"] = f"{len(soft.trace)} steps, {end}; {soft.objective} {soft.trace[-1]:.6g}"
-    doubt = float(soft.entropy(soft.estimand)[soft.answered].mean())
-    return facts | {"mean entropy": f"{doubt:.4f} nats ({DOUBT[soft.estimand]})"}
-
-
-def _describe_lost_classes(answers: AnswerTable, out: Path) -> Facts:
-    """Return the option to type where the file does not hold all classes in their order: without
-    it, the classes that occur would be taken for all."""
-    names = answers.index.labels.tolist()
-    occurs = np.zeros(len(names), dtype=np.bool_)
-    if isinstance(answers, Statements):
-        occurs |= ~answers.possible.all(axis=0)
-        occurs[answers.named[answers.named >= 0]] = True
-        whole = out.suffix == ".jsonl"  # each response names all classes
-    else:
-        occurs[slice(None) if answers.label is None else answers.label] = True
-        whole = not answers.hard
-    if whole or names == sort_naturally(answers.index.labels[occurs].tolist()):
-        return {}
-    row = io.StringIO()
-    csv.writer(row, lineterminator="").writerow(names)
-    return {"to read it again": f"--labels {shlex.quote(row.getvalue())}"}

@@ -1,10 +1,8 @@
 """Strategies of a user's own: run one Python file, and check every strategy that it registers."""
 
-from __future__ import annotations
-
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +26,11 @@ def load_strategies(path: Path, check: Check) -> None:
     try:
         with _note_on_errors(f"in {path}"):
             _run_file(path)
-            _check_new(path, before, check)
+            for family, known in registry.families().items():
+                for name, kind in known.items():
+                    if before[family].get(name) is not kind:
+                        with _note_on_errors(f"checking the {family} {name!r}"):
+                            _check_strategy(path, family, name, kind, check)
     except BaseException:
         for family, known in registry.families().items():
             known.clear()
@@ -58,29 +60,19 @@ def _run_file(path: Path) -> None:
         raise SoftlabelError(f"{path}: ends the program (SystemExit {error.code})") from None
 
 
-def _check_new(path: Path, before: Mapping[str, Mapping[str, Any]], check: Check) -> None:
-    for family, known in registry.families().items():
-        for name, kind in known.items():
-            if before[family].get(name) is kind:
-                continue
-            with _note_on_errors(f"checking the {family} {name!r}"):
-                try:
-                    check(family, kind)
-                except AssertionError as error:
-                    raise SoftlabelError(
-                        f"{path}: the {family} {name!r} fails the check "
-                        f"{_name_of_check(error, check)!r}: {error}"
-                    ) from None
-
-
-def _name_of_check(error: AssertionError, check: Check) -> str:
-    """Return the name of the check that failed, as words: the first function beyond the suites."""
-    suites = Path(check.__code__.co_filename).parent
-    for frame in traceback.extract_tb(error.__traceback__):
-        inside = Path(frame.filename).parent == suites and frame.name.isidentifier()
-        if inside and not frame.name.startswith(("check_", "_")):
-            return frame.name.replace("_", " ")
-    return "of its family"
+def _check_strategy(path: Path, family: str, name: str, kind: Any, check: Check) -> None:
+    try:
+        check(family, kind)
+    except AssertionError as error:
+        failed = "of its family"  # or the first function beyond the suites, as words
+        suites = Path(check.__code__.co_filename).parent
+        for frame in traceback.extract_tb(error.__traceback__):
+            inside = Path(frame.filename).parent == suites and frame.name.isidentifier()
+            if inside and not frame.name.startswith(("check_", "_")):
+                failed = frame.name.replace("_", " ")
+                break
+        told = f"{path}: the {family} {name!r} fails the check {failed!r}: {error}"
+        raise SoftlabelError(told) from None
 
 
 @contextmanager

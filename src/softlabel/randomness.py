@@ -5,8 +5,6 @@ processes or the point at which a run was resumed.  The mixing function is Split
 Lea & Flood 2014), vectorised.
 """
 
-from __future__ import annotations
-
 from hashlib import blake2b
 
 import numpy as np

@@ -2,16 +2,17 @@
 
 A record is one JSON object in the schema ``softlabel.response/1``.  The browser sends the answer,
 the server adds what was shown to whom, an export writes one object per line, and ``softlabel
-label`` reads them.  What each record holds is decided here and nowhere else.
+label`` reads them.  What each record holds is decided here and nowhere else.  A list of more than
+30 labels is written once, on a line of its own, and records refer to it.
 """
-
-from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -27,18 +28,23 @@ from softlabel.tables import ANONYMOUS, Annotations, Floats, Index, Ints, Statem
 SCHEMA = "softlabel.response/1"
 KEYS = ("schema", "item", "annotator", "labels", "presentation", "answer")  # every record has them
 SENT = ("answer", "touched", "skip", "timing", "events", "client", "delivery")  # by the browser
+PRESENTED = ("kind", "repeat_of", "position", "batch", "mode", "mode_version")  # as stored
+COMMENT, LONGEST_COMMENT = "comment", 2000  # the key of what a person wrote, and its characters
 REPAIRS = "repairs"  # the key of a record that was repaired before it was written
+LISTS = "softlabel.labels/1"  # the schema of a line with a list of labels that records refer to
+MOST_LISTED = 30  # labels that a record itself holds; a longer list has a line of its own
 
 Kind = Literal["target", "repeat", "training", "gold", "attention"]
-Skip = Literal["media_broken", "not_in_list", "cannot_judge"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-SKIPS: tuple[Skip, ...] = get_args(Skip)  # the reasons for giving no answer
+SKIPS = ("media_broken", "not_in_list", "cannot_judge")  # the usual reasons for giving no answer
+SKIP = r"^[a-z][a-z0-9_]{0,39}$"  # the name of a reason; studies may have their own
 ASKED = ("target", "repeat")  # kinds that count for labels: a person's first answer, a later one
 PRACTICE = "training"
 CHECKS = ("gold", "attention")  # items whose answer is known
 SET_APART = {PRACTICE: "practice"} | dict.fromkeys(CHECKS, "checks")
 OTHER_MODE = "asked through another mode"
-LEFT_OUT = ("practice", "checks", "skipped", "superseded", OTHER_MODE)  # reasons, as reported
+EXCLUDED = "of people left out"
+LEFT_OUT = ("practice", "checks", "skipped", "superseded", EXCLUDED, OTHER_MODE)  # as reported
 
 LONGEST = 1e12  # milliseconds; no clock shows more
 
@@ -56,67 +62,54 @@ def check_record(path: str | Path, row: Line) -> None:
     for key in KEYS:
         if key not in record:
             raise FileError(path, "a response must have this key", line=line, column=key)
-    if record["schema"] != SCHEMA:
-        raise _wrong(path, row, "schema", record["schema"], f"must be {SCHEMA!r}")
-    shown = record["presentation"]
-    if not isinstance(shown, dict):
-        raise _wrong(path, row, "presentation", shown, "must be an object")
-    if not isinstance(shown.get("kind"), str) or shown["kind"] not in KINDS:
-        reason = f"must be one of {', '.join(KINDS)}"
-        raise _wrong(path, row, "presentation.kind", shown.get("kind"), reason)
-    for key in ("response_uuid", "supersedes"):
-        if not isinstance(record.get(key), str | None):
-            raise _wrong(path, row, key, record[key], "must be text or null")
-    _check_skip(path, row)
+    shown, answer, skip = record["presentation"], record["answer"], record.get("skip")
+    kind = shown.get("kind") if isinstance(shown, dict) else None
+    texts = [(key, record.get(key)) for key in ("response_uuid", "supersedes")]
+    for right, column, value, reason in (
+        (record["schema"] == SCHEMA, "schema", record["schema"], f"must be {SCHEMA!r}"),
+        (isinstance(shown, dict), "presentation", shown, "must be an object"),
+        (kind in KINDS, "presentation.kind", kind, f"must be one of {', '.join(KINDS)}"),
+        *((isinstance(text, str | None), key, text, "must be text or null") for key, text in texts),
+        (_is_skip(skip), "skip", skip, f"must be null or the name of a reason, such as {SKIPS[0]}"),
+        (None in (skip, answer), "answer", answer, f"must be null, as it was skipped ({skip})"),
+        (skip or answer is not None, "answer", answer, "is null, and skip does not say why"),
+    ):
+        if not right:
+            raise _wrong(path, row, column, value, reason)
 
 
-def _check_skip(path: str | Path, row: Line) -> None:
-    answer, skip = row[1]["answer"], row[1].get("skip")
-    if skip is not None and (not isinstance(skip, str) or skip not in SKIPS):
-        raise _wrong(path, row, "skip", skip, f"must be null or one of {', '.join(SKIPS)}")
-    if skip is not None and answer is not None:
-        raise _wrong(path, row, "answer", answer, f"must be null, as it was skipped ({skip})")
-    if skip is None and answer is None:
-        raise _wrong(path, row, "answer", answer, "is null, and skip does not say why")
+def _is_skip(skip: object) -> bool:
+    return skip is None or (isinstance(skip, str) and re.fullmatch(SKIP, skip) is not None)
 
 
 def select_answers(
-    path: str | Path, rows: Iterable[Line]
-) -> tuple[list[Line], list[Line], Counter[str]]:
-    """Return all records, those that count for labels in the order in which they count, and how
-    many do not, by reason: practice, checks, skipped, superseded by a later answer."""
-    every = list(rows)
+    path: str | Path, every: Sequence[Line]
+) -> tuple[list[Line], Counter[str], dict[str, Counter[str]]]:
+    """Return the records that count for labels in the order in which they count, how many do not,
+    by reason (practice, checks, skipped, superseded by a later answer, of people whom the
+    researcher left out), and how often each named person skipped an item, by reason, practice
+    excepted."""
     for row in every:
         check_record(path, row)
     replaced = {record.get("supersedes") for _, record in every} - {None}
-    kept, left_out = [], Counter[str]()
+    kept, left_out, skips = [], Counter[str](), dict[str, Counter[str]]()
     for row in every:
-        kind = row[1]["presentation"]["kind"]
+        record, kind = row[1], row[1]["presentation"]["kind"]
+        superseded, skipped = record.get("response_uuid") in replaced, record["answer"] is None
+        if record.get("excluded"):
+            left_out[EXCLUDED] += 1
+            continue
+        if skipped and not superseded and kind != PRACTICE and record["annotator"] is not None:
+            skips.setdefault(str(record["annotator"]), Counter())[record["skip"]] += 1
         if kind in SET_APART:
             left_out[SET_APART[kind]] += 1
-        elif row[1].get("response_uuid") in replaced:
-            left_out["superseded"] += 1
-        elif row[1]["answer"] is None:
-            left_out["skipped"] += 1
+        elif superseded or skipped:
+            left_out["superseded" if superseded else "skipped"] += 1
         else:
             kept.append(row)
     # records may come in any order, but a target counts before its repeat
     kept.sort(key=lambda row: ASKED.index(row[1]["presentation"]["kind"]))
-    return every, kept, left_out
-
-
-def count_skips(every: Iterable[Line]) -> dict[str, dict[str, int]]:
-    """Count how often each named person skipped an item, by reason, practice excepted."""
-    records = [record for _, record in every]
-    replaced = {record.get("supersedes") for record in records} - {None}
-    skips: dict[str, dict[str, int]] = {}
-    for record in records:
-        current = record["answer"] is None and record.get("response_uuid") not in replaced
-        practice = record["presentation"]["kind"] == PRACTICE
-        if current and not practice and record["annotator"] is not None:
-            own = skips.setdefault(str(record["annotator"]), {})
-            own[record["skip"]] = own.get(record["skip"], 0) + 1
-    return skips
+    return kept, left_out, skips
 
 
 def describe_left_out(left_out: Mapping[str, int]) -> str:
@@ -124,17 +117,72 @@ def describe_left_out(left_out: Mapping[str, int]) -> str:
     return ", ".join(f"{left_out[why]:,} {why}" for why in LEFT_OUT if left_out.get(why))
 
 
+# ── long lists of labels, written once ───────────────────────────────────────────────────────
+
+
+class LabelLists:
+    """Split long lists of labels from records: each list becomes a line of its own, before the
+    first record that refers to it by its ``id``, a hash of its content."""
+
+    def __init__(self) -> None:
+        self._written: set[str] = set()
+
+    def split(self, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the lists that were not written before, then the record."""
+        shown = record["presentation"]
+        for holder, key in ((record, "labels"), (shown, "label_order")):
+            labels = holder.get(key)
+            if not isinstance(labels, list) or len(labels) <= MOST_LISTED:
+                continue
+            name = sha256(dump_json(labels).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            if name not in self._written:
+                self._written.add(name)
+                yield {"schema": LISTS, "id": name, "labels": labels}
+            if holder is record:
+                record = record | {key: name}
+            else:
+                record = record | {"presentation": shown | {key: name}}
+        yield record
+
+
+def join_lists(path: str | Path, rows: Iterable[Line]) -> Iterator[Line]:
+    """Yield the records with the lists of labels that they refer to; records that hold their lists
+    themselves stay as they are."""
+    lists: dict[str, list[Any]] = {}
+
+    def find(row: Line, column: str, name: str) -> list[Any]:
+        if name not in lists:
+            reason = f"no line above holds this list of labels (schema {LISTS!r})"
+            raise _wrong(path, row, column, name, reason)
+        return lists[name]
+
+    for row in rows:
+        line, record = row
+        if not isinstance(record, dict):
+            yield row
+            continue
+        if record.get("schema") == LISTS:
+            for key, kind in (("id", str), ("labels", list)):
+                if not isinstance(record.get(key), kind):
+                    right = "text" if kind is str else "a list of labels"
+                    raise _wrong(path, row, key, record.get(key), f"must be {right}")
+            lists[record["id"]] = record["labels"]
+            continue
+        if isinstance(name := record.get("labels"), str):
+            record = record | {"labels": find(row, "labels", name)}
+        shown = record.get("presentation")
+        if isinstance(shown, dict) and isinstance(name := shown.get("label_order"), str):
+            order = find(row, "presentation.label_order", name)
+            record = record | {"presentation": shown | {"label_order": order}}
+        yield line, record
+
+
 # ── reading ──────────────────────────────────────────────────────────────────────────────────
 
 
 class Collected(NamedTuple):
-    """The answers that count, and what is known about them.
-
-    ``lines``, ``asked_again`` (the study itself asked for this answer a second time) and
-    ``seconds`` (the time it took, NaN where not known) have an entry per answer.  ``late`` and
-    ``simulated`` count answers, ``left_out`` the records that do not count, by reason, ``skips``
-    each person's skips, by reason, and ``asked`` the answers by how they were asked for (empty
-    where one mode was wanted).
+    """The answers that count, the line of each, whether the study itself asked for it a second
+    time, and the facts that ``io.Source`` explains; ``asked`` is empty where one mode was wanted.
     """
 
     answers: Statements | Annotations
@@ -146,18 +194,17 @@ class Collected(NamedTuple):
     left_out: Mapping[str, int]
     skips: Mapping[str, Mapping[str, int]]
     asked: Mapping[str, int]
+    branch: Floats
 
 
 def read_records(
     path: str | Path, rows: Iterable[Line], labels: list[str] | None, mode: Mode | None = None
 ) -> Collected:
-    """Read records into statements, or into votes if votes are all that was asked for.
-
-    Each answer is read by the mode that its ``presentation`` names, with the ``mode_options``
-    given there.  ``mode`` takes the place of the mode of its name; answers to other modes are
-    left out.
-    """
-    every, kept, left_out = select_answers(path, rows)
+    """Read records into statements, or into votes if votes are all that was asked for.  Each answer
+    is read by the mode that its ``presentation`` names, with the ``mode_options`` given there;
+    ``mode`` takes the place of the mode of its name, and answers to other modes are left out."""
+    every = list(join_lists(path, rows))
+    kept, left_out, skips = select_answers(path, every)
     if mode is not None:
         own = [row for row in kept if row[1]["presentation"].get("mode") == mode.name]
         left_out[OTHER_MODE] = len(kept) - len(own)
@@ -194,8 +241,11 @@ def read_records(
         late=sum(bool(record.get("late")) for record in records),
         simulated=sum(bool(record.get("simulated")) for record in records),
         left_out=dict(left_out),
-        skips=count_skips(every),
+        skips={person: dict(own) for person, own in skips.items()},
         asked=dict(Counter(_describe_asking(record) for record in records if mode is None)),
+        branch=np.array(
+            [sum(one.percent for one in answer.branches) / 100 for answer in answers], np.float64
+        ),
     )
 
 
@@ -225,9 +275,7 @@ def add_repairs(answer: Answer, repairs: Iterable[str]) -> Answer:
     return answer._replace(repairs=tuple(dict.fromkeys((*answer.repairs, *map(str, repairs)))))
 
 
-def stack_answers(
-    index: Index, item: Ints, annotator: Ints, answers: Sequence[Answer]
-) -> Statements:
+def stack_answers(index: Index, item: Ints, annotator: Ints, answers: list[Answer]) -> Statements:
     """Stack answers into a table, one row per answer, with the repairs made in each row."""
     width = max((len(answer.named) for answer in answers), default=0)
     named = np.full((len(answers), width), -1)
@@ -256,9 +304,28 @@ def votes_to_statements(votes: Annotations) -> Statements:
 def _read_answer(
     path: str | Path, row: Line, labels: Sequence[str], given: Mode | None, modes: dict[str, Mode]
 ) -> Answer:
-    record = row[1]
-    mode = _find_mode(path, row, given, modes)
-    version, known = record["presentation"].get("mode_version"), readable_versions(mode)
+    """Read one answer with ``given``, or else with the mode that asked for it and its options."""
+    record, shown = row[1], row[1]["presentation"]
+    mode = given
+    if mode is None:
+        options = shown.get("mode_options") or {}
+        if not isinstance(options, dict):
+            raise _wrong(path, row, "presentation.mode_options", options, "must be an object")
+        text = f"{shown.get('mode')}:{','.join(f'{key}={value}' for key, value in options.items())}"
+        try:
+            if text not in modes:
+                for key, value in options.items():
+                    if "," in f"{key}{value}" or "=" in key:
+                        raise SoftlabelError(f"{key} = {value!r} is no option of a mode")
+                # parsed as on the command line, so that each option has the type it must have
+                asked: Mode = registry.parse("mode", text)
+                asked.rules()  # refuses impossible values
+                modes[text] = asked
+        except SoftlabelError as error:
+            column = f"presentation.{'mode_options' if options else 'mode'}"
+            raise FileError(path, str(error), line=row[0], column=column) from None
+        mode = modes[text]
+    version, known = shown.get("mode_version"), readable_versions(mode)
     if type(version) is not int or version not in known:
         which = f"version{'s' if len(known) > 1 else ''} {' and '.join(map(str, known))}"
         reason = f"answers of the mode {mode.name!r} are read in {which} only"
@@ -269,30 +336,6 @@ def _read_answer(
         column = "answer" if error.field == "answer" else f"answer.{error.field}"
         raise _wrong(path, row, column, error.value, error.reason) from None
     return add_repairs(answer, record.get(REPAIRS, ()))
-
-
-def _find_mode(path: str | Path, row: Line, given: Mode | None, modes: dict[str, Mode]) -> Mode:
-    """Return the mode that asked for this answer, with the options it had."""
-    shown = row[1]["presentation"]
-    name, options = str(shown.get("mode")), shown.get("mode_options") or {}
-    if given is not None and given.name == name:
-        return given
-    if not isinstance(options, dict):
-        raise _wrong(path, row, "presentation.mode_options", options, "must be an object")
-    text = f"{name}:{','.join(f'{key}={value}' for key, value in options.items())}"
-    try:
-        if text not in modes:
-            for key, value in options.items():
-                if "," in f"{key}{value}" or "=" in key:
-                    raise SoftlabelError(f"{key} = {value!r} is no option of a mode")
-            # parsed as on the command line, so that each option has the type it must have
-            mode: Mode = registry.parse("mode", text)
-            mode.rules()  # refuses impossible values
-            modes[text] = mode
-    except SoftlabelError as error:
-        column = f"presentation.{'mode_options' if options else 'mode'}"
-        raise FileError(path, str(error), line=row[0], column=column) from None
-    return modes[text]
 
 
 def _wrong(path: str | Path, row: Line, column: str, value: object, reason: str) -> FileError:
@@ -315,7 +358,7 @@ def _read_labels(path: str | Path, rows: list[Line], wanted: list[str] | None) -
     except ValueError as error:
         raise _wrong(path, rows[0], "labels", first, str(error)) from None
     for row in rows:
-        if row[1]["labels"] != first:
+        if row[1]["labels"] is not first and row[1]["labels"] != first:
             reason = f"must be the list of line {rows[0][0]}: {', '.join(labels)}"
             raise _wrong(path, row, "labels", row[1]["labels"], reason)
     if wanted is not None and sorted(wanted) != sorted(labels):
@@ -358,10 +401,8 @@ def _describe_asking(record: Mapping[str, Any]) -> str:
 
 
 def record_of_stored(study: Any, row: Any) -> dict[str, Any]:
-    """Return the record of a stored answer, with exactly what the browser sent.
-
-    ``study`` is a ``softlabel.study.Study``, ``row`` a ``softlabel.store.ResponseRow``.
-    """
+    """Return the record of a stored answer (a ``store.ResponseRow`` of a ``study.Study``), with
+    exactly what the browser sent."""
     sent = json.loads(row.payload)
     options = options_when_asked(study, row)
     return {
@@ -374,29 +415,25 @@ def record_of_stored(study: Any, row: Any) -> dict[str, Any]:
         "labels": list(study.labels),
         "supersedes": row.supersedes,
         "presentation": {
-            "kind": row.kind,
-            "repeat_of": row.repeat_of,
-            "position": row.position,
-            "batch": row.batch,
-            "mode": row.mode,
-            "mode_version": row.mode_version,
+            **{key: getattr(row, key) for key in PRESENTED},
             **({"mode_options": options} if options else {}),
             "frame": row.frame or study.frame,
             "label_order": list(row.label_order),
             "suggestion_arm": None,
         },
         **{key: sent.get(key) for key in SENT},
+        **({COMMENT: sent[COMMENT]} if sent.get(COMMENT) else {}),
         "received_at": format_time(row.received_at),
         "late": row.late,
         **({"simulated": True} if row.simulated else {}),
+        **({"partial": True} if row.partial else {}),
+        **({"excluded": row.excluded} if row.excluded else {}),
     }
 
 
 def options_when_asked(study: Any, row: Any) -> dict[str, Any]:
-    """Return the settings of the mode that differed from its defaults when it asked.
-
-    Where they were not stored, they are the study's if the mode is still its own.
-    """
+    """Return the mode's settings that differed from its defaults when it asked; where they were not
+    stored, they are the study's if the mode is still its own."""
     if row.frame is not None:
         return dict(json.loads(row.mode_options))
     mode = study.mode

@@ -4,11 +4,9 @@ A strategy is a frozen dataclass whose fields are its parameters and whose call 
 and returns a new table.  Registering one is a dict entry; there are no entry points or hooks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from inspect import signature
 from types import NoneType
@@ -145,8 +143,9 @@ def _read(kind: Any, text: str, where: str) -> Any:
 def check_parameters(strategy: Any, **ranges: tuple[float, float]) -> None:
     """Refuse a choice that does not exist and a number outside its range, by name and value."""
     kind = type(strategy)
-    for name, choices in _choices(kind).items():  # type: ignore[arg-type]  # classes are hashable
-        check_choice(f"{name} of {kind.__name__}", getattr(strategy, name), choices)
+    for name, (hint, _) in parameters(kind).items():
+        if get_origin(hint) is Literal:
+            check_choice(f"{name} of {kind.__name__}", getattr(strategy, name), get_args(hint))
     for name, (low, high) in ranges.items():
         value = getattr(strategy, name)
         if value is None and getattr(kind, name) is None:
@@ -159,13 +158,3 @@ def check_choice(what: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Refuse a value that is none of the choices, naming them."""
     if value not in choices:
         raise UnknownName(what, str(value), [str(choice) for choice in choices])
-
-
-@cache
-def _choices(kind: type) -> dict[str, tuple[Any, ...]]:
-    hints = get_type_hints(kind)
-    return {
-        field.name: get_args(hints[field.name])
-        for field in fields(kind)
-        if get_origin(hints[field.name]) is Literal
-    }

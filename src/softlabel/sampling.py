@@ -1,7 +1,6 @@
 """Fewer answers: one per person and item, or M people per item; and votes made of counts."""
 
-from __future__ import annotations
-
+from dataclasses import replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -40,8 +39,7 @@ def first_presentation(said: Annotations | Statements) -> Bools:
 def one_per_annotator(said: Annotations, how: Literal["first", "mean"] = "first") -> Annotations:
     """One annotation per person and item: the first, or the mean of all (then soft).
 
-    Without this a person who answered twice counts twice.  Rows stay in the order of the first
-    answers.
+    Without this a person who answered twice counts twice.  Rows are in the order of first answers.
     """
     check_choice("way to count a person once", how, ("first", "mean"))
     first = first_presentation(said)
@@ -51,19 +49,15 @@ def one_per_annotator(said: Annotations, how: Literal["first", "mean"] = "first"
         pair_codes(said), return_index=True, return_inverse=True, return_counts=True
     )
     order = np.argsort(start)
-    soft = said.soft()
-    columns = [np.bincount(inverse, soft[:, j]) / size for j in range(soft.shape[1])]
-    rows = start[order]
-    return Annotations(
-        said.index, said.item[rows], said.annotator[rows], probs=np.stack(columns, axis=1)[order]
-    )
+    columns = [np.bincount(inverse, column) / size for column in said.soft().T]
+    probs = np.stack(columns, axis=1)[order]
+    return replace(said.take(start[order]), label=None, probs=probs)
 
 
 def subsample(said: Rows, m: int, rng: np.random.Generator) -> Rows:
     """At most ``m`` answers per item, drawn without replacement; an item with fewer keeps all.
 
-    Rows keep their order.  Drop repeated answers first (``one_per_annotator``), or a person may
-    be drawn twice.
+    Rows keep their order.  Without ``one_per_annotator`` before it a person may be drawn twice.
     """
     if m < 1:
         raise DataError(f"m = {m}: at least one annotator per item is needed")

@@ -8,8 +8,6 @@ Letters in shapes: n rows (answers), m items, a annotators, k labels (classes), 
 in one answer.
 """
 
-from __future__ import annotations
-
 import warnings
 import zipfile
 import zlib
@@ -70,26 +68,16 @@ def broken(table: str, bad: Any, rule: str, values: Any = None) -> None:
 
 def check_simplex(table: str, probs: Floats, tolerance: float = SIMPLEX_TOLERANCE) -> None:
     """Each row is finite, not negative, and sums to one."""
-    if _on_simplex(probs, tolerance):
+    ones = np.ones(probs.shape[1])
+    # all rows at once, in pieces that stay in the processor's cache; written to refuse NaN too
+    pieces = (probs[first : first + PIECE] for first in range(0, len(probs), PIECE))
+    if all(p.min(initial=0) >= 0 and abs(p @ ones - 1).max(initial=0) <= tolerance for p in pieces):
         return
     finite = np.isfinite(probs).all(axis=1)
     broken(table, ~finite, "a probability is not a finite number", probs)
     broken(table, (probs < 0).any(axis=1), "a probability is negative", probs)
     total = probs.sum(axis=1)
     broken(table, abs(total - 1) > tolerance, "probabilities do not sum to 1", total)
-
-
-def _on_simplex(probs: Floats, tolerance: float) -> bool:
-    """The same rule for all rows at once, in pieces that stay in the processor's cache."""
-    ones = np.ones(probs.shape[1])
-    for first in range(0, len(probs), PIECE):
-        piece = probs[first : first + PIECE]
-        # written so that NaN is refused too
-        if not piece.min(initial=0) >= 0:
-            return False
-        if not abs(piece @ ones - 1).max(initial=0) <= tolerance:
-            return False
-    return True
 
 
 def _shaped(table: str, name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
@@ -146,13 +134,11 @@ def _distinct(values: Names) -> bool:
     for first in range(0, len(values), PIECE):
         hashes[first : first + PIECE] = [hash(n) for n in values[first : first + PIECE].tolist()]
     hashes.sort()
-    if (hashes[1:] != hashes[:-1]).all():
-        return True
-    return len(set(values.tolist())) == len(values)
+    return bool((hashes[1:] != hashes[:-1]).all()) or len(set(values.tolist())) == len(values)
 
 
-def _plain(values: Names) -> npt.NDArray[np.str_]:
-    """Fixed-width text, the only kind that ``.npz`` stores without executable objects."""
+def as_texts(values: Names) -> npt.NDArray[Any]:
+    """Fixed-width text, which can be hashed, and stored in ``.npz`` without executable objects."""
     return np.array(values.tolist(), dtype=np.str_)
 
 
@@ -349,8 +335,7 @@ class Annotations(_Rows):
         if self.label is not None:
             _set(self, label=_codes("Annotations", "label", self.label, k))
             _shaped("Annotations", "label", self.label, (n,))
-        else:
-            assert self.probs is not None, "one of the two bodies is there"
+        elif self.probs is not None:
             _set(self, probs=_floats(self.probs))
             _shaped("Annotations", "probs", self.probs, (n, k))
             check_simplex("Annotations", self.probs)
@@ -375,8 +360,7 @@ class Annotations(_Rows):
         if self.label is not None:
             flat = np.bincount(self.item.astype(np.int64) * k + self.label, minlength=m * k)
             return flat.reshape(m, k).astype(np.float64)
-        assert self.probs is not None, "one of the two bodies is there"
-        columns = [np.bincount(self.item, self.probs[:, j], minlength=m) for j in range(k)]
+        columns = [np.bincount(self.item, column, minlength=m) for column in self.soft().T]
         return np.stack(columns, axis=1)
 
     def votes_per_item(self) -> Ints:
@@ -453,11 +437,11 @@ class SoftLabels:
         ``count``; and for numpy users the same as ``probs`` (m, k) with ``labels``.  ``more`` are
         arrays to be written beside them, which ``load`` does not look at."""
         arrays: dict[str, npt.NDArray[Any]] = {
-            "item": _plain(self.index.items),
+            "item": as_texts(self.index.items),
             "count": self.count,
             "probs": self.probs,
-            "labels": _plain(self.index.labels),
-            "annotators": _plain(self.index.annotators),
+            "labels": as_texts(self.index.labels),
+            "annotators": as_texts(self.index.annotators),
             "estimand": np.array(self.estimand),
             "made_by": np.array(self.made_by),
             **(more or {}),
@@ -473,18 +457,16 @@ class SoftLabels:
                     np.lib.format.write_array(member, array, allow_pickle=False)
 
     @classmethod
-    def load(cls, path: str | Path) -> SoftLabels:
+    def load(cls, path: str | Path) -> Self:
         """What ``save`` wrote; arrays only, nothing in the file is ever executed."""
+        nobody = np.zeros(0, np.str_)
+        file: dict[str, Any] = {"annotators": nobody, "estimand": "distribution", "made_by": ""}
         needed = ("item", "labels", "probs", "count")
-        file = load_arrays(path, "soft labels", needed, ("annotators", "estimand", "made_by"))
-        people = file["annotators"].tolist() if "annotators" in file else []
+        file |= load_arrays(path, "soft labels", needed, tuple(file))
         with complaining(path, "soft labels"):
-            index = Index(
-                names(file["item"].tolist()), names(people), names(file["labels"].tolist())
-            )
-            estimand = str(file.get("estimand", "distribution"))
-            made_by = str(file.get("made_by", ""))
-            return cls(index, file["probs"], file["count"], estimand, made_by)  # type: ignore[arg-type]
+            index = Index(*(names(file[key].tolist()) for key in ("item", "annotators", "labels")))
+            about = str(file["estimand"]), str(file["made_by"])
+            return cls(index, file["probs"], file["count"], *about)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,13 @@ import pytest
 
 from softlabel import Annotations, Index, SoftlabelError
 from softlabel.aggregate import Extremised, LogPool, Mean, Softmax, Weighted
-from softlabel.aggregate.split.simple import LeaveOneOut, Sharpened, confusion_table, search
-from softlabel.aggregate.split.weighted import distances
+from softlabel.aggregate.split.simple import (
+    LeaveOneOut,
+    Sharpened,
+    confusion_table,
+    distances,
+    search,
+)
 from softlabel.sampling import votes_from_counts
 from softlabel.testing import example_soft, example_votes
 from softlabel.testing.examples import reindex

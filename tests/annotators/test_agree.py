@@ -12,13 +12,13 @@ from softlabel.annotators import (
     alpha,
     alpha_score,
     compare_with_others,
-    mean_of_others,
     measure_repeats,
-    measure_stability,
     observed_agreement,
-    pairwise_variation,
     repeat_distance,
 )
+from softlabel.annotators.agreement import pairwise_variation
+from softlabel.annotators.cards import mean_of_others
+from softlabel.annotators.repeats import measure_stability
 from softlabel.metrics.intervals import resampled
 from softlabel.sampling import votes_from_counts
 from softlabel.testing import example_soft, example_votes

@@ -15,16 +15,10 @@ from scipy.stats import beta
 
 from softlabel import Annotations, DataError, Index, datasets
 from softlabel.aggregate import Majority, Mean, TruthPosterior
-from softlabel.annotators import (
-    PRESETS,
-    card_row,
-    cards_document,
-    compare_with_others,
-    judge,
-    make_cards,
-    measure_repeats,
-)
+from softlabel.annotators import compare_with_others, judge, make_cards, measure_repeats
 from softlabel.annotators.calibration import EDGES, calibration_curve, fit_temperature
+from softlabel.annotators.cards import card_row, cards_document
+from softlabel.annotators.rules import PRESETS
 from softlabel.construct import Clamp
 from softlabel.elicit import Classic
 from softlabel.sampling import one_per_annotator, votes_from_counts

@@ -7,16 +7,8 @@ import pytest
 
 from softlabel import DataError, Index, Statements, UnknownName
 from softlabel.aggregate import Mean
-from softlabel.annotators import (
-    PRESETS,
-    find_usual,
-    flag_answers,
-    get_rules,
-    inspect,
-    judge,
-    lower_limit,
-    measure_rounding,
-)
+from softlabel.annotators import find_usual, flag_answers, get_rules, inspect, judge, lower_limit
+from softlabel.annotators.rules import PRESETS, measure_rounding
 from softlabel.construct import Clamp
 from softlabel.elicit import Classic
 from softlabel.records import stack_answers

@@ -7,14 +7,16 @@ import socket
 import struct
 import threading
 import time
+from base64 import b64decode
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import uvicorn
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from softlabel import store as stores
@@ -51,6 +53,7 @@ source = "items.jsonl"
 per_item = 100
 repeats = {repeats}
 {practice}
+{look}
 
 [pages]
 instructions = "instructions.md"
@@ -82,12 +85,15 @@ def write_study(folder: Path, mode: str = "quick", items: int = 3, **changes: An
     rows = [{"id": f"item-{n}", "image": f"{n}.png", "alt": "an animal"} for n in range(items)]
     labels = changes.pop("labels", TREE if mode.startswith("search") else LABELS)
     _write_lines(folder / "items.jsonl", changes.pop("rows", rows))
+    for name, content in changes.pop("files", {}).items():
+        (folder / name).write_bytes(b64decode(content))
     (folder / "silence.wav").write_bytes(wav(seconds=5))
     gold = {labels[0]: 0.75, labels[1]: 0.25}
     practice = {"id": "try", "image": f"{items}.png", "alt": "an animal", "gold": gold}
     _write_lines(folder / "practice.jsonl", [practice | {"feedback": "Mostly a cat."}])
     (folder / "instructions.md").write_text("Look at each picture.\n\n---\n\nSay what it shows.")
     settings = {"frame": "self", "language": "en", "repeats": 0, "debrief": "false", "more": ""}
+    settings["look"] = ""
     settings |= {"title": "Which animal is this?", "repeat_rest": "false"}
     settings["quiz"] = QUIZ if changes.pop("quiz", False) else NO_QUIZ
     settings["practice"] = 'practice = "practice.jsonl"' if changes.pop("practice", False) else ""
@@ -268,20 +274,84 @@ WAITING = """() => new Promise((resolve) => {
 })"""
 
 
-@pytest.fixture
-def person(chromium: Browser) -> Iterator[Callable[..., Person]]:
-    """Make somebody; options are those of a browser context. Nobody may meet a script's mistake."""
-    people: list[Person] = []
+@pytest.fixture(scope="package")
+def chromium(launch_chromium: Callable[[], AbstractContextManager[Browser]]) -> Iterator[Browser]:
+    """One for all tests of this folder: none of them uses asyncio in its own thread."""
+    with launch_chromium() as browser:
+        yield browser
 
-    def make(url: str, **options: Any) -> Person:
-        size = {"width": 1280, "height": 800}
-        people.append(Person(url, chromium.new_context(**({"viewport": size} | options))))
-        return people[-1]
+
+class Desk:
+    """A browser context that one person after the other uses: who comes finds nothing of others.
+
+    A first tab stays open, because a context without one ends its process, and starting that takes
+    longer than most tests.
+    """
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.context = context
+        self._first = context.new_page()
+        self._first.goto(f"{url}/health")
+        self._tools = context.new_cdp_session(self._first)
+
+    def clear(self, url: str) -> None:
+        """Leave it like a new one; ``url`` is where the last person was."""
+        for page in self.context.pages:
+            if page is not self._first:
+                page.close()
+        self.context.unroute_all()
+        self.context.clear_cookies()
+        everything = {"origin": url, "storageTypes": "all"}
+        self._tools.send("Storage.clearDataForOrigin", everything)
+        self._tools.send("Network.clearBrowserCache")
+
+
+@pytest.fixture(scope="package")
+def desks(chromium: Browser) -> Callable[[str, dict[str, Any]], list[Desk]]:
+    """The desks that are free, by the options of their context; one at least."""
+    free: dict[str, list[Desk]] = {}
+
+    def find(url: str, options: dict[str, Any]) -> list[Desk]:
+        some = free.setdefault(json.dumps(options, sort_keys=True), [])
+        if not some:
+            some.append(Desk(chromium.new_context(**options), url))
+        return some
+
+    return find
+
+
+@pytest.fixture
+def person(
+    chromium: Browser,
+    desks: Callable[[str, dict[str, Any]], list[Desk]],
+) -> Iterator[Callable[..., Person]]:
+    """Make somebody; options are those of a browser context. Nobody may meet a script's mistake.
+
+    Whoever goes offline is ``alone``: tabs of a process hear together that the network is back, and
+    the first tab of a desk has it before the others.
+    """
+    people: list[tuple[Person, Desk, list[Desk]]] = []
+    hermits: list[Person] = []
+
+    def make(url: str, alone: bool = False, **options: Any) -> Person:
+        options = {"viewport": {"width": 1280, "height": 800}} | options
+        if alone:
+            hermits.append(Person(url, chromium.new_context(**options)))
+            return hermits[-1]
+        free = desks(url, options)
+        desk = free.pop()
+        somebody = Person(url, desk.context)
+        people.append((somebody, desk, free))
+        return somebody
 
     yield make
-    for one in people:
+    for one, desk, free in people:
+        desk.clear(one.url)
+        free.append(desk)
+    for one in hermits:
         one.context.close()
-    assert [error for one in people for error in one.errors] == []
+    everybody = [*hermits, *(one for one, *_ in people)]
+    assert [error for one in everybody for error in one.errors] == []
 
 
 @pytest.fixture
@@ -293,3 +363,19 @@ def answers() -> Callable[[Running], list[dict[str, Any] | None]]:
         return [row.answer_json and json.loads(row.answer_json) for row in rows]
 
     return read
+
+
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+@pytest.fixture(scope="session")
+def check() -> Callable[[Page], None]:
+    """WCAG 2.2 AA: axe finds nothing on the page."""
+    axe = Axe()
+    options = RULES | {"resultTypes": ["violations"]}  # the many that pass need no telling
+
+    def look(page: Page) -> None:
+        found = axe.run(page, options=options).response["violations"]
+        assert not found, [(one["id"], one["nodes"][0]["html"]) for one in found]
+
+    return look

@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 MODES = ["hard", "quick", "chips", "classic", "classic:strict=true", "search"]
 SOME_OF_IT = {
     "hard": [],
@@ -18,11 +16,6 @@ SOME_OF_IT = {
 }
 SMALL = {"width": 320, "height": 640}
 ZOOMED = {"width": 640, "height": 400}  # 1280 x 800 at 200 %
-
-
-def check(page):
-    found = Axe().run(page, options=RULES).response["violations"]
-    assert not found, [(one["id"], one["nodes"][0]["html"]) for one in found]
 
 
 def check_fit(page):
@@ -42,7 +35,7 @@ TOO_SMALL = """() => {
 }"""
 
 
-def test_the_check_can_fail(served, person):
+def test_the_check_can_fail(served, person, check):
     page = person(served(mode="hard", items=3, practice=True).url).start().page
     page.evaluate("() => document.querySelector('main').append(document.createElement('button'))")
     with pytest.raises(AssertionError, match="button-name"):
@@ -52,7 +45,7 @@ def test_the_check_can_fail(served, person):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_mode(served, person, mode):
+def test_a_mode(served, person, mode, check):
     """Blank and half answered, light and dark, wide, narrow and zoomed, with its windows open."""
     somebody = person(served(mode=mode, items=3, practice=True).url).start()
     page = somebody.page
@@ -66,7 +59,7 @@ def test_a_mode(served, person, mode):
         check_fit(page)
 
 
-def test_windows_and_feedback(served, person):
+def test_windows_and_feedback(served, person, check):
     somebody = person(served(mode="quick", items=3, practice=True).url).start()
     page = somebody.page
     for key in ("?", "s"):
@@ -85,7 +78,7 @@ def test_windows_and_feedback(served, person):
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])
-def test_the_pages_before_and_after_fit_everywhere(served, person, language):
+def test_the_pages_before_and_after_fit_everywhere(served, person, language, check):
     """What axe says of them in daylight is looked at where they are made."""
     running = served(mode="hard", items=1, quiz=True, debrief="true", language=language)
     page = person(running.url, color_scheme="dark").page
@@ -120,7 +113,7 @@ def test_the_pages_before_and_after_fit_everywhere(served, person, language):
 
 @pytest.mark.parametrize("language", ["en", "ar"])
 @pytest.mark.parametrize("stage", ["full", "closed", "screened-out", "withdrawn", "no-consent"])
-def test_the_pages_of_those_who_are_out(served, person, stage, language):
+def test_the_pages_of_those_who_are_out(served, person, stage, language, check):
     running = served(mode="hard", items=1, language=language, more="# out")
     before = {one.id for one in running.store.sessions("animals")}
     page = person(running.url).start().page
@@ -145,7 +138,7 @@ def check_sizes(page):
 
 
 @pytest.mark.parametrize("mode", ["hard", "quick", "chips", "classic", "search"])
-def test_right_to_left(served, person, mode):
+def test_right_to_left(served, person, mode, check):
     somebody = person(served(mode=mode, items=3, language="ar").url).start()
     page = somebody.page
     assert page.locator("html").get_attribute("dir") == "rtl"

@@ -112,6 +112,32 @@ def test_of_two_labels_the_chips_say_everything(served, person, answers):
     ]
 
 
+def test_of_two_labels_the_second_chance_is_implied(served, person, answers):
+    """One number is enough; the other follows, and may be set instead."""
+    running = served(mode="chips", items=3, labels=["cat", "dog"], more="# implied")
+    somebody = person(running.url).start()
+    page = somebody.page
+    assert not page.locator(".rest").is_visible(), "nothing is laid for anybody"
+    somebody.press("PageUp", "PageUp", "1", "1", "1", "1")
+    assert laid(page) == {"cat": 14, "dog": 6}
+    assert page.locator(".chips-left").inner_text() == "The other 6 chips are for dog."
+    assert page.locator(".chip-row.implied .name").inner_text() == "dog"
+    somebody.answer("Enter")
+    somebody.press("1", "1", "2")  # 2 and 18, then one more on the other
+    assert laid(page) == {"cat": 1, "dog": 19}
+    assert page.locator(".chip-row.implied").count() == 0
+    somebody.press("Shift+Digit2", "Shift+Digit2")
+    assert laid(page) == {"cat": 3, "dog": 17}
+    somebody.press("Backspace").answer("Enter")
+    somebody.press("Alt+Digit1").answer("Enter").saved()
+    assert [one["chips"] for one in answers(running)] == [
+        {"cat": 14, "dog": 6},
+        {"cat": 2, "dog": 18},
+        {"dog": 20},
+    ]
+    assert answers(running)[2]["excluded"] == ["cat"]
+
+
 def test_of_two_labels_what_stays_in_the_hand_is_for_the_other(served, person, answers):
     running = served(mode="chips:allow_unallocated=true", items=2, labels=["cat", "dog"])
     somebody = person(running.url).start()

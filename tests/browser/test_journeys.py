@@ -188,6 +188,57 @@ def test_a_skip_that_is_taken_back_may_be_used_again(served, person):
     assert running.store.progress("animals").skips == {}
 
 
+@pytest.mark.parametrize("mode", ["quick", "chips", "search", "classic", "hard"])
+def test_changing_an_answer_says_so_and_can_be_saved_or_cancelled(
+    served, person, answers, check, mode
+):
+    running = served(mode=mode, items=3, labels=["cat", "dog", "fox"], more="# saving")
+    somebody = person(running.url).start()
+    page, notice = somebody.page, somebody.page.locator(".revising")
+    cancel = page.get_by_role("button", name="Cancel")
+    running.study.mode.operate(page, FIRST[mode], ["cat", "dog", "fox"])
+    somebody.ready(after=0).saved()
+    assert not notice.is_visible()
+    assert not cancel.is_visible()
+    page.wait_for_selector("#task[data-ready]", state="attached")
+    page.get_by_role("button", name="Previous").click()
+    somebody.ready(after=1)
+    assert notice.inner_text() == "You are changing your last answer."
+    check(page)
+    assert page.get_by_role("button", name="Next").count() == 0
+    cancel.click()
+    somebody.ready(after=0)
+    assert not notice.is_visible()
+    assert len(answers(running)) == 1
+    page.wait_for_selector("#task[data-ready]", state="attached")
+    page.get_by_role("button", name="Previous").click()
+    somebody.ready(after=1)
+    page.wait_for_selector("#task[data-ready]", state="attached")
+    if mode == "hard":  # one press is the whole answer
+        page.get_by_role("button", name="dog").click()
+    else:
+        page.get_by_role("button", name="Save", exact=True).click()
+    somebody.ready(after=0).saved()
+    assert len(answers(running)) == 2
+    kept = [row.superseded for row in running.store.responses(running.study.name)]
+    assert kept == [True, False], "both are there, and the new one counts"
+
+
+FIRST = {
+    "quick": {
+        "top": "cat",
+        "certainty": 3,
+        "alternatives": ["dog"],
+        "excluded": [],
+        "rest": "ruled_out",
+    },
+    "chips": {"chips": {"cat": 14, "dog": 6}, "excluded": [], "rest": "ruled_out"},
+    "search": {"picks": [{"node": "cat", "chips": 20}], "scope": [], "rest": "ruled_out"},
+    "classic": {"top": "cat", "p1": 80, "second": "dog", "p2": 20, "impossible": ["fox"]},
+    "hard": {"label": "cat"},
+}
+
+
 def test_an_answer_that_was_changed_too_often_stays_as_it_is(served, person, answers):
     running = served(mode="hard", items=3, more="# revisions")
     somebody = person(running.url).start().answer("1").saved()

@@ -38,7 +38,7 @@ CAT_OR_DOG = {
         },
     ),
     "search": (
-        ["c", "a", "t", "Enter", "d", "o", "g", "Enter", *["+"] * 5, "Alt+x"],
+        ["c", "a", "t", "Enter", "d", "o", "g", "Enter", "PageDown", "Alt+x"],
         {
             "n": 20,
             "picks": [{"node": "pet/cat", "chips": 15}, {"node": "pet/dog", "chips": 5}],
@@ -144,8 +144,8 @@ def click_search(page):
         page.locator("#search-box").click()
         page.keyboard.type(name)
         page.locator(f"#found [data-name='pet/{name}']").click()
-    for _ in range(5):
-        page.locator(".pick .step").last.click()
+    page.locator(".pick button.count").last.click()
+    page.locator("input.count").fill("5")
     page.locator("[data-rest=ruled_out]").click()
 
 

@@ -16,7 +16,7 @@ PICTURES = """() => performance.getEntriesByType("resource")
 
 def test_offline_for_twenty_answers_and_back(served, person, answers):
     running = served(mode="hard", items=22, more="# offline")
-    somebody = person(running.url).start()
+    somebody = person(running.url, alone=True).start()
     somebody.answer("1").saved()
     while somebody.page.evaluate(PICTURES) < 22:  # those further ahead arrive one by one
         time.sleep(0.02)
@@ -42,7 +42,7 @@ def test_offline_for_twenty_answers_and_back(served, person, answers):
 def test_offline_with_nothing_left_the_page_says_what_is_true(served, person, answers):
     """More may be given out later, but nothing is on its way; answers wait and are not lost."""
     running = served(mode="hard", items=4, more="# nothing left", repeats="0\nbatch_size = 2")
-    somebody = person(running.url).start()
+    somebody = person(running.url, alone=True).start()
     message = somebody.page.locator("#answer .wait")
     somebody.context.set_offline(True)
     somebody.answer("1").press("2")
@@ -58,7 +58,7 @@ def test_offline_with_nothing_left_the_page_says_what_is_true(served, person, an
 
 def test_offline_after_the_last_one_the_page_says_so(served, person, answers):
     running = served(mode="hard", items=1, more="# last offline")
-    somebody = person(running.url).start()
+    somebody = person(running.url, alone=True).start()
     somebody.context.set_offline(True)
     somebody.press("1")
     message = somebody.page.locator("#answer .wait")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 TEN = [
     *("airplane", "automobile", "bird", "cat", "deer"),
@@ -12,7 +11,6 @@ TEN = [
 TREE = [f"{'animal' if name in TEN[2:8] else 'vehicle'}/{name}" for name in TEN]
 TITLE = "Which animal is this, as far as anybody can tell from a picture of this size?"
 PHONE = {"viewport": {"width": 360, "height": 640}, "is_mobile": True, "has_touch": True}
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 DOUBT = {  # so far that only the ending is left
     "quick": ["1", "2", "e"],
     "chips": ["1"] * 12 + ["2"] * 8,
@@ -89,6 +87,7 @@ def test_the_picture_and_the_ending_stay_in_sight(somebody, mode):
 def test_what_has_the_focus_is_not_covered(somebody, mode):
     one = somebody(mode)
     one.press(*DOUBT.get(mode, []))
+    one.page.evaluate("() => new Promise((go) => setTimeout(go, 200))")  # the page measures itself
     seen = []
     for key in ["Tab"] * 45 + ["Shift+Tab"] * 45:
         one.press(key)
@@ -117,7 +116,7 @@ def test_what_sticks_keeps_its_place_in_the_order_of_tabs_and_of_reading(somebod
     one.press(*DOUBT["quick"])
     order = one.page.evaluate(ORDER)
     named, others = ["label"] * 2, ["label", "out"] * 8
-    assert order == [*named, *others, *["level"] * 5, *["rest-choice"] * 3, *["button"] * 2]
+    assert order == [*named, *others, *["level"] * 5, *["rest-choice"] * 3, *["button"] * 3]
     reached = []
     while len(reached) < len(order):
         one.press("Tab")
@@ -127,13 +126,12 @@ def test_what_sticks_keeps_its_place_in_the_order_of_tabs_and_of_reading(somebod
 
 @pytest.mark.parametrize("mode", DOUBT)
 @pytest.mark.parametrize("language", ["en", "ar"])
-def test_axe_finds_nothing(somebody, mode, language):
+def test_axe_finds_nothing(somebody, check, mode, language):
     one = somebody(mode, language=language)
     one.press(*DOUBT[mode])
     if mode == "classic":  # at its end: axe measures what is behind the ending, too
         one.page.evaluate("() => window.scrollTo(0, document.documentElement.scrollHeight)")
-    found = Axe().run(one.page, options=RULES).response["violations"]
-    assert not found, [(each["id"], each["nodes"][0]["html"]) for each in found]
+    check(one.page)
     assert one.page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
@@ -159,7 +157,8 @@ def test_what_was_said_can_be_read_on_a_phone(somebody):
     assert one.page.locator(".labels .share:visible").all_inner_texts() == ["80 %", "20 %"]
     other = somebody("search")
     other.press(*DOUBT["search"])
-    assert other.page.locator(".pick .share:visible").all_inner_texts() == ["19 of 20", "1 of 20"]
+    assert other.page.locator(".pick .count:visible").all_inner_texts() == ["9", "11"]
+    assert other.page.locator(".pick .share:visible").all_inner_texts() == ["45 %", "55 %"]
 
 
 SIDES = {32: "pixelated", 63: "pixelated", 64: "auto", 96: "auto", 400: "auto"}

@@ -198,7 +198,7 @@ def test_a_long_study_comes_a_few_items_at_a_time(served, person, answers):
 
 def test_without_a_network_the_items_at_hand_can_be_answered(served, person, answers):
     running = served(mode="hard", items=40, more="# at hand")
-    somebody = person(running.url).start()
+    somebody = person(running.url, alone=True).start()
     somebody.answer("1").saved()
     somebody.context.set_offline(True)
     for n in range(1, 24):

@@ -14,9 +14,9 @@ def test_branches_parents_and_scope(served, person, answers):
     somebody.press("f", "o", "x")
     assert page.locator("#search-box").get_attribute("aria-activedescendant") == "found-0"
     somebody.press("Control+ArrowUp")  # the branch above the option that is pointed at
-    assert page.locator(".pick .name").all_inner_texts() == ["wild"]
+    assert page.locator(".pick .name bdi").all_inner_texts() == ["wild"]
     somebody.press("h", "e", "n", "Enter", "PageUp", "+", "Control+1")
-    assert page.locator(".pick.selected .name").inner_text() == "wild"
+    assert page.locator(".pick.selected .name bdi").inner_text() == "wild"
     somebody.press("Control+2", "Control+ArrowUp")  # hen -> farm
     page.get_by_role("button", name="farm", exact=True).click()
     somebody.press("Alt+x")
@@ -28,8 +28,8 @@ def test_branches_parents_and_scope(served, person, answers):
     assert answers(running)[0] == {
         "n": 20,
         "picks": [
-            {"node": "wild", "chips": 14, "stop": True},
-            {"node": "farm", "chips": 6, "stop": True},
+            {"node": "wild", "chips": 4, "stop": True},
+            {"node": "farm", "chips": 16, "stop": True},
         ],
         "scope": ["farm", "wild"],
         "rest": "ruled_out",
@@ -103,7 +103,7 @@ def test_synonyms_are_found_and_undo_works_in_the_empty_box(served, person):
 def test_local_and_remote_lists_agree(served, person):
     """The page's own index and the server's find the same label first."""
     somebody = person(served(mode="search", items=2).url).start()
-    for typed in ("ca", "do", "wild", "ow", "farm"):
+    for typed in ("ca", "do", "wild", "ow", "farm", "il ox", "wlid", "frm cow", "ildf", "petx d"):
         found = somebody.page.evaluate(BOTH, typed)
         assert json.dumps(found["here"]) == json.dumps(found["there"]), typed
 
@@ -114,5 +114,126 @@ BOTH = """async (typed) => {
   const common = { labels: plan.labels, synonyms: plan.synonyms, rules: plan.mode.rules };
   const here = await finder(common)(typed);
   const there = await finder({ ...common, labelsFrom: "/api/labels" })(typed);
-  return { here: here[0].name, there: there[0].name };
+  return { here: here[0]?.name ?? null, there: there[0]?.name ?? null };
 }"""
+
+
+def test_slips_are_found_in_the_page_as_on_the_server(served, person):
+    """Every string at one slip from a word of the labels, and some at two."""
+    somebody = person(served(mode="search", items=2).url).start()
+    found = somebody.page.evaluate(
+        """async () => {
+          const { slips } = await import("/static/modes/finding.js");
+          const [word, letters] = ["heron", "hx"];
+          const one = [];
+          for (let i = 0; i <= word.length; i += 1) {
+            const [a, b] = [word.slice(0, i), word.slice(i)];
+            one.push(a + b.slice(1));
+            if (b.length > 1) one.push(a + b[1] + b[0] + b.slice(2));
+            for (const c of letters) one.push(a + c + b.slice(1), a + c + b);
+          }
+          const near = one.filter((typed) => slips(typed, "heron"));
+          const far = ["hxrxn", "ehorn", "xxheron", "norehe"];
+          return [near.length === one.length, far.filter((typed) => slips(typed, "heron"))];
+        }"""
+    )
+    assert found == [True, []]
+
+
+def test_picks_share_the_chips_equally_until_one_is_set(served, person, answers):
+    running = served(mode="search", items=3, more="# equal")
+    somebody = person(running.url).start()
+    page = somebody.page
+
+    def chips():
+        return [int(text) for text in page.locator(".pick button.count").all_text_contents()]
+
+    for name, shares in (("fox", [20]), ("hen", [10, 10]), ("cow", [7, 7, 6])):
+        somebody.press(*name, "Enter")
+        assert chips() == shares
+    assert page.locator(".pick .mark").all_inner_texts() == ["equal shares"] * 3
+    somebody.answer("Alt+x").saved()
+    assert answers(running)[0]["even"] is True
+    for name in ("fox", "hen"):
+        somebody.press(*name, "Enter")
+    page.locator(".pick").nth(1).locator("button.count").click()  # one number
+    page.keyboard.type("3")
+    somebody.press("Enter")
+    assert chips() == [17, 3]
+    somebody.press("ArrowRight", "PageUp")  # the bar has the focus now
+    assert chips() == [11, 9]
+    bar = page.locator(".pick .track").nth(0)
+    box = bar.bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 14.5 / 20, box["y"] + box["height"] / 2)
+    assert chips() == [15, 5]
+    page.locator("#search-box").focus()
+    somebody.press(*"cow", "Enter")
+    assert chips() == [10, 5, 5], "as many as the least has, from the first"
+    page.locator(".pick .out").nth(2).click()
+    assert chips() == [15, 5]
+    page.locator(".pick .track").nth(1).focus()
+    somebody.press("Home", "ArrowLeft")
+    assert somebody.problem == "Give farm/hen at least one chip, or remove it."
+    somebody.press("End", "ArrowRight")
+    assert (chips(), somebody.problem) == ([1, 19], "No chips are left to give.")
+    assert bar.get_attribute("aria-valuetext") == "fox, 1 of 20"
+    page.locator("#search-box").focus()
+    somebody.answer("Alt+x").saved()
+    assert "even" not in answers(running)[1]
+    picks = [(one["node"], one["chips"]) for one in answers(running)[1]["picks"]]
+    assert picks == [("wild/fox", 1), ("farm/hen", 19)]
+
+
+def test_the_tree_is_browsed_by_keys(served, person, answers, check):
+    running = served(mode="search", items=3, more="# tree")
+    somebody = person(running.url).start()
+    page = somebody.page
+
+    def pointed():
+        return page.evaluate("document.activeElement.dataset.name ?? null")
+
+    somebody.press("ArrowDown")
+    page.wait_for_selector("[role=tree] [role=treeitem]:focus")
+    assert pointed() == "pet"
+    steps = ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowUp", "ArrowLeft", "w")
+    seen = []
+    for step in steps:
+        somebody.press(step)
+        seen.append(pointed())
+    assert seen == ["pet", "pet/cat", "pet/dog", "wild", "pet/dog", "pet", "wild"]
+    somebody.press("Enter", "End", "ArrowRight")
+    page.wait_for_selector("[data-name='farm'] [data-name='farm/cow']")
+    somebody.press("End", "Space")
+    assert pointed() == "farm/cow", "the focus stays where it was"
+    assert page.locator(".pick .name bdi").all_inner_texts() == ["wild", "cow"]
+    check(page)
+    somebody.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "search-box"
+    somebody.answer("Alt+x").saved()
+    assert answers(running)[0]["picks"] == [
+        {"node": "wild", "chips": 10, "stop": True},
+        {"node": "farm/cow", "chips": 10},
+    ]
+    assert page.locator("[data-name='farm/cow']").is_visible(), "it stays as it was left"
+
+
+def test_the_tree_is_browsed_by_clicks_and_from_the_server(served, person, answers):
+    running = served(mode="search", items=2, labels=MANY)
+    somebody = person(running.url).start()
+    page = somebody.page
+    page.get_by_role("button", name="Browse all labels").click()
+    branch = page.locator("[role=treeitem][data-name='kind 42']")
+    branch.locator("> .node .name").click()
+    page.locator("[data-name='kind 42/some sort of 07-4207']").click()
+    branch.locator("> .node .whole").click()
+    assert page.locator(".pick .mark").all_inner_texts()[1].startswith("somewhere in here")
+    page.locator("#search-box").focus()
+    somebody.answer("Alt+x").saved()
+    nodes = [(one["node"], one.get("stop")) for one in answers(running)[-1]["picks"]]
+    assert nodes == [("kind 42/some sort of 07-4207", None), ("kind 42", True)]
+
+
+def test_labels_without_branches_have_no_tree(served, person):
+    labels = ["cat", "dog", "fox"]
+    somebody = person(served(mode="search", items=2, labels=labels).url).start()
+    assert somebody.page.locator(".browse, .tree").count() == 0

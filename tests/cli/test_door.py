@@ -61,6 +61,18 @@ def test_label_has_no_more_options_than_can_be_kept_in_mind(run):
     assert len(options) <= most
 
 
+def test_every_described_option_belongs_to_a_command():
+    taken = {}
+    for group in GROUPS.values():
+        for command in group.commands.values():
+            if not hasattr(command, "commands"):
+                own = taken.setdefault(command.callback.__name__, set())
+                own |= {parameter.name for parameter in command.params}
+    for name, described in shared.OPTIONS.items():
+        known = set().union(*taken.values()) if name == "shared" else taken[name]
+        assert set(described) <= known, name
+
+
 def test_version(run):
     assert run("--version") == (0, f"softlabel {softlabel.__version__}\n", "")
 

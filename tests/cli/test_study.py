@@ -11,7 +11,8 @@ def test_a_new_study_is_without_mistakes(run, tmp_path):
     made = run("new", folder)
     assert made.code == 0
     assert f"wrote {folder / 'study.toml'}\n" in made.out
-    assert made.out.endswith(f"next: softlabel check {folder}, then softlabel serve {folder}\n")
+    steps = f"softlabel check {folder}, softlabel preview {folder}, then softlabel serve {folder}"
+    assert made.out.endswith(f"next: {steps}\n")
     looked = run("check", folder)
     assert (looked.code, looked.err) == (0, "")
     facts = looked.facts

@@ -223,7 +223,7 @@ def test_runs_of_other_code_are_noted(run, folder, monkeypatch):
     assert run(*words).code == 0
     for command in (["evaluate", "runs", "--json"], ["report", "runs", "page.html"]):
         assert run(*command).err == ""
-    monkeypatch.setattr(runs, "code_digest", lambda: "0123456789abcdef")
+    monkeypatch.setattr(runs.identity, "code_digest", lambda: "0123456789abcdef")
     note = "2 of 2 runs were made with other code"
     told = run("evaluate", "runs", "--metric", "accuracy", "--json")
     assert (told.code, told.err) == (0, f"note: {note}\n")

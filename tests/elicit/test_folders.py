@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import combinations
 from pathlib import Path
 from string import Formatter
 
 import pytest
 
 from softlabel import elicit, metrics
-from softlabel.elicit import MODES, Seconds, expected_seconds, find_scripts, find_texts
+from softlabel.elicit import MODES, Seconds, find_texts
+from softlabel.elicit.mode import expected_seconds, find_scripts
 from softlabel.errors import FileError, SoftlabelError
 
-LANGUAGES = ("en", "ar")
+LANGUAGES = ("en", "ar", "de", "es", "fr", "zh")
 
 
 def shape(value):
@@ -44,7 +46,8 @@ def test_every_mode_says_the_same_in_every_language(mode):
     first, *others = (shape(find_texts(mode, language)) for language in LANGUAGES)
     assert first
     assert all(other == first for other in others)
-    assert find_texts(mode, "en") != find_texts(mode, "ar")
+    said = [find_texts(mode, language) for language in LANGUAGES]
+    assert all(one != other for one, other in combinations(said, 2))
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softlabel import Index, registry
-from softlabel.annotators import PRESETS, flag_answers, judge
-from softlabel.annotators.rules import ERRORS
+from softlabel.annotators import flag_answers, judge
+from softlabel.annotators.rules import ERRORS, PRESETS
 from softlabel.construct import Clamp
 from softlabel.elicit import MODES, Chips, Classic, Quick, Search
 from softlabel.errors import ResponseError

@@ -10,6 +10,7 @@ import pytest
 from softlabel import SoftlabelError
 from softlabel.elicit import Search
 from softlabel.elicit.fields import build_tree, list_branches
+from softlabel.elicit.search import split_evenly
 from softlabel.errors import ResponseError
 
 LABELS = ["animal/cat/tabby", "animal/cat/tiger", "animal/dog", "car", "plant/fern"]
@@ -33,6 +34,22 @@ def test_chips_on_a_branch_are_shared_by_the_classes_in_it():
     assert (read.named, read.percent) == ((TABBY, TIGER, DOG, CAR), (25, 25, 25, 25))
     read = Search().read(answer(("animal/cat", 20)), LABELS)
     assert (read.named, read.percent) == ((TABBY, TIGER), (50, 50))
+
+
+def test_a_branch_that_was_named_as_a_whole_is_told():
+    read = Search().read(answer(("animal/cat", 12), ("car", 8)), LABELS)
+    (branch,) = read.branches
+    assert (branch.name, branch.percent, branch.classes.tolist()) == ("animal/cat", 60, [0, 1])
+    assert Search().read(answer(("animal/dog", 12), ("car", 8)), LABELS).branches == ()
+
+
+def test_equal_shares_that_nobody_chose_are_recorded():
+    payload = answer(("car", 10), ("animal", 10)) | {"even": True}
+    assert Search().read(payload, LABELS).percent[0] == 50
+    belief = np.array([0.5, 0, 0, 0.5, 0])
+    sent = Search().simulate(belief, LABELS, np.random.default_rng(0))
+    assert sent["even"] is True
+    assert split_evenly(20, 3) == [7, 7, 6]
 
 
 def test_shares_that_do_not_divide_still_sum_to_exactly_a_hundred():
@@ -121,6 +138,7 @@ REFUSED = [
     ("scope", "car", "must be a list"),
     ("rest", 1, "must be one of"),
     ("queries", [1], "must be a list of texts"),
+    ("even", "yes", "must be true or false"),
     ("top", "car", "no such field"),
 ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from softlabel import SoftLabels, elicit, registry, store, testing
 from softlabel import study as studies
-from softlabel.simulate import draw_participants, fill_in_browser, fill_study, run_server
+from softlabel.simulate import draw_participants, fill_in_browser, fill_study
 from softlabel.simulate.people import read_truth
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "mode.md"
@@ -38,15 +37,17 @@ def thermometer(tmp_path, monkeypatch):
     return tmp_path / "thermometer.py"
 
 
-def softlabel(*words: object) -> str:
-    command = [sys.executable, "-m", "softlabel", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def softlabel(run_softlabel):
+    def run(*words):
+        done = run_softlabel(*words)
+        assert done.returncode == 0, done.stderr
+
+    return run
 
 
 @pytest.fixture
-def study(thermometer):
+def study(thermometer, softlabel):
     folder = thermometer.parent / "shapes"
     softlabel("new", folder, "--mode", "thermometer:step=10", "--load", thermometer)
     return studies.read(folder)
@@ -60,14 +61,16 @@ def stored(study):
 def test_the_mode_passes_the_checks_and_its_parts_are_found(thermometer):
     mode = registry.make("mode", "thermometer")
     testing.check_mode(mode)
-    assert elicit.find_scripts(mode) == (thermometer.with_suffix(".js"),)
+    assert elicit.mode.find_scripts(mode) == (thermometer.with_suffix(".js"),)
     assert elicit.find_texts(mode, "en")["self"]["question"] == "Which label fits best?"
-    assert elicit.expected_seconds(mode).answer == 4.0
+    assert elicit.mode.expected_seconds(mode).answer == 4.0
 
 
-def test_simulated_people_answer_over_http_and_their_answers_are_labelled(thermometer, study):
-    with run_server(study.folder, "--rehearsal", "--load", str(thermometer)) as server:
-        report = fill_study(server.url, study, annotators=8, seed=0)
+def test_simulated_people_answer_over_http_and_their_answers_are_labelled(
+    thermometer, study, softlabel, serve_study
+):
+    server = serve_study(study.folder, "--rehearsal", "--load", thermometer)
+    report = fill_study(server.url, study, annotators=8, seed=0)
     assert (report.finished, report.errors) == (8, {})
     responses, labels = study.folder / "answers.jsonl", study.folder / "labels.npz"
     db = study.folder / ".softlabel/rehearsal.db"
@@ -79,9 +82,9 @@ def test_simulated_people_answer_over_http_and_their_answers_are_labelled(thermo
     assert np.mean(made.probs.argmax(axis=1) == true.argmax(axis=1)) > 0.7
 
 
-def test_somebody_answers_on_the_page_in_a_real_browser(thermometer, study):
-    with run_server(study.folder, "--rehearsal", "--load", str(thermometer)) as server:
-        report = fill_in_browser(server.url, study, annotators=1, seed=0)
+def test_somebody_answers_on_the_page_in_a_real_browser(thermometer, study, serve_study):
+    server = serve_study(study.folder, "--rehearsal", "--load", thermometer)
+    report = fill_in_browser(server.url, study, annotators=1, seed=0)
     assert (report.finished, report.errors) == (1, {})
     truth, (one,) = read_truth(study, 0), draw_participants(1, 0)
     rows = [row for row in stored(study) if row.kind == "target"]

@@ -15,7 +15,7 @@ from softlabel import SoftlabelError
 from softlabel.aggregate import AGGREGATORS, DawidSkene
 from softlabel.aggregate.truth.base import Local
 from softlabel.aggregate.truth.dawid_skene import Confusions
-from softlabel.engine import ReadOptions, fit_parts, read_part, split_table
+from softlabel.engine import fit_parts, read_part, split_table
 from softlabel.engine.cluster import (
     DaskEngine,
     add_pair,
@@ -26,6 +26,7 @@ from softlabel.engine.cluster import (
     unpack,
 )
 from softlabel.engine.fitting import is_model
+from softlabel.engine.partitions import ReadOptions
 
 MODELS = [name for name, kind in AGGREGATORS.items() if is_model(kind)]
 STEPS = DawidSkene(n_iter=5, tol=0.0)

@@ -32,7 +32,7 @@ def dask(client):
 @pytest.fixture
 def large(monkeypatch):
     """Every file is streamed."""
-    monkeypatch.setattr(labelling, "LARGE", 0)
+    monkeypatch.setattr(labelling.io.large, "LARGE", 0)
 
 
 def labels_in(path) -> dict[str, list[float]]:
@@ -132,7 +132,7 @@ REPEATED = "item,annotator,label\ni,w1,x\nj,w1,x\ni,w2,y\ni,w1,y\nj,w2,x\n"
 
 @pytest.mark.parametrize("streamed", [True, False])
 def test_repeats(run, dask, tmp_path, monkeypatch, streamed):
-    monkeypatch.setattr(labelling, "LARGE", 0 if streamed else 10**9)
+    monkeypatch.setattr(labelling.io.large, "LARGE", 0 if streamed else 10**9)
     path = tmp_path / "v.csv"
     path.write_text(REPEATED)
     words = ("label", path, tmp_path / "s.csv", "--engine", dask)
@@ -177,7 +177,7 @@ def test_a_checkpoint_is_gone_on_from_and_belongs_to_its_fit(
     assert run(*words, *method)[0] == 0
     whole = (tmp_path / "s.csv").read_bytes()
     split = []
-    monkeypatch.setattr(labelling, "split_file", lambda *_: split.append("again"))
+    monkeypatch.setattr(labelling.parted, "split_file", lambda *_: split.append("again"))
     code, facts, _ = run(*words, *method)
     assert (code, split) == (0, []), "neither the parts nor the steps are made again"
     assert (tmp_path / "s.csv").read_bytes() == whole

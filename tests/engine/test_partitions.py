@@ -10,15 +10,8 @@ import pytest
 
 from softlabel import Annotations, DataError, FileError, Index
 from softlabel import io as files
-from softlabel.engine import (
-    Partitions,
-    ReadOptions,
-    open_folder,
-    read_part,
-    split_file,
-    split_table,
-)
-from softlabel.engine.partitions import item_names
+from softlabel.engine import Partitions, open_folder, read_part, split_file, split_table
+from softlabel.engine.partitions import ReadOptions, item_names
 from softlabel.io.large import scan_votes
 
 

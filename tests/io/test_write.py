@@ -58,6 +58,28 @@ def test_soft_labels_as_parquet_and_npz(tmp_path):
     assert again.index.items.tolist() == NAMES
 
 
+def test_of_many_classes_json_lines_name_each_once(tmp_path):
+    labels = [f"kind {n}" for n in range(1000)]
+    index = Index(["a", "b"], ["w"], labels)
+    probs = np.full((2, 1000), 1 / 1000)
+    probs[1] = np.nan
+    soft = SoftLabels(index, probs, np.array([3, 0]))
+    more = {"low": probs / 2, "gain": np.array([0.25, np.nan])}
+    files.write_soft_labels(soft, tmp_path / "s.jsonl", more)
+    text = (tmp_path / "s.jsonl").read_text()
+    assert text.count("kind 999") == 1
+    first, *rows = map(json.loads, text.splitlines())
+    assert first == {"schema": "softlabel.labels/1", "labels": labels}
+    assert rows[0] == {
+        "item": "a",
+        "count": 3,
+        "gain": 0.25,
+        "probs": probs[0].tolist(),
+        "low": (probs[0] / 2).tolist(),
+    }
+    assert rows[1] == {"item": "b", "count": 0, "gain": None, "probs": None, "low": None}
+
+
 @pytest.mark.parametrize("name", ["item", "count"])
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "npz"])
 def test_a_class_with_the_name_of_a_column_is_refused(tmp_path, name, suffix):
@@ -209,7 +231,7 @@ def test_targets_are_checked_before_the_work(tmp_path):
         (tmp_path / "in.csv", "is the input itself"),
     ):
         with pytest.raises(FileError, match=words):
-            files.check_output(path, files.LABEL_KINDS, str(tmp_path / "in.csv"))
+            files.check_output(path, files.write.LABEL_KINDS, str(tmp_path / "in.csv"))
 
 
 MORE = {

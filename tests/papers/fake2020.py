@@ -10,7 +10,7 @@ from softlabel import metrics
 from softlabel.datasets import MissingData
 from softlabel.papers.claims import quick as made_up
 from softlabel.papers.claims.claims import Claim, Published
-from softlabel.papers.claims.figures import Words, along, curve, over, reliability, scatter, slices
+from softlabel.papers.claims.figures import Words, along, curve, over, reliability, scatter
 from softlabel.papers.claims.papers import Cell
 from softlabel.papers.claims.results import Table
 from softlabel.tables import Score
@@ -96,7 +96,7 @@ def figures(results):
     return [
         curve(Words("curve", "A curve", "KL over <labels>.", *words),
               [over(results, cells, "kl", "KL")], named={0.0: "hard", 1.0: "soft"}),
-        slices(Words("slice", "A slice", "Loss.", *words), [along(results, "hard", "slice/", "h")]),
+        curve(Words("slice", "A slice", "Loss.", *words), [along(results, "hard", "slice/", "h")]),
         reliability(Words("bins", "Reliability", "Bins.", *words), {"hard": (sure, right)}),
         scatter(Words("dots", "Dots", "Cells.", *words), {"cells": ([0.0, 1.0], [1.0, 2.0])}),
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from softlabel import registry
 from softlabel.papers import collins2022
 from softlabel.papers.claims.claims import judge
 from softlabel.papers.claims.results import Result, Results
-from softlabel.papers.collins2022.cells import (
+from softlabel.papers.collins2022.conditions import (
     BETAS,
     BY_NAME,
     CLAMP_EACH,
@@ -28,7 +28,8 @@ from softlabel.papers.collins2022.cells import (
     VOTES_MEAN,
     Condition,
 )
-from softlabel.papers.collins2022.claims import (
+from softlabel.papers.collins2022.figures import list_traps, tabulate_gains, tabulate_traps
+from softlabel.papers.collins2022.numbers import (
     EXAMS,
     MEASURES,
     NO_PIXELS,
@@ -43,7 +44,6 @@ from softlabel.papers.collins2022.claims import (
     printed_difference,
     score_as_printed,
 )
-from softlabel.papers.collins2022.figures import list_traps, tabulate_gains, tabulate_traps
 
 SEEDS = range(5)
 

@@ -9,7 +9,7 @@ from softlabel import metrics
 from softlabel.papers import collins2022
 from softlabel.papers.claims.claims import judge
 from softlabel.papers.claims.results import Results
-from softlabel.papers.collins2022.released import released
+from softlabel.papers.collins2022.facts import released
 
 # the two numbers of the paper that do not come out of its files
 BROKEN = {"paper: entropy correlation", "paper: Wasserstein distance (of values)"}

@@ -13,7 +13,7 @@ from softlabel.deliver import Draws
 from softlabel.errors import UnknownName
 from softlabel.papers import collins2022
 from softlabel.papers.claims.running import cell_job
-from softlabel.papers.collins2022.cells import CIFAR, GENERATED
+from softlabel.papers.collins2022.conditions import CIFAR, GENERATED
 from softlabel.papers.collins2022.labels import Unspread, _make_plain, load_setting, make_lesson
 from softlabel.train import attacks, jobs
 from softlabel.train.predict import load_network

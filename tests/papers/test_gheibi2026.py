@@ -13,7 +13,7 @@ from softlabel.metrics import cross_entropy
 from softlabel.papers import gheibi2026
 from softlabel.papers.claims import Result, Results, findings
 from softlabel.papers.claims.claims import judge
-from softlabel.papers.gheibi2026.cells import (
+from softlabel.papers.gheibi2026.conditions import (
     CONDITIONS,
     LONG,
     POLICIES,
@@ -29,7 +29,6 @@ from softlabel.papers.gheibi2026.cells import (
     learned_by_distance,
     teach,
 )
-from softlabel.papers.gheibi2026.claims import LOSS, compare_with_soft, count_significant
 from softlabel.papers.gheibi2026.facts import (
     PRINTED,
     drawn_loss,
@@ -38,6 +37,7 @@ from softlabel.papers.gheibi2026.facts import (
     round_gradient,
     round_loss,
 )
+from softlabel.papers.gheibi2026.numbers import LOSS, compare_with_soft, count_significant
 from softlabel.sampling import votes_from_counts
 
 RECIPES = ("paper", "cpu", "features")

@@ -11,7 +11,7 @@ from softlabel.papers import gheibi2026
 from softlabel.papers.claims.collecting import collect, read_probes
 from softlabel.papers.claims.running import cell_job, find_states
 from softlabel.papers.gheibi2026 import measurements
-from softlabel.papers.gheibi2026.cells import CONDITIONS
+from softlabel.papers.gheibi2026.conditions import CONDITIONS
 
 MADE = (("all/soft", 0), ("all/soft", 1), ("all/sls", 0), ("k5/soft", 0), ("k5/sls", 0))
 

@@ -12,7 +12,7 @@ import pytest
 from softlabel.papers.claims import papers
 from softlabel.papers.claims.claims import judge
 from softlabel.papers.claims.results import read_shipped
-from softlabel.papers.collins2022.cells import (
+from softlabel.papers.collins2022.conditions import (
     BETAS,
     CLAMP_EACH,
     CLAMP_MEAN,
@@ -21,8 +21,8 @@ from softlabel.papers.collins2022.cells import (
     VOTES_EACH,
     VOTES_MEAN,
 )
-from softlabel.papers.collins2022.claims import EXAMS, PRINTED, choose
 from softlabel.papers.collins2022.figures import tabulate_gains
+from softlabel.papers.collins2022.numbers import EXAMS, PRINTED, choose
 
 ROOT = Path(__file__).parents[2]
 

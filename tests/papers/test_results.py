@@ -19,7 +19,7 @@ from softlabel.papers.claims.results import (
     sort_by_code,
     write_results,
 )
-from softlabel.papers.collins2022.cells import BY_NAME
+from softlabel.papers.collins2022.conditions import BY_NAME
 
 ROOT = Path(__file__).parents[2]
 

@@ -127,7 +127,7 @@ class Killer:
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_killed_stopped_and_resumed_it_comes_to_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "PAUSE", 0.01)
-    monkeypatch.setenv("FAKE_EPOCHS", "60")
+    monkeypatch.setenv("FAKE_EPOCHS", "30")
     papers._load_file.cache_clear()
     find_cells.cache_clear()
     try:
@@ -315,6 +315,7 @@ def test_dry_says_the_price_alone(capsys, tmp_path):
 
 def test_quick_needs_nothing_and_tests_nothing(capsys, monkeypatch):
     monkeypatch.setenv("SOFTLABEL_DATA", "nowhere")
+    monkeypatch.setattr(running, "PROCESSES", 1)  # each of them would import torch
     command.paper(FAKE, quick=True)
     said = capsys.readouterr().out
     assert "made-up pictures and people" in said

@@ -14,13 +14,13 @@ from softlabel.papers import singh2025
 from softlabel.papers.claims import Result, Results
 from softlabel.papers.claims.claims import judge
 from softlabel.papers.singh2025 import data as singh2025_data
-from softlabel.papers.singh2025.claims import NO_DATA
 from softlabel.papers.singh2025.data import Condition
 from softlabel.papers.singh2025.figures import (
     score_entropies,
     score_items,
     score_uncertain_items,
 )
+from softlabel.papers.singh2025.numbers import NO_DATA
 
 SEEDS = 4
 

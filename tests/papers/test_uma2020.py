@@ -13,7 +13,7 @@ from softlabel.papers.claims import Result, Results
 from softlabel.papers.claims.claims import judge
 from softlabel.papers.claims.running import cell_job, find_cells, job_order
 from softlabel.papers.uma2020 import tasks
-from softlabel.papers.uma2020.claims import (
+from softlabel.papers.uma2020.numbers import (
     ROWS,
     SCORES,
     SOFT,

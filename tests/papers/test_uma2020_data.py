@@ -11,12 +11,12 @@ from softlabel import Annotations, Index
 from softlabel.aggregate import Majority, Share, Softmax
 from softlabel.deliver import Aggregate
 from softlabel.metrics import cross_entropy, entropy
-from softlabel.metrics.entropy import correlation
+from softlabel.metrics.divergence import correlation
 from softlabel.papers import uma2020
 from softlabel.papers.claims import Results
 from softlabel.papers.claims.claims import judge
 from softlabel.papers.uma2020 import tasks
-from softlabel.papers.uma2020.claims import (
+from softlabel.papers.uma2020.numbers import (
     MOST,
     accuracies,
     released_votes,

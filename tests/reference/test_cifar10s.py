@@ -11,15 +11,9 @@ import pytest
 
 from softlabel import datasets, metrics
 from softlabel.aggregate import Mean, Share
-from softlabel.annotators import (
-    find_repeats,
-    flag_answers,
-    get_rules,
-    judge,
-    measure_rounding,
-    measure_stability,
-    repeat_distance,
-)
+from softlabel.annotators import find_repeats, flag_answers, get_rules, judge, repeat_distance
+from softlabel.annotators.repeats import measure_stability
+from softlabel.annotators.rules import measure_rounding
 from softlabel.construct import Clamp, Uniform, stated_percents
 from softlabel.sampling import subsample
 

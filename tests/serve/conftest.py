@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 import socket
 import threading
 import time
@@ -122,13 +124,74 @@ class Clock:
         return time.time() + self.ahead
 
 
+class Server(uvicorn.Server):
+    """Starts and stops at once instead of at the next tick of its own clock."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listens, self._told = threading.Event(), asyncio.Event()
+
+    async def main_loop(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.listens.set()
+        ticking = asyncio.create_task(super().main_loop())
+        told = asyncio.create_task(self._told.wait())
+        await asyncio.wait({ticking, told}, return_when=asyncio.FIRST_COMPLETED)
+        ticking.cancel()
+        told.cancel()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for _ in range(50):  # what was closed at the other end a moment ago is noticed soon
+            if not (self.server_state.connections or self.server_state.tasks):
+                break
+            await asyncio.sleep(0.002)
+        else:
+            await super().shutdown(sockets)
+            return
+        for server in self.servers:
+            server.close()
+            await server.wait_closed()
+
+    def stop(self) -> None:
+        self.should_exit = True
+        self._loop.call_soon_threadsafe(self._told.set)
+
+
+def run_server(config: uvicorn.Config, stack: ExitStack, *, force: bool = False) -> int:
+    """Serve from a thread until the stack is left; the port."""
+    door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    server = Server(config)
+    thread = threading.Thread(target=server.run, args=([door],))
+    thread.start()
+    stack.callback(thread.join)
+    stack.callback(server.stop)
+    if force:
+        stack.callback(setattr, server, "force_exit", True)
+    assert server.listens.wait(60)
+    return int(door.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def listen() -> Callable[..., int]:
+    """``listen(config, stack)`` serves an application from a thread; the port."""
+    return run_server
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite database with the current schema and no rows, to be copied."""
+    path = tmp_path_factory.mktemp("empty") / "answers.db"
+    stores.open(path).close()
+    return path
+
+
 class Running:
     """A study that is being served from a thread."""
 
     def __init__(
         self,
         folder: Path,
-        db: str | None,
+        db: str | Path,
         stack: ExitStack,
         connections: ConnectionLimits | None = None,
         clock: Any = None,
@@ -137,22 +200,13 @@ class Running:
         self.folder, self.clock = folder, clock or Clock()
         self.study: Study = studies.read(folder)
         self.secret, self.token = open_with_token(folder)
-        place = db or folder / ".softlabel" / "answers.db"
-        self.store: Store = stack.enter_context(stores.open(place))
+        self.store: Store = stack.enter_context(stores.open(db))
         put_study(self.study, self.store, self.clock())
         app = make_app(self.study, self.store, self.secret, now=self.clock, **options)
-        door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        self.port = door.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
         config = configure(app, connections)
         config.timeout_graceful_shutdown = 2
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([door],))
-        thread.start()
-        stack.callback(thread.join)
-        stack.callback(setattr, server, "should_exit", True)
-        while not server.started:
-            time.sleep(0.005)
+        self.port = run_server(config, stack)
+        self.url = f"http://127.0.0.1:{self.port}"
         self._stack = stack
 
     def person(self, **headers: str) -> Person:
@@ -253,7 +307,7 @@ def answer_body() -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def serving(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+def serving(tmp_path: Path, empty_database: Path) -> Iterator[Callable[..., Running]]:
     """``serving(recruit=…)`` starts a server with a study that differs so from the usual one."""
     with ExitStack() as stack:
 
@@ -270,7 +324,11 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             folder = write_study(tmp_path / "birds", **changes)
             if edit is not None:
                 edit(folder)
-            return Running(folder, db, stack, connections, clock, url=url, limits=limits)
+            own = folder / ".softlabel" / "answers.db"
+            if db is None and not own.exists():
+                own.parent.mkdir(mode=0o700, exist_ok=True)
+                shutil.copy(empty_database, own)
+            return Running(folder, db or own, stack, connections, clock, url=url, limits=limits)
 
         yield start
 

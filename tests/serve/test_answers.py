@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from softlabel import registry
 from softlabel.errors import ResponseError
 from softlabel.serve.participant.api import AnswerBody, read_answer
-from softlabel.store import MAX_REVISIONS
+from softlabel.store.rows import MAX_REVISIONS
 
 CHOICE = {"top": "wren", "certainty": 5, "alternatives": [], "excluded": [], "rest": "ruled_out"}
 

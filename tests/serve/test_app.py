@@ -43,11 +43,11 @@ def failed(served):
 
 
 def until(served, wanted):
-    for _ in range(60):
+    for _ in range(600):
         status, told = ask(served)
         if status == wanted:
             return told
-        time.sleep(0.5)
+        time.sleep(0.05)
     raise AssertionError(f"still {status} {told}")
 
 

@@ -13,7 +13,6 @@ from contextlib import ExitStack
 
 import httpx
 import pytest
-import uvicorn
 
 from softlabel.serve.connections import ConnectionLimits, Gate
 from softlabel.serve.process import configure
@@ -69,23 +68,10 @@ def goes_on(made, piece, times, pause=0.0):
 
 
 @pytest.fixture
-def bare():
+def bare(listen):
     """``bare(app, wire)`` serves any application as ours is served; the port."""
     with ExitStack() as stack:
-
-        def start(app, wire):
-            door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-            server = uvicorn.Server(configure(app, wire))
-            thread = threading.Thread(target=server.run, args=([door],))
-            thread.start()
-            stack.callback(thread.join)
-            stack.callback(setattr, server, "force_exit", True)
-            stack.callback(setattr, server, "should_exit", True)
-            while not server.started:
-                time.sleep(0.005)
-            return door.getsockname()[1]
-
-        yield start
+        yield lambda app, wire: listen(configure(app, wire), stack, force=True)
 
 
 # ── too much ─────────────────────────────────────────────────────────────────────────────────
@@ -152,7 +138,7 @@ def peak(served):
 
 # ── too slow ─────────────────────────────────────────────────────────────────────────────────
 
-SHORT = ConnectionLimits(head_seconds=2, body_seconds=2, stalled_seconds=2)
+SHORT = ConnectionLimits(head_seconds=1, body_seconds=1, stalled_seconds=1)
 HALF = {
     "nothing": b"",
     "half a line": b"GET / HT",
@@ -190,7 +176,7 @@ def test_a_head_that_trickles_in_does_not_gain_time(serving, line):
 def test_an_idle_connection_stays(serving, line):
     running = serving(connections=SHORT)
     made = line(running.port)
-    for pause in (5, 5, 0):
+    for pause in (2, 2, 0):
         made.sendall(HEALTH)
         assert read_reply(made).startswith(b"HTTP/1.1 200 ")
         time.sleep(pause)
@@ -203,7 +189,7 @@ def test_who_was_waiting_while_the_server_was_held_up_is_answered(bare, line):
     async def app(scope, receive, send):
         if scope["path"] == "/hold":
             held_up.set()
-            time.sleep(4)  # nobody is served meanwhile
+            time.sleep(2)  # nobody is served meanwhile
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"here"})
 
@@ -217,7 +203,7 @@ def test_who_was_waiting_while_the_server_was_held_up_is_answered(bare, line):
 
 def test_who_waits_for_a_slow_answer_is_not_dropped(bare, line):
     async def slow(scope, receive, send):
-        await asyncio.sleep(5)
+        await asyncio.sleep(2)
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"late"})
 

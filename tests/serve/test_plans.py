@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from softlabel.serve.participant.fuzzy import FuzzyIndex
 from softlabel.serve.participant.plans import LabelIndex
 
 KEYS = {"position", "phase", "image", "audio", "text", "alt", "answered", "skipped"}
@@ -169,7 +173,8 @@ def test_what_is_kept_is_what_was_found_at_first():
     for typed in ("", "o", "oak", "a", "elm 12", "ordinary", "OAK"):
         first = [index.find(typed, limit) for limit in (100, 20, 1)]
         assert [index.find(typed, limit) for limit in (100, 20, 1)] == first
-        assert first == [slowly(index, typed)[:limit] for limit in (100, 20, 1)]
+        slow = slowly(index, typed)  # what only occurs inside of words comes after these
+        assert [one[: len(slow)] for one in first] == [slow[:limit] for limit in (100, 20, 1)]
     assert index._cache.keys() == {"", "o", "oak", "a"}, "those with many results only"
 
 
@@ -179,6 +184,79 @@ def slowly(index, typed):
     fits = [(rank, place) for key, rank, place in index._sorted_keys if key.startswith(wanted)]
     order = dict.fromkeys(place for _, place in sorted(fits))
     return [index._describe(index._names[place]) for place in order]
+
+
+def test_words_are_found_inside_of_others_and_in_any_order():
+    assert names("apult") == ["tool/Catapult"]
+    assert names("persian animal") == ["animal/cat/Persian"]
+    assert names("ound") == ["animal/dog"], "a synonym"
+    assert names("use c") == ["house_cat"]
+    assert names("q") == [], "one letter inside of words would find nearly everything"
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["prsian", "perssian", "pertian", "eprsian", "persina", "xpersi", "persiann", "anmal pers"],
+)
+def test_one_slip_of_the_keyboard_is_forgiven(typed):
+    assert names(typed) == ["animal/cat/Persian"]
+
+
+def test_two_slips_and_slips_in_short_words_are_not():
+    assert names("prsiam") == names("dgo") == names("prsian zzzz") == []
+    assert names("dogg") == ["animal/dog"], "four letters"
+    assert "tool/Catapult" in names("cata"), "what fits without a slip"
+    assert names("catap") == ["tool/Catapult"]
+
+
+def test_accents_do_not_matter():
+    index = LabelIndex(["crème brûlée", "café/thé", "Ελλάδα"], {})
+    assert names("creme", index=index) == ["crème brûlée"]
+    assert names("the", index=index) == names("THÉ", index=index) == ["café/thé"]
+    assert names("ελλαδ", index=index) == ["Ελλάδα"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    labels=st.lists(st.text("abcd ", min_size=1, max_size=12), min_size=1, max_size=12),
+    typed=st.text("abcd ", min_size=1, max_size=8),
+)
+def test_slips_are_found_as_by_comparing_with_every_word(labels, typed):
+    index = FuzzyIndex(labels)
+    wanted = typed.split()
+
+    def fits(word, text):
+        if word in text:
+            return True
+        starts = [one[:end] for one in text.split() for end in range(len(one) + 1)]
+        return len(word) >= 4 and any(distance(word, start) <= 1 for start in starts)
+
+    near = [n for n, text in enumerate(labels) if all(fits(word, text) for word in wanted)]
+    assert index.find_near(typed, 100) == (near if wanted else [])
+    inside = [n for n, text in enumerate(labels) if all(word in text for word in wanted)]
+    assert index.find_inside(typed, 100) == (inside if wanted and len(typed) > 1 else [])
+
+
+def distance(a, b):
+    """Optimal string alignment: wrong, missing, spare and swapped letters, by the textbook."""
+    table = {(i, -1): i + 1 for i in range(-1, len(a))} | {(-1, j): j + 1 for j in range(len(b))}
+    for i, j in product(range(len(a)), range(len(b))):
+        table[i, j] = min(
+            table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (a[i] != b[j])
+        )
+        if i and j and a[i] == b[j - 1] and a[i - 1] == b[j]:
+            table[i, j] = min(table[i, j], table[i - 2, j - 2] + 1)
+    return table[len(a) - 1, len(b) - 1]
+
+
+def test_branches_can_be_opened_one_by_one():
+    index = LabelIndex(["animal/cat", "animal", "animal/dog/pug", "car"], {"animal/cat": ["puss"]})
+    animal, car = {"name": "animal", "synonyms": []}, {"name": "car", "synonyms": []}
+    assert index.list_under("") == [animal | {"branch": True}, car]
+    cat = {"name": "animal/cat", "synonyms": ["puss"]}
+    dog = {"name": "animal/dog", "synonyms": [], "branch": True}
+    assert index.list_under("animal") == [animal, cat, dog], "the class lies in its branch"
+    assert index.list_under("car") == index.list_under("nonsense") == []
 
 
 def test_only_somebody_with_a_session_may_ask(running):
@@ -200,6 +278,8 @@ def test_the_page_can_ask(running):
     }
     assert len(ann.get("/api/labels").json()["labels"]) == 4
     assert len(ann.get("/api/labels", params={"limit": 2}).json()["labels"]) == 2
+    assert ann.get("/api/labels", params={"under": "wren"}).json() == {"labels": []}
+    assert len(ann.get("/api/labels", params={"under": ""}).json()["labels"]) == 4
     for wrong in ({"limit": 0}, {"limit": 101}, {"limit": "x"}, {"q": "x" * 101}):
         reply = ann.get("/api/labels", params=wrong)
         assert (reply.status_code, reply.json()) == (400, {"error": "request"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import resource
 import signal
@@ -36,6 +35,7 @@ ask = false
 ask = false
 """
 PEOPLE, KILLS = 6, 10
+BETWEEN = 15  # answers at least, after which everybody is answering again
 PROGRAM = {"x-softlabel": "1"}
 
 
@@ -56,33 +56,12 @@ def stored(folder):
 
 # ── killing ──────────────────────────────────────────────────────────────────────────────────
 
-# starts a server for each line it is sent; libraries are loaded once, so that this is quick
-LAUNCHER = """
-import os, sys
-from pathlib import Path
-from softlabel.serve import run
-
-for line in sys.stdin:
-    if os.fork() == 0:
-        run(Path(line.strip()), port=0)
-        os._exit(0)
-    os.wait()
-"""
-
 
 class Target:
     """The server of the moment, wherever it listens by now."""
 
-    def __init__(self, folder):
-        self.folder, self.url, self.acknowledged = folder, "", []
-        self.stopped = False
-
-    async def start(self, launcher):
-        launcher.stdin.write(f"{self.folder}\n".encode())
-        await launcher.stdin.drain()
-        line = (await asyncio.wait_for(launcher.stdout.readline(), 120)).decode()
-        self.url = line.rsplit(" ", 1)[1].strip().rstrip("/")
-        self.pid = child_of(launcher.pid)
+    def __init__(self, url):
+        self.url, self.acknowledged, self.stopped = url, [], False
 
     async def ask(self, client, method, path, **more):
         """Again and again until the server answers, as a browser's outbox does."""
@@ -91,10 +70,6 @@ class Target:
                 return await client.request(method, self.url + path, headers=PROGRAM, **more)
             except httpx.TransportError:
                 await asyncio.sleep(0.02)
-
-
-def child_of(pid):
-    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
 
 
 async def take_part(target):
@@ -114,38 +89,27 @@ async def take_part(target):
                     break
 
 
-async def kill_again_and_again(folder):
-    target = Target(folder)
-    launcher = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        LAUNCHER,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        await target.start(launcher)
-        people = [asyncio.create_task(take_part(target)) for _ in range(PEOPLE)]
-        for _ in range(KILLS):
-            enough = len(target.acknowledged) + 25
-            while len(target.acknowledged) < enough:
-                await asyncio.sleep(0.01)
-            os.kill(target.pid, signal.SIGKILL)
-            await target.start(launcher)
-        target.stopped = True
-        await asyncio.gather(*people)
-    finally:
-        os.kill(target.pid, signal.SIGTERM)
-        launcher.stdin.close()
-        await launcher.wait()
+async def kill_again_and_again(folder, serve_study):
+    served = serve_study(folder)
+    target = Target(served.url)
+    people = [asyncio.create_task(take_part(target)) for _ in range(PEOPLE)]
+    for _ in range(KILLS):
+        enough = len(target.acknowledged) + BETWEEN
+        while len(target.acknowledged) < enough:
+            await asyncio.sleep(0.01)
+        served.end(signal.SIGKILL)
+        served = await asyncio.to_thread(serve_study, folder)
+        target.url = served.url
+    target.stopped = True
+    await asyncio.gather(*people)
+    served.end()
     return target.acknowledged
 
 
-def test_ten_kills_under_load_lose_nothing_and_invent_nothing(words):
-    acknowledged = asyncio.run(kill_again_and_again(words))
+def test_ten_kills_under_load_lose_nothing_and_invent_nothing(words, serve_study):
+    acknowledged = asyncio.run(kill_again_and_again(words, serve_study))
     kept = stored(words)
-    assert len(acknowledged) > 10 * 25
+    assert len(acknowledged) >= KILLS * BETWEEN
     assert len(kept) == len(set(kept))
     assert set(kept) == set(acknowledged)
 
@@ -160,8 +124,7 @@ def test_a_polite_stop_finishes_what_was_asked(words, serve_study, how):
     assert "the researcher's token, shown this once: " in told
 
     async def load():
-        target = Target(words)
-        target.url = served.url
+        target = Target(served.url)
         people = [asyncio.create_task(take_part(target)) for _ in range(4)]
         while len(target.acknowledged) < 50:
             await asyncio.sleep(0.01)
@@ -197,7 +160,7 @@ def test_a_second_start_continues_and_tells_no_token(words, serve_study, capsys)
     assert f"cannot listen at 127.0.0.1, port {port}" in capsys.readouterr().err
 
 
-def test_a_start_that_fails_costs_no_token(words, serve_study):
+def test_a_start_that_fails_costs_no_token(words, serve_study, start_in_vain):
     """Real processes on a port that is really taken."""
     secret = words / ".softlabel" / "secret.json"
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -218,14 +181,14 @@ def test_a_start_that_fails_costs_no_token(words, serve_study):
     assert logs_in(renewed.url, token_in(renewed.log.read_text()))
 
 
-def test_a_store_that_does_not_open_costs_no_token_either(words, serve_study):
+def test_a_store_that_does_not_open_costs_no_token_either(words, serve_study, start_in_vain):
     database = words / "answers.db"
     database.write_text("not a database, though long enough to be taken for one\n" * 100)
     assert "token" not in start_in_vain(words, "--port", "0", "--db", str(database))
     assert not (words / ".softlabel" / "secret.json").exists()
 
 
-def test_a_token_can_go_to_a_file_instead_of_a_log(words, serve_study, tmp_path):
+def test_a_token_can_go_to_a_file_instead_of_a_log(words, serve_study, start_in_vain, tmp_path):
     file = tmp_path / "token"
     served = serve_study(words, "--token-file", file)
     token = file.read_text().strip()
@@ -239,16 +202,16 @@ def test_a_token_can_go_to_a_file_instead_of_a_log(words, serve_study, tmp_path)
     assert logs_in(served.url, token)
 
 
-def start_in_vain(folder, *options):
+@pytest.fixture
+def start_in_vain(run_softlabel):
     """What a server says that cannot start."""
-    done = subprocess.run(
-        [sys.executable, "-m", "softlabel", "serve", str(folder), *options],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    return done.stderr
+
+    def start(folder, *options):
+        done = run_softlabel("serve", folder, *options)
+        assert (done.returncode, done.stdout) == (1, "")
+        return done.stderr
+
+    return start
 
 
 def token_in(log):

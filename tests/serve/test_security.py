@@ -439,11 +439,16 @@ def test_forms_are_limited(running):
 
 
 def test_no_source_file_opens_a_connection():
-    """Nothing in the served part of the package can fetch anything."""
-    for path in SERVE.rglob("*.py"):
-        text = path.read_text()
-        found = re.search(r"urlopen|http\.client|httpx|requests\.|create_connection|aiohttp", text)
-        assert found is None, f"{path.name}: {found}"
+    """Nothing in the served part of the package can fetch anything, but for two files that ask
+    Prolific, at an address which only the environment can change, and the fake one of the tests."""
+    found = {
+        str(path.relative_to(SERVE))
+        for path in SERVE.rglob("*.py")
+        if re.search(
+            r"urlopen|http\.client|httpx|requests\.|create_connection|aiohttp", path.read_text()
+        )
+    }
+    assert found == {"recruit/signed.py", "recruit/prolific.py", "fake_prolific.py"}
 
 
 # ── places of an open study ──────────────────────────────────────────────────────────────────

@@ -185,3 +185,84 @@ def test_the_dashboard_counts_skips_apart(running, arrive):
     assert '<td class="number">1</td><td class="number">1</td>' in table  # an answer and a skip
     card = researcher.get(f"/research/people/{running.session().annotator}").text
     assert "<dt>Items skipped</dt><dd>1 (1 cannot judge)</dd>" in card
+
+
+# ── the study's own policy ───────────────────────────────────────────────────────────────────
+
+REASONS = """
+[items.skip_reasons]
+too_dark = "It is <i>too</i> dark"
+cannot_judge = "I give up"
+not_in_list = false
+"""
+
+
+def with_reasons(text):
+    """Edit a study so that this stands in its [items]."""
+
+    def edit(folder):
+        everybody_gets_six(folder)
+        path = folder / "study.toml"
+        path.write_text(path.read_text().replace("[pages]", f"{text}\n[pages]"))
+
+    return edit
+
+
+def test_reasons_of_ones_own_are_offered_stored_and_exported(serving, tmp_path, run):
+    running = serving(per_item=1, edit=with_reasons(REASONS))
+    ann = running.person().to_task()
+    offered = [["media_broken", ""], ["cannot_judge", "I give up"]]
+    assert ann.plan()["skips"] == [*offered, ["too_dark", "It is <i>too</i> dark"]]
+    first, second = main_positions(ann)[:2]
+    assert ann.give(first, answer=None, skip="too_dark").status_code == 200
+    for reason in ("not_in_list", "bored", "Too dark", ""):
+        reply = ann.give(second, answer=None, skip=reason)
+        assert (reply.status_code, reply.json()["field"]) == (422, "skip")
+    assert facts_of(run("status", running.folder))["skips"] == "1 (1 too dark)"
+    answers = tmp_path / "answers.jsonl"
+    run("export", running.folder, answers)
+    assert json.loads(answers.read_text())["skip"] == "too_dark"
+    ann.give(second)
+    run("export", running.folder, answers)
+    assert re.search(r"left out +1 skipped", run("label", answers, tmp_path / "labels.csv"))
+
+
+def test_a_study_may_forbid_skipping(serving):
+    running = serving(per_item=1, edit=with_reasons("skip_reasons = false"))
+    ann = running.person().to_task()
+    assert ann.plan()["skips"] == []
+    assert skip(ann, 0).status_code == 422
+    assert ann.give(0).status_code == 200
+
+
+def test_who_skips_too_many_returns_with_a_code_of_its_own(serving):
+    recruit = f'{PROLIFIC}skip_code = "SKIP9"\n'
+    running = serving(recruit=recruit, per_item=2, edit=everybody_gets_six)
+    ids = {"PROLIFIC_PID": "a" * 24, "STUDY_ID": "1" * 24, "SESSION_ID": "2" * 24}
+    ann = running.person()
+    ann.get("/", params=ids)
+    ann.to_task()
+    for position in main_positions(ann)[:3]:
+        skip(ann, position)
+    assert "SKIP9" in ann.get("/").text
+    assert ann.get("/leave").headers["location"] == f"{RETURN}SKIP9"
+    bob = running.person()
+    bob.get("/", params=ids | {"PROLIFIC_PID": "b" * 24})
+    for _ in range(2):  # the quiz comes first, and has the other code
+        bob.to_quiz().post("/quiz", data={"q0": "1", "q1": "0"})
+    assert "OUT22" in bob.get("/").text
+    assert bob.get("/leave").headers["location"] == f"{RETURN}OUT22"
+
+
+def test_an_export_counts_skips_apart(running, arrive, run, tmp_path):
+    ann = arrive(1).to_task()
+    first, second, *_ = main_positions(ann)
+    skip(ann, first)
+    ann.give(second)
+    out = run("export", running.folder, tmp_path / "answers.csv")
+    assert facts_of(out)["answers"] == "1, and 1 skip"
+    researcher = running.person()
+    researcher.post("/research/login", data={"token": running.token})
+    assert "2 responses are stored, practice, checks, repeats and skips included." in (
+        researcher.get("/research/export").text
+    )

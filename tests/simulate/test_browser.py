@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from softlabel.simulate import draw_participants, fill_in_browser, run_server
+from softlabel.simulate import draw_participants, fill_in_browser
 from softlabel.simulate.people import read_truth
 
 
@@ -17,10 +17,10 @@ from softlabel.simulate.people import read_truth
         *((mode, True) for mode in ("quick", "chips")),
     ],
 )
-def test_one_person_answers_by_hand(make_study, stored, mode, two):
+def test_one_person_answers_by_hand(make_study, stored, mode, two, serve_study):
     study = make_study(mode, two=two, per_annotator=2, repeats=1)
-    with run_server(study.folder, "--rehearsal") as server:
-        report = fill_in_browser(server.url, study, annotators=1, seed=0)
+    server = serve_study(study.folder, "--rehearsal")
+    report = fill_in_browser(server.url, study, annotators=1, seed=0)
     assert not report.errors
     assert [one.end for one in report.people] == ["finished"]
     rows = stored(study)

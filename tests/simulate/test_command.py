@@ -6,7 +6,7 @@ import csv
 import json
 import re
 import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -16,13 +16,13 @@ from softlabel import store
 from softlabel.cli import main
 from softlabel.serve import secret
 from softlabel.serve.databases import put_study
-from softlabel.simulate import draw_participants, run_server
+from softlabel.simulate import draw_participants
 from softlabel.store import NewResponse, Plan
 
 
-def simulate(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "softlabel", "simulate", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+@pytest.fixture
+def simulate(run_softlabel):
+    return partial(run_softlabel, "simulate")
 
 
 def facts(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
@@ -30,7 +30,7 @@ def facts(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
     return {name: value.strip() for name, value in rows}
 
 
-def test_without_an_address_it_serves_the_study_itself(make_study, stored):
+def test_without_an_address_it_serves_the_study_itself(make_study, stored, simulate):
     study = make_study("hard", per_item=3, repeats=0)
     done = simulate(study.folder, "--seed", 4)
     assert (done.returncode, done.stderr) == (0, "")
@@ -44,11 +44,11 @@ def test_without_an_address_it_serves_the_study_itself(make_study, stored):
     assert facts(done)["errors"] == "0"
 
 
-def test_with_an_address_it_goes_there_also_by_browser(make_study, stored):
+def test_with_an_address_it_goes_there_also_by_browser(make_study, stored, simulate, serve_study):
     study = make_study("quick", per_annotator=2, repeats=0)
-    with run_server(study.folder, "--rehearsal") as server:
-        by_wire = simulate(study.folder, "--url", server.url, "--annotators", 2, "--faults", 0.5)
-        by_hand = simulate(study.folder, "--url", server.url, "--annotators", 1, "--browser")
+    server = serve_study(study.folder, "--rehearsal")
+    by_wire = simulate(study.folder, "--url", server.url, "--annotators", 2, "--faults", 0.5)
+    by_hand = simulate(study.folder, "--url", server.url, "--annotators", 1, "--browser")
     assert (by_wire.returncode, by_wire.stderr) == (0, "")
     assert (by_hand.returncode, by_hand.stderr) == (0, "")
     assert facts(by_hand)["people finished"] == "1 of 1"
@@ -100,7 +100,7 @@ def somebody(make_study):
     return study, place
 
 
-def test_simulated_people_are_kept_out_of_a_database_that_holds_people(somebody):
+def test_simulated_people_are_kept_out_of_a_database_that_holds_people(somebody, simulate):
     study, place = somebody
     done = simulate(study.folder, "--db", place)
     assert done.returncode == 1
@@ -110,7 +110,7 @@ def test_simulated_people_are_kept_out_of_a_database_that_holds_people(somebody)
         assert answers.crowd() == (1, 2, 0, 0)
 
 
-def test_people_are_kept_out_of_a_rehearsal(make_study, tmp_path, capsys):
+def test_people_are_kept_out_of_a_rehearsal(make_study, tmp_path, capsys, simulate):
     study, place = make_study("hard", per_item=3, repeats=0), tmp_path / "trial.db"
     assert simulate(study.folder, "--db", place).returncode == 0
     assert main(["serve", str(study.folder), "--db", str(place), "--port", "0"]) == 1
@@ -119,7 +119,9 @@ def test_people_are_kept_out_of_a_rehearsal(make_study, tmp_path, capsys):
     assert "use another database" in told
 
 
-def test_simulated_people_go_to_no_server_that_takes_them_for_people(somebody, serve_study):
+def test_simulated_people_go_to_no_server_that_takes_them_for_people(
+    somebody, serve_study, simulate
+):
     study, place = somebody
     served = serve_study(study.folder)
     for how in ((), ("--browser",)):
@@ -130,7 +132,7 @@ def test_simulated_people_go_to_no_server_that_takes_them_for_people(somebody, s
         assert answers.crowd().simulated == 0
 
 
-def test_simulated_people_are_marked_for_ever(make_study, tmp_path, capsys, monkeypatch):
+def test_simulated_people_are_marked_for_ever(make_study, tmp_path, capsys, monkeypatch, simulate):
     """As docs/running.md tells people to rehearse."""
     study = make_study("hard", per_item=3, repeats=0)
     monkeypatch.chdir(tmp_path)
@@ -171,7 +173,7 @@ def test_people_are_not_marked(somebody, tmp_path, capsys):
         (("--url", "somewhere"), "is no address"),
     ],
 )
-def test_what_cannot_work_is_said_in_a_line(make_study, words, said):
+def test_what_cannot_work_is_said_in_a_line(make_study, words, said, simulate):
     done = simulate(make_study().folder, *words)
     assert done.returncode == 1
     assert said in done.stderr

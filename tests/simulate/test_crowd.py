@@ -23,14 +23,14 @@ def said(report: Report, rows: list[store.ResponseRow]) -> list[tuple]:
     )
 
 
-def test_neither_concurrency_nor_faults_change_who_says_what(make_study, stored):
+def test_neither_concurrency_nor_faults_change_who_says_what(make_study, stored, serve_study):
     runs = []
     for concurrency, habits in ((1, Habits()), (12, BAD)):
         study = make_study(**SHARED)
-        with run_server(study.folder, "--rehearsal") as server:
-            report = fill_study(
-                server.url, study, annotators=10, seed=1, habits=habits, concurrency=concurrency
-            )
+        server = serve_study(study.folder, "--rehearsal")
+        report = fill_study(
+            server.url, study, annotators=10, seed=1, habits=habits, concurrency=concurrency
+        )
         assert not report.errors
         rows = stored(study)
         assert {row.id for row in rows} == {i for one in report.people for i in one.acknowledged}
@@ -42,13 +42,13 @@ def test_neither_concurrency_nor_faults_change_who_says_what(make_study, stored)
     assert len({answer for *_, answer, _ in runs[0]}) > 10
 
 
-def test_people_fail_the_quiz_once_leave_early_or_come_too_late(make_study, stored):
+def test_people_fail_the_quiz_once_leave_early_or_come_too_late(make_study, stored, serve_study):
     study = make_study(per_item=2, repeats=0, batch_size=8)
-    with run_server(study.folder, "--rehearsal") as server:
-        gone = fill_study(
-            server.url, study, annotators=2, seed=0, habits=Habits(leavers=1, fail_quiz=1)
-        )
-        late = fill_study(server.url, study, annotators=1, seed=1)
+    server = serve_study(study.folder, "--rehearsal")
+    gone = fill_study(
+        server.url, study, annotators=2, seed=0, habits=Habits(leavers=1, fail_quiz=1)
+    )
+    late = fill_study(server.url, study, annotators=1, seed=1)
     assert [one.end for one in gone.people] == ["left", "left"]
     assert all(1 <= len(one.acknowledged) < len(study.items) for one in gone.people)
     assert [one.end for one in late.people] == ["turned away"]
@@ -68,24 +68,24 @@ RECRUITERS = {
 
 
 @pytest.mark.parametrize("kind", RECRUITERS)
-def test_people_come_as_their_recruiter_sends_them(make_study, kind):
+def test_people_come_as_their_recruiter_sends_them(make_study, kind, serve_study):
     study = make_study("hard", f'[recruit]\nkind = "{kind}"\n{RECRUITERS[kind]}', repeats=0)
-    with run_server(study.folder, "--rehearsal") as server:
-        first = fill_study(server.url, study, annotators=3, seed=0)
-        again = fill_study(server.url, study, annotators=3, seed=0)
+    server = serve_study(study.folder, "--rehearsal")
+    first = fill_study(server.url, study, annotators=3, seed=0)
+    again = fill_study(server.url, study, annotators=3, seed=0)
     assert not first.errors
     assert first.finished == 3
     back = {"turned away"} if kind != "invitation" else {"finished"}  # invited anew, as others
     assert {one.end for one in again.people} == back
 
 
-def test_what_serves_another_study_is_noticed(make_study):
+def test_what_serves_another_study_is_noticed(make_study, serve_study):
     study = make_study("hard", repeats=0)
     other = make_study("hard", repeats=0)
     file = other.folder / "study.toml"
     file.write_text(file.read_text().replace('"notes"', '"letters"'))
-    with run_server(other.folder, "--rehearsal") as server:
-        report = fill_study(server.url, study, annotators=1, seed=0)
+    server = serve_study(other.folder, "--rehearsal")
+    report = fill_study(server.url, study, annotators=1, seed=0)
     assert [one.end for one in report.people] == ["failed"]
     assert "serves the study 'letters'" in json.dumps(report.errors)
 
@@ -101,18 +101,18 @@ def test_it_works_in_a_notebook(make_study):
         assert asyncio.run(cell()).finished == 2
 
 
-def test_thinking_takes_time_and_progress_is_told(make_study):
+def test_thinking_takes_time_and_progress_is_told(make_study, serve_study):
     study = make_study("hard", repeats=0)
     told = []
-    with run_server(study.folder, "--rehearsal") as server:
-        report = fill_study(
-            server.url,
-            study,
-            annotators=4,
-            seed=0,
-            habits=Habits(think=0.05),
-            progress=lambda done, of: told.append((done, of)),
-        )
+    server = serve_study(study.folder, "--rehearsal")
+    report = fill_study(
+        server.url,
+        study,
+        annotators=4,
+        seed=0,
+        habits=Habits(think=0.05),
+        progress=lambda done, of: told.append((done, of)),
+    )
     assert report.finished == 4
     assert report.seconds > 0.1
     assert [done for done, _ in told] == list(range(1, report.acknowledged + 1))

@@ -9,17 +9,19 @@ import pytest
 from softlabel import SoftLabels, metrics, store
 from softlabel.label import Plan, label_file
 from softlabel.serve import export_answers
-from softlabel.simulate import fill_study, run_server
+from softlabel.simulate import fill_study
 from softlabel.simulate.people import FILE, read_truth_file
 
 PEOPLE = 20
 
 
 @pytest.mark.parametrize("mode", ["hard", "classic", "quick", "chips", "search"])
-def test_twenty_people_fill_a_study_and_the_truth_is_recovered(make_study, stored, mode):
+def test_twenty_people_fill_a_study_and_the_truth_is_recovered(
+    make_study, stored, mode, serve_study
+):
     study = make_study(mode)
-    with run_server(study.folder, "--rehearsal") as server:
-        report = fill_study(server.url, study, annotators=PEOPLE, seed=2)
+    server = serve_study(study.folder, "--rehearsal")
+    report = fill_study(server.url, study, annotators=PEOPLE, seed=2)
     assert not report.errors
     assert report.finished == PEOPLE
     assert report.acknowledged == PEOPLE * (len(study.items) + 1)

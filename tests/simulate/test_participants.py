@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -126,3 +128,17 @@ def test_a_pattern_that_no_simulated_id_fits_is_said(make_study):
     study = make_study(more=f"[recruit]\n{settings}{BACK}")
     with pytest.raises(SoftlabelError, match="id_pattern"):
         make_links(study, draw_participants(2, 0), None)
+
+
+def test_items_are_told_apart_by_all_that_is_shown(make_study):
+    study = make_study()
+    items = tuple(
+        replace(study.items[0], id=f"pair-{n}", texts=(("Premise", "same"), ("Hypothesis", text)))
+        for n, text in enumerate(("first", "second"))
+    )
+    knowledge = read_truth(replace(study, items=items), seed=0)
+    shown = {"image": None, "audio": None, "text": items[1].text}
+    texts = [{"heading": heading, "text": text} for heading, text in items[1].texts]
+    assert knowledge.identify(shown | {"texts": texts}) == "pair-1"
+    with pytest.raises(SoftlabelError, match="no item of this study"):
+        knowledge.identify(shown)

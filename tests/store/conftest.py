@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from softlabel import store
-from softlabel.store import Ack, ItemRow, NewResponse, Plan, Session, Showing, Store
+from softlabel.store import ItemRow, NewResponse, Plan, Session, Showing, Store
+from softlabel.store.rows import Ack
 
 LABELS = ("sparrow", "wren", "finch")
 
@@ -108,22 +111,70 @@ def held_back(db: Store) -> Iterator[None]:
         gate.set()
 
 
+@pytest.fixture(scope="session")
+def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite database with the current schema and no rows, to be copied."""
+    path = tmp_path_factory.mktemp("empty") / "answers.db"
+    store.open(path).close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def copy_postgres(postgres_server: Any, new_postgres: Callable[[], str]) -> Callable[[], str]:
+    """Gives PostgreSQL databases with the current schema and no rows: one to which nobody is
+    connected any more, emptied, or else a new one."""
+    import psycopg
+
+    numbers, template = count(), new_postgres()
+    store.open(template).close()
+    with psycopg.connect(template) as connection:
+        name = connection.info.dbname
+        found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        kept = {"alembic_version", "identity"}
+        tables = ", ".join(table for (table,) in found if table not in kept)
+    made: list[str] = []
+
+    def make() -> str:
+        with psycopg.connect(postgres_server.get_uri(), autocommit=True) as connection:
+            query = "SELECT datname FROM pg_stat_activity WHERE datname IS NOT NULL"
+            in_use = {database for (database,) in connection.execute(query)}
+            free = [database for database in made if database not in in_use]
+            if not free:
+                made.append(f"{name}_{next(numbers)}")
+                connection.execute(f"CREATE DATABASE {made[-1]} TEMPLATE {name}")
+                return str(postgres_server.get_uri(made[-1]))
+        url = str(postgres_server.get_uri(free[0]))
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"TRUNCATE {tables} RESTART IDENTITY")
+        return url
+
+    return make
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where to open a store: a file that is not there yet, or an empty database."""
-    if request.param == "sqlite":
-        return str(tmp_path / "answers.db")
-    return str(request.getfixturevalue("postgres_url"))
+    """Where to open a store: a file that is not there yet, or an empty database.
+
+    For tests that open it through ``db`` or ``scenes``, it has the current schema already.
+    """
+    with_schema = not {"db", "scenes"}.isdisjoint(request.fixturenames)
+    if request.param == "postgres":
+        make = request.getfixturevalue("copy_postgres" if with_schema else "new_postgres")
+        return str(make())
+    path = tmp_path / "answers.db"
+    if with_schema:
+        shutil.copy(request.getfixturevalue("empty_file"), path)
+    return str(path)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
-    """For tests that open one store after the other: each time another place."""
+    """For tests that open one store after the other: each time another place, with the schema."""
     if request.param == "postgres":
-        make: Callable[[], str] = request.getfixturevalue("new_postgres")
+        make: Callable[[], str] = request.getfixturevalue("copy_postgres")
         return make
-    numbers = count()
-    return lambda: str(tmp_path / f"answers-{next(numbers)}.db")
+    numbers, empty = count(), request.getfixturevalue("empty_file")
+    return lambda: str(shutil.copy(empty, tmp_path / f"answers-{next(numbers)}.db"))
 
 
 @pytest.fixture

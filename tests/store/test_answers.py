@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from softlabel import store
 from softlabel.errors import Absent, Conflict, SoftlabelError, StoreError
-from softlabel.store import MAX_REVISIONS, Ack, Plan, Timing
+from softlabel.store import Plan, Timing
+from softlabel.store.rows import MAX_REVISIONS, Ack
 
 PLAN = Plan(per_item=2, per_annotator=4)
 
@@ -226,11 +228,12 @@ ARRIVALS = st.lists(
 
 @given(arrivals=ARRIVALS)
 @settings(max_examples=40)
-def test_many_at_once_is_the_same_as_one_by_one(scene_of, together, arrivals):
+def test_many_at_once_is_the_same_as_one_by_one(scene_of, together, empty_file, arrivals):
     """Up to the order among people: where the rules look, the outcome is the same."""
     with TemporaryDirectory() as folder:
-        one = told(scene_of, Path(folder) / "one.db", arrivals, None)
-        many = told(scene_of, Path(folder) / "many.db", arrivals, together)
+        paths = [shutil.copy(empty_file, Path(folder) / name) for name in ("one.db", "many.db")]
+        one = told(scene_of, paths[0], arrivals, None)
+        many = told(scene_of, paths[1], arrivals, together)
     assert one == many
 
 

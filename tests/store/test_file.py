@@ -28,7 +28,8 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def db(path):
+def db(path, empty_file):
+    shutil.copy(empty_file, path)
     with store.open(path) as opened:
         yield opened
 
@@ -222,7 +223,7 @@ def test_two_stores_of_one_process_keep_their_locks(path):
     """Closing a descriptor would drop the locks of the whole process; another process could then
     take the log away."""
     script = (
-        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0.2, isolation_level=None);"
         "c.execute('PRAGMA locking_mode=EXCLUSIVE'); c.execute('BEGIN EXCLUSIVE')"
     )
     with store.open(path) as db:

@@ -142,17 +142,17 @@ class Places(RuleBasedStateMachine):
         assert self.db.showings(who.id) == ()
 
     @invariant()
-    def counters_are_what_they_count(self):
-        assert self.scene.taken() == self.scene.held()
-
-    @invariant()
-    def no_item_is_over_its_quota(self):
-        assert max(self.scene.taken().values()) <= self.plan.per_item
+    def counters_are_what_they_count_and_within_the_quota(self):
+        taken = self.scene.taken()
+        assert taken == self.scene.held()
+        assert max(taken.values()) <= self.plan.per_item
 
     @invariant()
     def nobody_has_an_item_twice_or_too_many(self):
+        skipped = {row.id for row in self.db.responses("birds") if row.skip is not None}
         for session in self.db.sessions("birds"):
-            live = [s for s in self.db.showings(session.id) if s.state != "released"]
+            showings = self.db.showings(session.id)
+            live = [s for s in showings if s.state != "released"]
             items = [s.item for s in live if s.kind != "repeat"]
             assert len(items) == len(set(items))
             again = [s for s in live if s.kind == "repeat"]
@@ -160,11 +160,9 @@ class Places(RuleBasedStateMachine):
             opened = [s for s in live if s.kind == "target" and s.state == "open"]
             self.check_amount(opened, [s for s in live if s.kind == "target"])
             assert session.lease_end > 0 or not opened
-            self.check_counts(session)
+            self.check_counts(session, [s for s in showings if s.response is not None], skipped)
 
-    def check_counts(self, session):
-        skipped = {row.id for row in self.db.responses("birds") if row.skip is not None}
-        shown = [s for s in self.db.showings(session.id) if s.response is not None]
+    def check_counts(self, session, shown, skipped):
         assert session.answered == sum(s.response not in skipped for s in shown)
         states = [s.state for s in shown if s.response in skipped]
         assert set(states) <= {"skipped", "released"}
@@ -174,11 +172,10 @@ class Places(RuleBasedStateMachine):
 
     @invariant()
     def skips_are_no_answers(self):
-        progress = self.db.progress("birds")
-        shown = [s for one in self.db.sessions("birds") for s in self.db.showings(one.id)]
+        progress, sessions = self.db.progress("birds"), self.db.sessions("birds")
+        shown = [s for one in sessions for s in self.db.showings(one.id)]
         answered = [s for s in shown if s.kind == "target" and s.state == "answered"]
         assert progress.answered == len(answered) == sum(self.db.answers_per_item("birds").values())
-        sessions = self.db.sessions("birds")
         assert sum(progress.skips.values()) == sum(one.skipped for one in sessions)
 
     def check_batch(self, who, each):
@@ -254,8 +251,10 @@ class LargeBatches(Batches):
 
 
 @pytest.mark.parametrize("machine", [Places, Batches, Portions, LargeBatches])
-def test_places_whatever_happens(machine, scene_of, new_place):
+def test_places_whatever_happens(machine, scene_of, new_place, request):
     machine.scene_of, machine.new_place = staticmethod(scene_of), staticmethod(new_place)
     case = machine.TestCase
-    case.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+    # the logic is the same on both databases, and PostgreSQL takes five times as long
+    stories = 10 if "postgres" in request.node.name else 25
+    case.settings = settings(max_examples=stories, stateful_step_count=25, deadline=None)
     case("runTest").runTest()

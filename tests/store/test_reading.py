@@ -7,7 +7,8 @@ import tracemalloc
 import pytest
 
 from softlabel.errors import StoreError
-from softlabel.store import Event, ItemRow, Plan, Session, Timing, reads
+from softlabel.store import ItemRow, Plan, Session, Timing, reads
+from softlabel.store.rows import Event
 
 PLAN = Plan(per_item=3, per_annotator=4)
 
@@ -189,3 +190,14 @@ def test_an_invitation_is_kept_looked_up_and_revoked(scene):
     ]
     with pytest.raises(StoreError, match="nobody called 'Cleo' is invited"):
         scene.db.revoke("birds", "Cleo", 6.0).result()
+
+
+def test_the_language_of_a_session_is_kept(scene):
+    scene.put(1)
+    ann, bob = scene.enter("ann"), scene.enter("bob")
+    assert ann.language is None
+    scene.db.set_language(ann.id, "de").result()
+    assert scene.db.session("token of ann") == ann._replace(language="de")
+    assert scene.db.session("token of bob") == bob
+    scene.db.set_language(ann.id, "zh").result()
+    assert scene.db.session_of("birds", "ann").language == "zh"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_an_empty_folder(make, wrong):
     folder = make(TABLE.format("nothing"))
     (folder / "nothing").mkdir()
     assert wrong(folder) == [
-        "study.toml, items.source = 'nothing': contains no picture or recording"
+        "study.toml, items.source = 'nothing': contains no picture, recording or video"
     ]
 
 
@@ -80,7 +81,21 @@ def test_an_id_that_is_not_given_is_the_file_or_the_line(make):
         ("id,text\na,b,c\n", "items.csv, line 2: has 3 cells; the first line names 2 columns"),
         ("id,id\na,b\n", "items.csv, line 1 = 'id': two columns have this name"),
         ('text\n"open\n', "items.csv, line 2: is not CSV: unexpected end of data"),
-        ("id,imagee\na,b\n", "items.csv, line 2, image: there must be an image, a text or audio"),
+        (
+            "id,imagee\na,b\n",
+            "items.csv, line 1: no column is called text, image, audio or video; its columns are: "
+            "id, imagee; rename one of them, or name texts in study.toml: [items] headings = "
+            '{ imagee = "…" }',
+        ),
+        (
+            "id,imagee,text\na,b,\nb,c,d\n",
+            "items.csv, line 2, image: there must be an image, a text, audio or a video",
+        ),
+        (
+            "id;text\na;b\n",
+            "items.csv, line 1: the columns are separated by semicolons, as in 'id;text'; save the "
+            "table with commas (in a spreadsheet program: CSV, field separator ,)",
+        ),
         ("id,text\na,x\na,y\n", "items.csv, line 3, id = 'a': is the id of another item, too"),
         ("id,text\na,x\n,y\n", "items.csv, line 3, id: is empty, though other lines have one"),
         ("id,text\n a,x\n", "items.csv, line 2, id = ' a': begins or ends with a space"),
@@ -217,3 +232,158 @@ def test_many_labels_are_noted_unless_they_are_searched_for(make):
 def test_which_items_come_again(make, added, places):
     found = study.read(make(TABLE.format("images") + added))
     assert (found.repeats, found.repeat_positions) == (len(places), places)
+
+
+# ── several texts, videos, second pictures, notes ────────────────────────────────────────────
+
+WEBM = b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x84webm\x42\x87\x81\x04"
+MP4 = b"\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00isom"
+HEADINGS = 'headings = { premise = "Premise", hypothesis = "Hypothesis" }\n'
+
+
+def table(name, more=""):
+    return TABLE.format(name) + more
+
+
+def read_rows(make, *rows, more="", files=None):
+    """The items of a JSONL table."""
+    given = {"items.jsonl": lines(*rows)} | (files or {})
+    return study.read(make(table("items.jsonl", more), given)).items
+
+
+def test_texts_under_headings_in_the_order_of_the_settings(make):
+    text = "id,hypothesis,premise,site\na,He sings.,A man sings.,north\nb,,Alone.,\n"
+    found = study.read(make(table("items.csv", HEADINGS), {"items.csv": text}))
+    one, two = found.items
+    assert one.texts == (("Premise", "A man sings."), ("Hypothesis", "He sings."))
+    assert (two.texts, two.text) == ((("Premise", "Alone."),), None)
+    assert one.meta == {"site": "north"}
+
+
+def test_the_columns_text_question_and_note_may_have_a_heading(make):
+    more = 'headings = { question = "Asked", text = "Said" }\n'
+    row = {"question": "Why?", "text": "Because.", "note": "short"}
+    (item,) = read_rows(make, row, more=more)
+    assert item.texts == (("Asked", "Why?"), ("Said", "Because."))
+    assert (item.question, item.text, item.note) == (None, None, "short")
+
+
+def test_mistakes_in_headings(make, wrong):
+    text = "id,premisse,image\na,hello,\n"
+    more = 'headings = { premise = "Premise", image = "Picture" }\n'
+    assert wrong(make(table("items.csv", more), {"items.csv": text})) == [
+        "study.toml, items.headings.image = 'Picture': the column image holds no text to show",
+        "study.toml, items.headings.premise = 'Premise': items.csv has no such column, or nothing "
+        "in it (did you mean 'premisse'?)",
+        "study.toml, items.headings.image = 'Picture': items.csv has no such column, or nothing "
+        "in it",
+        "items.csv, line 1: no column is called text, image, audio or video; its columns are: id, "
+        "premisse; rename one of them, or name texts in study.toml: [items] headings = "
+        '{ premisse = "…" }',
+    ]
+    assert wrong(make(table("images", HEADINGS))) == [
+        "study.toml, items.headings: needs a table of items, because the files of a folder have no "
+        "columns"
+    ]
+    (line,) = wrong(make(table("images", 'layout = "colums"\n')))
+    assert line == (
+        "study.toml, items.layout = 'colums': must be auto or rows or columns "
+        "(did you mean 'columns'?)"
+    )
+
+
+def test_practice_and_checks_have_headings_too(make):
+    more = f'{HEADINGS}practice = "practice.jsonl"\nchecks = "checks.jsonl"\n'
+    files = {
+        "practice.jsonl": lines({"id": "p", "premise": "x", "gold": "cat"}),
+        "checks.jsonl": lines({"id": "c", "text": "Say dog.", "gold": "dog", "kind": "attention"}),
+        "items.jsonl": lines({"id": "i", "premise": "a", "hypothesis": "b"}),
+    }
+    found = study.read(make(table("items.jsonl", more), files))
+    assert found.practice[0].texts == (("Premise", "x"),)
+    assert (found.checks[0].text, found.checks[0].texts) == ("Say dog.", ())
+
+
+def test_a_folder_and_a_column_of_videos(make):
+    files = {"clips/b.mp4": MP4, "clips/a.webm": WEBM}
+    a, b = study.read(make(TABLE.format("clips"), files)).items
+    assert [(one.id, one.video.mime, one.image) for one in (a, b)] == [
+        ("a", "video/webm", None),
+        ("b", "video/mp4", None),
+    ]
+    (item,) = read_rows(make, {"video": "clips/b.mp4", "note": "n"}, files=files)
+    assert (item.id, item.video.mime, item.note, len(item.media)) == ("b", "video/mp4", "n", 1)
+
+
+def test_a_video_is_no_picture_and_the_other_way_round(make, wrong):
+    rows = ({"id": 1, "image": "a.webm"}, {"id": 2, "video": "images/00.png"})
+    files = {"items.jsonl": lines(*rows), "a.webm": WEBM}
+    assert wrong(make(table("items.jsonl"), files)) == [
+        "items.jsonl, line 1, image = 'a.webm': is video/webm; what can be shown is PNG, JPEG, "
+        "GIF, WebP and AVIF",
+        "items.jsonl, line 2, video = 'images/00.png': is image/png; what can be shown is WebM "
+        "and MP4",
+    ]
+
+
+def test_two_pictures_as_columns_or_as_a_list(make):
+    columns = {"id": 1, "image": "images/00.png", "image_2": "images/01.png", "alt_2": "right"}
+    both = {"id": 2, "image": ["images/00.png", "images/01.png"], "alt": ["left", "right"]}
+    single = {"id": 3, "image": ["images/00.png"]}
+    one, two, three = read_rows(make, columns, both, single)
+    for item in (one, two):
+        assert [media.path.name for media in item.media] == ["00.png", "01.png"]
+        assert item.alt_2 == "right"
+    assert (one.alt, two.alt, three.image_2) == ("", "left", None)
+
+
+@pytest.mark.parametrize(
+    ("row", "line"),
+    [
+        (
+            {"image": ["a", "b", "c"]},
+            "image = ['a', 'b', 'c']: a list has one or two entries, and no image_2 beside it",
+        ),
+        (
+            {"image": ["images/00.png"], "image_2": "images/01.png"},
+            "image = ['images/00.png']: a list has one or two entries, and no image_2 beside it",
+        ),
+        ({"text": "x", "image_2": "images/01.png"}, "image_2 = 'images/01.png': there must be"),
+        ({"image": ["images/00.png", "no.png"]}, "image_2 = 'no.png': no such file"),
+        ({"text": "x", "note": 3}, "note = 3: must be a text without control characters"),
+    ],
+)
+def test_mistakes_in_pairs_and_notes(make, wrong, row, line):
+    found = wrong(make(table("items.jsonl"), {"items.jsonl": lines({"id": "a"} | row)}))
+    assert found[0].startswith(f"items.jsonl, line 1, {line}")
+
+
+def test_the_digest_covers_everything_that_is_shown(make):
+    files = {"a.webm": WEBM, "b.mp4": MP4}
+    first = {"text": "x", "image": "images/00.png", "premise": "p", "hypothesis": "h"}
+    changes = [
+        {},
+        {"note": "n"},
+        {"question": "q?"},
+        {"premise": "other"},
+        {"video": "a.webm"},
+        {"video": "b.mp4"},
+        {"image_2": "images/01.png"},
+        {"image_2": "images/01.png", "alt_2": "right"},
+    ]
+    rows = [{"id": n} | first | change for n, change in enumerate(changes)]
+    digests = [
+        item.digest
+        for more in (HEADINGS, f"{HEADINGS}markdown = true\n")
+        for item in read_rows(make, *rows, more=more, files=files)
+    ]
+    assert len(set(digests)) == 2 * len(changes)
+    same = [{"id": "z", "gold": "cat", "meta": 1} | first]
+    (item,) = read_rows(make, *same, more=HEADINGS)
+    assert item.digest == digests[0], "what is not shown does not change it"
+
+
+def test_the_digest_of_an_item_without_newer_parts_is_that_of_older_databases():
+    shown = json.dumps(["a text", "", None, None]).encode()
+    item = study.Item("a", "target", text="a text")
+    assert item.digest == sha256(shown).hexdigest()

@@ -21,6 +21,8 @@ HEADS = {
     "audio/mpeg": b"ID3\x04\x00\x00",
     "audio/ogg": b"OggS\x00\x02",
     "audio/flac": b"fLaC\x00\x00\x00\x22",
+    "video/webm": b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x84webm\x42\x87\x81\x04",
+    "video/mp4": b"\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00isom",
 }
 REFUSED = {
     "svg": b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
@@ -41,7 +43,10 @@ def test_a_type_is_known_by_its_first_bytes(mime):
         b"",
         b"\x89PNG",
         b"RIFF\x24\x00\x00\x00AVI ",
-        b"\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00isom",
+        b"\x1a\x45\xdf\xa3\x9f\x42\x82\x88matroska",
+        b"\x00\x00\x00\x18ftypM4A \x00\x00\x00\x00isom",  # sound only
+        b"\x00\x00\x00\x18ftypqt  \x00\x00\x00\x00qt  ",
+        b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1",
         b"\xff\xf1\x50\x80",  # AAC
         b"\xff\xff\xff\xff",
         b"%PDF-1.7",

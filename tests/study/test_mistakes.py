@@ -115,6 +115,7 @@ def test_without_the_file_the_nearest_one_is_named(make, wrong, tmp_path):
     assert wrong(tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'}: no such folder"]
 
 
+PAID = '[pay]\ncurrency = "GBP"\nminutes = 20\nper_hour = 9\n'
 OUT = '\nscreenout_url = "https://a.example/out"'
 ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
 
@@ -182,6 +183,32 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
         (
             '[pay]\ncurrency = "GBP"\nminutes = nan\nper_hour = 9',
             "pay.minutes = nan: must be a finite number",
+        ),
+        (
+            f'{PAID}bonus_rule = "scores"\n',
+            "pay.bonus_rule = 'scores': must be none or fixed or score or column (did you mean "
+            "'score'?)",
+        ),
+        (
+            f'{PAID}bonus_rule = "fixed"\n',
+            "pay.bonus_amount: is required with bonus_rule = 'fixed', and more than 0",
+        ),
+        (
+            f"{PAID}bonus_max = 2\n",
+            "pay.bonus_max = 2.0: has no meaning with bonus_rule = 'none'; it belongs to score",
+        ),
+        (
+            f'{PAID}bonus_rule = "score"\nbonus_max = 1\nbonus_floor = 2\n',
+            "pay.bonus_floor = 2.0: is more than bonus_max",
+        ),
+        (f"{PAID}screenout = 0.145\n", "pay.screenout = 0.145: GBP has 2 digits after the point"),
+        (
+            f"{PAID}cap_total = 100.5\n".replace("GBP", "JPY"),
+            "pay.cap_total = 100.5: JPY has no digits after the point",
+        ),
+        (
+            f"{PAID}cap_per_person = 0.5\n",
+            "pay.cap_per_person = 0.5: is less than the 3.00 that one person is promised",
         ),
         (
             f'[recruit]\nkind = "url"\nid_param = "page"\ncomplete_url = "https://a.example/"{OUT}',
@@ -371,8 +398,8 @@ def test_labels_that_cannot_stand_beside_each_other(make, wrong, labels, line):
 def test_labels_and_source_must_be_given(make, wrong):
     assert wrong(make("")) == [
         "study.toml, study.labels: is required: a list of labels, or a file's name",
-        "study.toml, items.source: is required: a folder of pictures or recordings, a .csv or a "
-        ".jsonl file",
+        "study.toml, items.source: is required: a folder of pictures, recordings or videos, a "
+        ".csv or a .jsonl file",
     ]
 
 

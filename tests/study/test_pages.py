@@ -169,7 +169,8 @@ def test_a_mode_of_ones_own_is_described_by_its_questions(make, monkeypatch):
 
 def test_languages_of_texts_and_of_the_interface_are_the_same():
     assert sorted(LANGUAGES) == sorted(path.stem for path in TEXTS.glob("*.toml"))
-    locale = Path(study.__file__).parent.parent / "serve" / "locale"
+    assert sorted(LANGUAGES) == sorted(study.LANGUAGES)
+    locale = Path(study.__file__).parent / "locale"
     assert sorted(LANGUAGES) == sorted(path.stem for path in locale.glob("*.json"))
     for path in locale.glob("*.json"):
         assert json.loads(path.read_text(encoding="utf-8"))["code"] == path.stem

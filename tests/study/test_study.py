@@ -116,6 +116,26 @@ def test_people_who_are_sent_should_know_whom_to_write_to(make):
     assert str(note) == "study.toml, pages.contact: people would not know whom to write to"
 
 
+PAY = '[pay]\ncurrency = "GBP"\nminutes = 20\nper_hour = 9\n'
+
+
+@pytest.mark.parametrize(
+    ("given", "frame", "wanted"),
+    [
+        ('bonus = "Be close."', "self", "people are promised a bonus, but softlabel pay computes"),
+        ('bonus_rule = "fixed"\nbonus_amount = 1', "self", "people are not told that there is a"),
+        ('bonus = "b"\nbonus_rule = "score"\nbonus_max = 1', "self", "pays for guessing what"),
+        ('bonus = "b"\nbonus_rule = "score"\nbonus_max = 1', "third_person", None),
+        ('bonus = "b"\nbonus_rule = "column"', "self", None),
+    ],
+)
+def test_a_bonus_that_people_do_not_or_wrongly_expect_is_noted(make, given, frame, wanted):
+    notes = [str(note) for note in read(make, f"{PAY}{given}\n", f'frame = "{frame}"').notes]
+    found = [note for note in notes if "pay.bonus" in note]
+    assert len(found) == (wanted is not None)
+    assert all(wanted in note for note in found)
+
+
 @pytest.mark.parametrize(
     ("given", "session"), [("per_hour = 9", 3.0), ("per_session = 4.5", 4.5), ("per_hour = 0", 0)]
 )

@@ -40,14 +40,14 @@ def finished(root: Path, seed: int = 0, **changes: object) -> Run:
 
 
 def test_everything_that_decides_a_run_is_in_its_name():
-    sha = runs.digest(LABELS)
+    sha = identity.digest(LABELS)
     base = run_name(CONFIG, sha, 0)
     assert len(base) == 16
     assert base == run_name(dict(reversed(CONFIG.items())), sha, 0)
     others = {
         run_name(CONFIG, sha, 1),
         run_name(CONFIG | {"lr": 0.2}, sha, 0),
-        run_name(CONFIG, runs.digest(LABELS | {"hard": np.array([0, 1, 1])}), 0),
+        run_name(CONFIG, identity.digest(LABELS | {"hard": np.array([0, 1, 1])}), 0),
     }
     assert len(others | {base}) == 4
 
@@ -67,20 +67,20 @@ def test_what_things_are_called_is_not_in_its_name(tmp_path):
     ],
 )
 def test_arrays_of_the_same_bytes_are_not_the_same(one, two):
-    assert runs.digest({"x": one}) != runs.digest({"x": two})
-    assert runs.digest({"x": one}) == runs.digest({"x": one.copy()})
-    assert runs.digest({"x": one}) != runs.digest({"y": one})
+    assert identity.digest({"x": one}) != identity.digest({"x": two})
+    assert identity.digest({"x": one}) == identity.digest({"x": one.copy()})
+    assert identity.digest({"x": one}) != identity.digest({"y": one})
 
 
 def test_layout_in_memory_does_not_matter():
     table = np.arange(6.0).reshape(2, 3)
-    assert runs.digest({"x": table}) == runs.digest({"x": np.asfortranarray(table)})
+    assert identity.digest({"x": table}) == identity.digest({"x": np.asfortranarray(table)})
 
 
 def test_a_run_begins_with_what_decides_it(tmp_path):
     run = start(tmp_path / "deep" / "runs", 3)
     known = CONFIG | {"code": code_digest()}
-    assert (run.config, run.seed, run.labels) == (known, 3, runs.digest(LABELS))
+    assert (run.config, run.seed, run.labels) == (known, 3, identity.digest(LABELS))
     assert (run.path / "source.py").read_text() == SOURCE
     assert run.state == "waiting"
     assert not run.finished
@@ -221,8 +221,7 @@ def test_an_edited_configuration_is_refused(tmp_path):
 
 
 def other_code(monkeypatch, digest: str = "0123456789abcdef") -> None:
-    for room in (identity, runs):
-        monkeypatch.setattr(room, "code_digest", lambda: digest)
+    monkeypatch.setattr(identity, "code_digest", lambda: digest)
 
 
 def test_a_run_records_its_code_and_the_commit(tmp_path, monkeypatch):

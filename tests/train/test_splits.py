@@ -7,7 +7,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from softlabel import Index, SoftLabels
+from softlabel import Index, SoftLabels, datasets
 from softlabel.errors import DataError, FileError, UnknownName
 from softlabel.train import splits
 from softlabel.train.splits import read_split
@@ -148,7 +148,7 @@ def test_cifar10s_learns_from_900_people_and_6000_classes(data_folder, tmp_path,
     assert (made.teaching.pooled[asked].max(axis=1) < 1).mean() > 0.5
     held = {str(i) for i in splits.read_held_10s()}
     assert held <= set(made.index.items.tolist())
-    images = np.load(data_folder / "cifar10" / "test.npz")["images"]
+    images = datasets.load("cifar10").arrays["images"]
     np.testing.assert_array_equal(made.held[-1], images[int(made.index.items[-1])])
 
     # other labels of five of them: these alone are relabelled, the rest is at its class

@@ -24,7 +24,7 @@ from softlabel.train.tagging import (
     word_table,
 )
 
-QUICK = replace(tagging.CONFIG, epochs=6, lr=5e-3)
+QUICK = replace(tagging.POS.config, epochs=6, lr=5e-3)
 TAGS = ["article", "singular", "plural", "verb"]
 
 

@@ -1,7 +1,5 @@
 """Lazy doors: import the names of a room when they are first used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any

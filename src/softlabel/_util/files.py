@@ -1,7 +1,5 @@
 """Write a file whole or not at all; check its name; shorten a value for a message about it."""
 
-from __future__ import annotations
-
 import glob
 import os
 import shutil
@@ -50,8 +48,9 @@ def write_atomically(path: Path, *, private: bool = False) -> Iterator[Path]:
     owner can read a ``private`` file: it holds what people answered.
     """
     target = path.resolve()  # a link stays a link
-    part = target.with_name(f".{target.name}.{_process_tag()}-{uuid4().hex}.part")
-    _remove_abandoned(target)
+    host = sha256(socket.gethostname().encode()).hexdigest()[:8]
+    part = target.with_name(f".{target.name}.{host}-{os.getpid()}-{uuid4().hex}.part")
+    _remove_abandoned(target, host)
     try:
         if private:
             os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -78,20 +77,14 @@ def shorten(value: object) -> object:
     return value if len(shown) <= LONGEST else shown[:LONGEST] + "…"
 
 
-def _process_tag() -> str:
-    """Return a name for this process: a digest of the host's name, and the process id."""
-    return f"{sha256(socket.gethostname().encode()).hexdigest()[:8]}-{os.getpid()}"
-
-
-def _remove_abandoned(target: Path) -> None:
+def _remove_abandoned(target: Path, here: str) -> None:
     """Remove temporary files of this file whose writer is gone: a process of this machine that no
     longer runs, or any writer that has written nothing for a day."""
     for left in target.parent.glob(f".{glob.escape(target.name)}.*.part*"):
         with suppress(OSError):
             host, _, rest = left.name.removeprefix(f".{target.name}.").partition("-")
             pid = rest.partition("-")[0]
-            here = host == _process_tag().partition("-")[0] and pid.isdecimal()
-            gone = here and not _is_running(int(pid))
+            gone = host == here and pid.isdecimal() and not _is_running(int(pid))
             if gone or time.time() - left.stat().st_mtime > DAY:
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
 
@@ -99,10 +92,9 @@ def _remove_abandoned(target: Path) -> None:
 def _is_running(pid: int) -> bool:
     if sys.platform == "win32":  # os.kill would end the process there
         return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # another user's process
-        return True
+    with suppress(PermissionError):  # another user's process
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
     return True

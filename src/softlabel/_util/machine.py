@@ -1,7 +1,5 @@
 """What this machine has: cores and memory."""
 
-from __future__ import annotations
-
 import os
 
 GIGABYTE = 10**9

@@ -1,7 +1,5 @@
 """Report the progress of long work to whoever waits for it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any, Protocol

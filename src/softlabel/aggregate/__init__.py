@@ -1,45 +1,27 @@
 """From the annotations of an item to one soft label.
 
 ``split`` holds the pools that estimate how people split over the classes, ``truth`` those that
-estimate which class is true.
+estimate which class is true.  ``em`` is how the latter are fitted, wherever their votes are.
 """
 
 from softlabel.aggregate.base import Aggregate, pool, takes
+from softlabel.aggregate.split import simple
 from softlabel.aggregate.split.auto import Auto
 from softlabel.aggregate.split.base import (
     Belief,
     LabelDistribution,
+    Posterior,
     posterior_mean,
     rich_weight,
     shares,
+    update,
 )
-from softlabel.aggregate.split.dirichlet import Atoms, Dirichlet, DirichletMixture, Posterior
+from softlabel.aggregate.split.dirichlet import Atoms, Dirichlet, DirichletMixture
 from softlabel.aggregate.split.mixtures import Prior
-from softlabel.aggregate.split.simple import (
-    Extremised,
-    LogPool,
-    Mean,
-    Share,
-    Sharpened,
-    Softmax,
-    confusion_table,
-    search,
-)
+from softlabel.aggregate.split.simple import Extremised, LogPool, Mean, Share, Softmax, Weighted
 from softlabel.aggregate.split.stack import WITH_VOTES, Features, Stack, fit_logit, predict_logit
-from softlabel.aggregate.split.update import update
-from softlabel.aggregate.split.weighted import Weighted
-from softlabel.aggregate.truth.base import (
-    Engine,
-    FitResult,
-    FitState,
-    Parameters,
-    Sums,
-    TruthPosterior,
-    Votes,
-    add_sums,
-    fit,
-    watch_fit,
-)
+from softlabel.aggregate.truth import base as em
+from softlabel.aggregate.truth.base import TruthPosterior, watch_fit
 from softlabel.aggregate.truth.dawid_skene import BayesDawidSkene, DawidSkene, FastDawidSkene
 from softlabel.aggregate.truth.mace import Mace, ZenCrowd
 from softlabel.aggregate.truth.majority import Majority
@@ -60,11 +42,9 @@ AGGREGATORS.update({kind.name: kind for kind in (*SPLIT, *TRUTH)})
 
 __all__ = [
     "AGGREGATORS", "WITH_VOTES", "Aggregate", "Atoms", "Auto", "BayesDawidSkene", "Belief", "Catd",
-    "DawidSkene", "Dirichlet", "DirichletMixture", "Engine", "Extremised", "FastDawidSkene",
-    "Features", "FitResult", "FitState", "Glad", "GladPosterior", "Kos", "LabelDistribution",
-    "LogPool", "Mace", "Majority", "Mean", "OneCoin", "Parameters", "Posterior", "Prior", "Share",
-    "Sharpened", "Softmax", "Stack", "Sums", "TruthPosterior", "Votes", "Wawa", "Weighted",
-    "ZenCrowd", "ZeroBasedSkill", "add_sums", "confusion_table", "fit", "fit_logit", "pool",
-    "posterior_mean", "predict_logit", "rich_weight", "search", "shares", "takes", "update",
-    "watch_fit",
+    "DawidSkene", "Dirichlet", "DirichletMixture", "Extremised", "FastDawidSkene", "Features",
+    "Glad", "GladPosterior", "Kos", "LabelDistribution", "LogPool", "Mace", "Majority", "Mean",
+    "OneCoin", "Posterior", "Prior", "Share", "Softmax", "Stack", "TruthPosterior", "Wawa",
+    "Weighted", "ZenCrowd", "ZeroBasedSkill", "em", "fit_logit", "pool", "posterior_mean",
+    "predict_logit", "rich_weight", "shares", "simple", "takes", "update", "watch_fit",
 ]  # fmt: skip

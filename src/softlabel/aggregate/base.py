@@ -1,7 +1,5 @@
 """What an aggregator is, and how item-wise pools are run on shards of the items."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from inspect import signature

@@ -1,7 +1,5 @@
 """Agreement: how often people choose the same class, beyond chance, and who agrees least."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -15,6 +13,7 @@ from softlabel.registry import check_choice
 from softlabel.tables import Annotations, Floats, Ints, Score
 
 Distance = Literal["brier", "total-variation", "hellinger"]
+GROUPS = 200  # at most, of people who are left out together
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +70,8 @@ def observed_agreement(annotations: Annotations) -> Floats:
 
 
 def pairwise_variation(annotations: Annotations) -> Floats:
-    """Return the mean total variation (m,) between two people's labels; NaN below two answers.
-
-    Between hard votes it is the chance that two of them differ.
-    """
+    """Return the mean total variation (m,) between two people's labels, for hard votes the chance
+    that two of them differ; NaN below two answers."""
     count = annotations.votes_per_item()
     pairs = np.maximum(count * (count - 1), 1)
     if annotations.hard:
@@ -99,11 +96,9 @@ def alpha(annotations: Annotations, distance: Distance = "brier") -> float:
     annotations = annotations.take(annotations.votes_per_item()[annotations.item] > 1)
     if not len(annotations):
         return float("nan")
-    count = annotations.votes_per_item()
-    within = _variations(annotations.soft(), annotations.item, len(count)) / np.maximum(
-        count - 1, 1
-    )
-    between = _variations(annotations.soft(), np.zeros(len(annotations), dtype=np.int64), 1)[0]
+    count, soft = annotations.votes_per_item(), annotations.soft()
+    within = _variations(soft, annotations.item, len(count)) / np.maximum(count - 1, 1)
+    between = _variations(soft, np.zeros(len(annotations), dtype=np.int64), 1)[0]
     return _ratio(within.sum(), between, len(annotations))
 
 
@@ -120,7 +115,18 @@ def alpha_score(
     """
     check_choice("unit to resample", over, get_args(intervals.Unit))
     if over == "annotators":
-        return _jackknife(annotations, distance)
+        if annotations.anonymous:
+            raise DataError("nobody can be left out: some answers are anonymous")
+        value = alpha(annotations, distance)
+        code = np.unique(annotations.annotator, return_inverse=True)[1]
+        people = int(code.max(initial=-1)) + 1
+        n = min(people, GROUPS)
+        if n < 2:
+            return Score(value, float("nan"), float("nan"), people)
+        left_out = np.array([alpha(annotations.take(code % n != g), distance) for g in range(n)])
+        error = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
+        half = float(stdtrit(n - 1, 0.975) * error)
+        return Score(value, value - half, value + half, people)
     annotations = annotations.take(annotations.votes_per_item()[annotations.item] > 1)
     if not annotations.hard and distance == "total-variation":
         return intervals.resampled(annotations, lambda cut: alpha(cut, distance), draws=draws)
@@ -134,21 +140,6 @@ def alpha_score(
     return intervals.bootstrap(statistic, len(paired), draws=draws)
 
 
-def _jackknife(annotations: Annotations, distance: Distance, groups: int = 200) -> Score:
-    if annotations.anonymous:
-        raise DataError("nobody can be left out: some answers are anonymous")
-    value = alpha(annotations, distance)
-    code = np.unique(annotations.annotator, return_inverse=True)[1]
-    people = int(code.max(initial=-1)) + 1
-    n = min(people, groups)
-    if n < 2:
-        return Score(value, float("nan"), float("nan"), people)
-    left_out = np.array([alpha(annotations.take(code % n != g), distance) for g in range(n)])
-    error = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
-    half = float(stdtrit(n - 1, 0.975) * error)
-    return Score(value, value - half, value + half, people)
-
-
 def _moments(annotations: Annotations, distance: Distance) -> tuple[Ints, Floats, Floats]:
     """Per item: how many answers, the sum of their squared lengths, and their sum (m, k).
 
@@ -160,10 +151,10 @@ def _moments(annotations: Annotations, distance: Distance) -> tuple[Ints, Floats
     if annotations.probs is None:
         return count, count.astype(np.float64), annotations.counts()
     rows = np.sqrt(annotations.probs) if distance == "hellinger" else annotations.probs
-    own = np.bincount(annotations.item, (rows**2).sum(axis=1), minlength=len(count)).astype(
-        np.float64
+    own, *sums = (
+        np.bincount(annotations.item, column, minlength=len(count)).astype(np.float64)
+        for column in ((rows**2).sum(axis=1), *rows.T)
     )
-    sums = [np.bincount(annotations.item, column, minlength=len(count)) for column in rows.T]
     return count, own, np.stack(sums, axis=1)
 
 

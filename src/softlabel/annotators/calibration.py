@@ -4,8 +4,6 @@ For reports only.  Pooling people after correcting each one's temperature makes 
 mean of calibrated people is under-confident.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -59,8 +57,7 @@ def fit_temperature(own: Floats, others: Floats, usual: float | None = None) -> 
 
     Maximises -sum CE(others, q) - (log t - log usual)^2 / (2 * .5^2): the maximum a posteriori
     under log t ~ N(log usual, .5^2), or without ``usual`` the maximum likelihood.  ``own`` and
-    ``others`` are labels (r, k).  Above 1 a person is over-confident, below 1 under-confident; NaN
-    without answers.
+    ``others`` are labels (r, k).  Over-confident above 1, under-confident below; NaN: no answers.
     """
     if not len(own):
         return math.nan

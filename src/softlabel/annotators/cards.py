@@ -3,8 +3,6 @@
 A card describes.  Nothing on it changes a label, and a flag excludes nobody.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -94,9 +92,6 @@ class Cards:
     people: tuple[Card, ...]
 
 
-# ── one person beside the others ─────────────────────────────────────────────────────────────
-
-
 def mean_of_others(own: Floats, counts: Floats) -> Floats:
     """Return the leave-one-out consensus (r, k): the mean of all other labels of the same items.
 
@@ -111,8 +106,7 @@ def mean_of_others(own: Floats, counts: Floats) -> Floats:
 def compare_with_others(annotations: Annotations, gold: Ints | None = None) -> list[Card]:
     """Return short cards with agreement, sharpness and accuracy, in the order of the index.
 
-    A person who answered an item more than once is compared by the mean of these answers.  A
-    person without answers has NaN throughout.
+    A person counts once per item, by the mean of their answers; without answers all is NaN.
     """
     people = len(annotations.index.annotators)
     answers = np.bincount(annotations.annotator[annotations.annotator >= 0], minlength=people)
@@ -139,22 +133,13 @@ def compare_with_others(annotations: Annotations, gold: Ints | None = None) -> l
         sums = np.bincount(owner[use], values[use], minlength=people)
         return np.where(size > 0, sums / np.maximum(size, 1), np.nan)
 
-    close, doubt, right = (
-        mean_by_person(values) for values in (np.where(count > 1, close, np.nan), doubt, right)
-    )
+    close = np.where(count > 1, close, np.nan)
+    means = np.stack([mean_by_person(values) for values in (close, doubt, right)], axis=1).tolist()
+    names = annotations.index.annotators.tolist()
     return [
-        Card(
-            name,
-            int(answers[a]),
-            agreement=float(close[a]),
-            sharpness=float(doubt[a]),
-            accuracy=float(right[a]),
-        )
-        for a, name in enumerate(annotations.index.annotators.tolist())
+        Card(name, int(answers[a]), agreement=near, sharpness=unsure, accuracy=accuracy)
+        for a, (name, (near, unsure, accuracy)) in enumerate(zip(names, means, strict=True))
     ]
-
-
-# ── all cards ────────────────────────────────────────────────────────────────────────────────
 
 
 def make_cards(
@@ -172,22 +157,30 @@ def make_cards(
     ``annotations`` holds one label per answer, repeats included, in the order in which they were
     given; ``statements`` the answers they were made from, row by row, if any: then ``rules`` are
     applied.  ``gold`` (m,) holds class codes, -1 unknown; ``pooled`` a truth posterior of the same
-    items; ``seconds`` (n,) the time each answer took, NaN unknown.  ``skips`` counts each person's
-    skipped items by reason.
+    items; ``seconds`` (n,) the time of each answer, NaN unknown; ``skips`` counts each person's
+    skips by reason.
     """
     if annotations.anonymous:
         raise DataError("annotators cannot be described: some answers are anonymous")
     description, reference = _reference(len(annotations.index.labels), gold, pooled)
-    once = annotations.take(first_presentation(annotations))
-    usual_temperature = _common_temperature(once)
+    once, temperature = annotations.take(first_presentation(annotations)), math.nan
+    if once.probs is not None:  # plain votes state no chances
+        shared = once.votes_per_item()[once.item] > 1
+        own, item = once.probs[shared], once.item[shared]
+        temperature = fit_temperature(own, mean_of_others(own, once.counts()[item]))
     everybody, repeats = measure_repeats(annotations, statements)
-    verdicts = judge(statements, rules, gold) if statements is not None else []
-    by_name = {verdict.annotator: verdict for verdict in verdicts}
-    times = _split_times(annotations, seconds)
+    judged = judge(statements, rules, gold) if statements is not None else []
+    verdicts = {verdict.annotator: verdict for verdict in judged}
+    taken = np.full(len(annotations), math.nan) if seconds is None else np.asarray(seconds)
+    if len(taken) != len(annotations):
+        raise DataError(f"seconds has {len(taken)} entries for {len(annotations)} answers")
+    answers = np.bincount(annotations.annotator, minlength=len(annotations.index.annotators))
+    order = np.argsort(annotations.annotator, kind="stable")
+    times = np.split(taken[order], np.cumsum(answers)[:-1])  # by annotator, repeats included
     skill: Floats = getattr(pooled, "skill", np.zeros(0))
     cards = []
-    for a, card in _compare(once, reference, usual_temperature).items():
-        verdict = by_name.get(card.annotator)
+    for a, card in _compare(once, reference, temperature).items():
+        verdict = verdicts.get(card.annotator)
         cards.append(
             replace(
                 card,
@@ -202,20 +195,30 @@ def make_cards(
         )
     only_skipped = sorted((skips or {}).keys() - {card.annotator for card in cards})
     cards += [Card(name, 0, skips=(skips or {})[name]) for name in only_skipped]
+    usual = find_usual(
+        (card.seconds.median for card in cards),
+        (card.agreement for card in cards if card.answers >= FEW),
+    )
+    for n, card in enumerate(cards):
+        unusual = usual.flags(card.answers, card.seconds.median, card.agreement)
+        cards[n] = replace(card, flags=(*card.flags, *unusual))
+
+    def rank(card: Card) -> tuple[int, bool, float, str]:
+        unknown = math.isnan(card.agreement)
+        return -len(card.flags), unknown, 0.0 if unknown else card.agreement, card.annotator
+
     return Cards(
         labels=tuple(annotations.index.labels.tolist()),
         items=int((annotations.votes_per_item() > 0).sum()),
         answers=len(annotations),
         reference=description,
-        temperature=usual_temperature,
+        temperature=temperature,
         repeats=everybody,
-        people=_flag_unusual(cards),
+        people=tuple(sorted(cards, key=rank)),
     )
 
 
-def _reference(
-    classes: int, gold: Ints | None, pooled: SoftLabels | None
-) -> tuple[str, Floats | None]:
+def _reference(k: int, gold: Ints | None, pooled: SoftLabels | None) -> tuple[str, Floats | None]:
     """What people are compared with, in words and as labels (m, k), NaN where unknown: the truth
     posterior if there is one, else gold, else (None) the consensus of the others."""
     known = np.zeros(0, dtype=np.int64) if gold is None else np.flatnonzero(gold >= 0)
@@ -232,29 +235,10 @@ def _reference(
         return words, pooled.probs
     if gold is None:
         return CONSENSUS, None
-    probs = np.full((len(gold), classes), np.nan)
+    probs = np.full((len(gold), k), np.nan)
     probs[known] = 0
     probs[known, gold[known]] = 1
     return f"gold ({counted})", probs
-
-
-def _common_temperature(once: Annotations) -> float:
-    """The temperature that fits everybody; NaN for plain votes, which state no chances."""
-    if once.probs is None:
-        return math.nan
-    shared = once.votes_per_item()[once.item] > 1
-    own, item = once.probs[shared], once.item[shared]
-    return fit_temperature(own, mean_of_others(own, once.counts()[item]))
-
-
-def _split_times(annotations: Annotations, seconds: Floats | None) -> list[Floats]:
-    """The seconds of each annotator's answers, repeats included."""
-    taken = np.full(len(annotations), math.nan) if seconds is None else np.asarray(seconds)
-    if len(taken) != len(annotations):
-        raise DataError(f"seconds has {len(taken)} entries for {len(annotations)} answers")
-    answers = np.bincount(annotations.annotator, minlength=len(annotations.index.annotators))
-    order = np.argsort(annotations.annotator, kind="stable")
-    return np.split(taken[order], np.cumsum(answers)[:-1])
 
 
 def _compare(once: Annotations, reference: Floats | None, usual: float) -> dict[int, Card]:
@@ -294,34 +278,8 @@ def _reliability(own: Floats, reference: Floats) -> Score:
         return UNKNOWN
     hits = float((reference * own).sum())
     tail = (1 - LEVEL) / 2
-    low, high = (
-        float(betaincinv(hits + 0.5, max(n - hits, 0.0) + 0.5, q)) for q in (tail, 1 - tail)
-    )
+    low, high = map(float, betaincinv(hits + 0.5, max(n - hits, 0.0) + 0.5, [tail, 1 - tail]))
     return Score(hits / n, min(low, hits / n), max(high, hits / n), n)
-
-
-def _flag_unusual(cards: list[Card]) -> tuple[Card, ...]:
-    """Add the flags that compare a person with everybody, and sort by what deserves a look."""
-    usual = find_usual(
-        (card.seconds.median for card in cards),
-        (card.agreement for card in cards if card.answers >= FEW),
-    )
-    flagged = [
-        replace(
-            card,
-            flags=(*card.flags, *usual.flags(card.answers, card.seconds.median, card.agreement)),
-        )
-        for card in cards
-    ]
-
-    def rank(card: Card) -> tuple[int, bool, float, str]:
-        unknown = math.isnan(card.agreement)
-        return -len(card.flags), unknown, 0.0 if unknown else card.agreement, card.annotator
-
-    return tuple(sorted(flagged, key=rank))
-
-
-# ── cards as plain values ────────────────────────────────────────────────────────────────────
 
 
 def card_row(card: Card) -> dict[str, str | int | float]:

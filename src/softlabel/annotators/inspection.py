@@ -1,7 +1,5 @@
 """Inspection: whom the rules exclude and why, and how the labels change without them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import nan
 
@@ -68,10 +66,8 @@ def inspect(
     gold: Ints | None = None,
     seconds: Floats | None = None,
 ) -> Inspection:
-    """Judge all annotators, repeats included; labels count each person once per item.
-
-    Votes are used as they are.  Voters who agree unusually little with the others get a remark.
-    """
+    """Judge all annotators, repeats included; labels count each person once per item.  Votes are
+    used as they are, and voters who agree unusually little with the others get a remark."""
     if answers.anonymous:
         raise DataError("annotators cannot be inspected: some answers are anonymous")
     verdicts = judge(answers, rules, gold, seconds)
@@ -79,19 +75,11 @@ def inspect(
     names = answers.index.annotators.tolist()
     stays = np.array([name not in out for name in names], dtype=np.bool_)
     if isinstance(answers, Annotations):
-        verdicts = _remark_unusual(verdicts, answers)
+        agreement = {card.annotator: card.agreement for card in compare_with_others(answers)}
+        usual = find_usual((), (agreement[one.annotator] for one in verdicts if one.answers >= FEW))
+        for n, one in enumerate(verdicts):
+            unusual = usual.flags(one.answers, nan, agreement[one.annotator])
+            verdicts[n] = replace(one, remarks=(*one.remarks, *unusual))
     labels = answers if isinstance(answers, Annotations) else construct(answers)
     once = one_per_annotator(labels)
     return Inspection(rules, verdicts, aggregate(once), aggregate(once.take(stays[once.annotator])))
-
-
-def _remark_unusual(verdicts: list[Verdict], votes: Annotations) -> list[Verdict]:
-    """Add a remark on those who agree unusually little with the others."""
-    agreement = {card.annotator: card.agreement for card in compare_with_others(votes)}
-    usual = find_usual((), (agreement[one.annotator] for one in verdicts if one.answers >= FEW))
-    return [
-        replace(
-            one, remarks=(*one.remarks, *usual.flags(one.answers, nan, agreement[one.annotator]))
-        )
-        for one in verdicts
-    ]

@@ -1,7 +1,5 @@
 """Repeats: how much a person's answer changes when the same item is shown twice."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +13,7 @@ from softlabel.tables import Annotations, Bools, Floats, Ints, Statements
 
 @dataclass(frozen=True)
 class Repeats:
-    """Items shown twice: how often the top class changed, and the mean total variation between
-    the two labels."""
+    """Items shown twice: how often the top class changed, and the labels' mean total variation."""
 
     pairs: int
     changed: int

@@ -3,8 +3,6 @@
 Nothing here drops anything.  Rules are values with a version; a verdict says who and why.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

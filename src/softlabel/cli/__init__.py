@@ -3,8 +3,6 @@
 Exit codes: 0 success, 1 a problem with the input, 2 wrong usage, 70 a bug in softlabel.
 """
 
-from __future__ import annotations
-
 import os
 import traceback
 from collections.abc import Iterable, Sequence
@@ -15,9 +13,12 @@ import typer
 from softlabel.cli import (  # noqa: F401  importing them adds their commands
     annotators,
     catalogue,
+    control,
     demo,
     evaluate,
     label,
+    pay,
+    prolific,
     reproduce,
     serve,
     simulate,
@@ -60,9 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if theirs := describe_user_error(error):
             return _fail(theirs, error)
         name = f"{type(error).__name__}: {error}"
-        _fail(
-            f"this is a bug in softlabel ({name}); please report it, with SOFTLABEL_DEBUG=1", error
-        )
+        text = f"this is a bug in softlabel ({name}); please report it, with SOFTLABEL_DEBUG=1"
+        _fail(text, error)
         return 70
     raise AssertionError("the application always exits")
 

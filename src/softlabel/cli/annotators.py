@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -11,34 +11,30 @@ from softlabel.cli import shared
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
-    from softlabel.annotators import Cards, Inspection, Verdict
+    from softlabel.annotators import Cards, rules
     from softlabel.io import AnswerTable
 
 SHOWN = 20  # rows of a long table
-KINDS = ("html", "json", "csv")
-Rules = Annotated[str, typer.Option(help="Quality rules: paper or reference.")]
-TableFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE.csv", help="Write the full table of annotators to this file."),
-]
 
 
-@shared.app.command()
+@shared.command()
 def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
-    source: shared.Input,
-    rules: Rules = "paper",
-    construct: shared.Construct = None,
-    aggregate: shared.Pool = "mean",
-    labels: shared.Labels = None,
-    gold: shared.Gold = None,
-    output: TableFile = None,
-    load: shared.Load = None,
+    source: str,
+    rules: str = "paper",
+    construct: str | None = None,
+    aggregate: str = "mean",
+    labels: str | None = None,
+    gold: Path | None = None,
+    output: Path | None = None,
+    load: Path | None = None,
 ) -> None:
     """Report unusual annotators, whom the rules exclude and why, and how the labels change.
 
     The rules are about stated chances. Votes state none, so the rules exclude no voter; voters who
     repeat one class, contradict themselves or agree with nobody get a remark.
     """
+    import numpy as np
+
     from softlabel import annotators, io
     from softlabel.tables import Annotations
 
@@ -49,59 +45,24 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     build = shared.parse_strategy("construct", construct or "clamp")
     pool = shared.parse_strategy("aggregate", aggregate)
     with shared.progress() as tell:
-        answers = shared.open_answers(source, shared.split_labels(labels), tell)
-        votes = isinstance(answers.table, Annotations)
+        opened, known = shared.open_answers(source, shared.split_labels(labels), tell)
+        votes = isinstance(opened.answers, Annotations)
         if construct is not None and votes:
             raise SoftlabelError(
                 f"--construct {construct}: these are votes, which are labels already; omit it"
             )
         # the rule of at least 3 s is for the form of the data sets; answers by keys are quicker
-        seconds = answers.seconds if source.startswith(shared.DATASET) else None
-        known = answers.gold if gold is None else io.read_gold(gold, answers.table.index)
+        seconds = opened.seconds if source.startswith(shared.DATASET) else None
+        if gold is not None:
+            known = io.read_gold(gold, opened.answers.index)
         tell("judging")
-        result = annotators.inspect(answers.table, chosen, build, pool, known, seconds)
-    shared.show_facts(_describe_answers(answers.table, answers.facts))
+        result = annotators.inspect(opened.answers, chosen, build, pool, known, seconds)
+    shared.show_facts(_describe_answers(opened.answers, opened.facts))
     if known is None and chosen.accuracy is not None and not votes:
         shared.show_facts({"accuracy": "unknown without --gold, so this rule excludes nobody"})
-    _show_verdicts(result)
-    if output is not None:
-        _write_table(output, [_row(verdict) for verdict in result.verdicts])
-
-
-def _describe_answers(table: AnswerTable, facts: dict[str, str]) -> dict[str, str]:
-    from softlabel import annotators
-    from softlabel.tables import Annotations
-
-    people, items = (len(set(column.tolist())) for column in (table.annotator, table.item))
-    facts = {"answers": f"{len(table):,} by {people:,} annotators on {items:,} items"} | facts
-    if isinstance(table, Annotations):
-        again, _ = annotators.measure_repeats(table)
-        if again.pairs:
-            facts["repeats"] = (
-                f"{again.pairs:,}: top class changed in {100 * again.change_rate:.2f} %"
-            )
-        return facts | {"rules": "apply to stated chances; votes state none and break none"}
-    steady, rounding = annotators.measure_stability(table), annotators.measure_rounding(table)
-    if steady.pairs:
-        facts["repeats"] = (
-            f"{steady.pairs:,}: top class changed in {100 * steady.change_rate:.2f} %, its chance "
-            f"moved by {steady.mean_points:.2f} points"
-        )
-    if rounding.n:
-        share = f"{100 * rounding.multiple_of_5:.1f} %"
-        facts["rounding"] = f"{share} of {rounding.n:,} chances are multiples of 5"
-    odd = {name: int(rows.sum()) for name, rows in annotators.flag_answers(table).items()}
-    return facts | {name: f"{count:,}" for name, count in odd.items() if count}
-
-
-def _show_verdicts(result: Inspection) -> None:
-    import numpy as np
-
     excluded = [_row(verdict) for verdict in result.out]
-    title = f"excluded by rules {result.rules.name!r} (version {result.rules.version})"
-    shared.show_table(
-        f"{len(excluded)} of {len(result.verdicts)} annotators {title}", excluded, SHOWN
-    )
+    title = f"annotators excluded by rules {chosen.name!r} (version {chosen.version})"
+    shared.show_table(f"{len(excluded)} of {len(result.verdicts)} {title}", excluded, SHOWN)
     if excluded:
         moved = "no item keeps a label"
         if result.worst is not None:
@@ -119,9 +80,37 @@ def _show_verdicts(result: Inspection) -> None:
         )
     noted = [_row(verdict) for verdict in result.verdicts if verdict.keep and verdict.remarks]
     shared.show_table(f"{len(noted)} others with remarks, who are not excluded", noted, SHOWN)
+    if output is not None:
+        _write_table(output, [_row(verdict) for verdict in result.verdicts])
 
 
-def _row(verdict: Verdict) -> dict[str, Any]:
+def _describe_answers(table: AnswerTable, facts: dict[str, str]) -> dict[str, str]:
+    from softlabel import annotators
+    from softlabel.tables import Annotations
+
+    people, items = (len(set(column.tolist())) for column in (table.annotator, table.item))
+    facts = {"answers": f"{len(table):,} by {people:,} annotators on {items:,} items"} | facts
+    if isinstance(table, Annotations):
+        again, _ = annotators.measure_repeats(table)
+        if again.pairs:
+            changed = f"top class changed in {100 * again.change_rate:.2f} %"
+            facts["repeats"] = f"{again.pairs:,}: {changed}"
+        return facts | {"rules": "apply to stated chances; votes state none and break none"}
+    steady = annotators.repeats.measure_stability(table)
+    rounding = annotators.rules.measure_rounding(table)
+    if steady.pairs:
+        facts["repeats"] = (
+            f"{steady.pairs:,}: top class changed in {100 * steady.change_rate:.2f} %, its chance "
+            f"moved by {steady.mean_points:.2f} points"
+        )
+    if rounding.n:
+        share = f"{100 * rounding.multiple_of_5:.1f} %"
+        facts["rounding"] = f"{share} of {rounding.n:,} chances are multiples of 5"
+    odd = {name: int(rows.sum()) for name, rows in annotators.flag_answers(table).items()}
+    return facts | {name: f"{count:,}" for name, count in odd.items() if count}
+
+
+def _row(verdict: rules.Verdict) -> dict[str, Any]:
     return {
         "annotator": verdict.annotator,
         "answers": verdict.answers,
@@ -130,18 +119,15 @@ def _row(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-@shared.app.command()
+@shared.command()
 def agree(
-    source: shared.Input,
-    construct: shared.Construct = None,
-    distance: Annotated[
-        Literal["brier", "total-variation", "hellinger"],
-        typer.Option(help="Distance between two labels; 1 between two different classes."),
-    ] = "brier",
-    repeats: shared.Repeats = None,
-    labels: shared.Labels = None,
-    output: TableFile = None,
-    load: shared.Load = None,
+    source: str,
+    construct: str | None = None,
+    distance: Literal["brier", "total-variation", "hellinger"] = "brier",
+    repeats: shared.Repeats | None = None,
+    labels: str | None = None,
+    output: Path | None = None,
+    load: Path | None = None,
 ) -> None:
     """Measure agreement between annotators, and list who agrees least with the others."""
     from softlabel import io
@@ -191,32 +177,16 @@ def _write_table(path: Path, rows: list[dict[str, Any]]) -> None:
     typer.echo(f"\nwrote {path}")
 
 
-@shared.app.command()
+@shared.command()
 def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
-    source: shared.Input,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the report cards to this file: a page (.html), everything (.json), or one "
-            "row per annotator (.csv).",
-        ),
-    ] = None,
-    aggregate: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[:key=value,...]",
-            help="Compare annotators with the posterior of this truth pool (for example "
-            "dawid-skene) instead of with the other annotators.",
-        ),
-    ] = None,
-    gold: shared.Gold = None,
-    rules: Rules = "paper",
-    construct: shared.Construct = None,
-    labels: shared.Labels = None,
-    load: shared.Load = None,
+    source: str,
+    output: Path | None = None,
+    aggregate: str | None = None,
+    gold: Path | None = None,
+    rules: str = "paper",
+    construct: str | None = None,
+    labels: str | None = None,
+    load: Path | None = None,
 ) -> None:
     """Write a report card for every annotator: confusion, reliability, calibration, speed, flags.
 
@@ -230,49 +200,46 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     from softlabel.tables import Statements
 
     if output is not None:
-        io.check_output(output, KINDS, source)
+        io.check_output(output, ("html", "json", "csv"), source)
     chosen = get_rules(rules)
     shared.load_strategies(load)
     with shared.progress() as tell:
-        answers = shared.open_answers(source, shared.split_labels(labels), tell)
+        opened, published = shared.open_answers(source, shared.split_labels(labels), tell)
         plan = Plan(construct=shared.parse_strategy("construct", construct), repeats="all")
-        each, made_by = construct_labels(io.Source(source, answers.table), plan)
+        each, made_by = construct_labels(io.Source(source, opened.answers), plan)
         known = None if gold is None else io.read_gold(gold, each.index)
         pool = shared.parse_strategy("aggregate", aggregate)
         posterior = pool and aggregate_labels(pool, one_per_annotator(each), known)
         tell("describing annotators")
         cards = make_cards(
             each,
-            answers.table if isinstance(answers.table, Statements) else None,
-            gold=answers.gold if known is None and pool is None else known,
+            opened.answers if isinstance(opened.answers, Statements) else None,
+            gold=published if known is None and pool is None else known,
             pooled=posterior,
-            seconds=answers.seconds,
+            seconds=opened.seconds,
             rules=chosen,
-            skips=answers.skips,
+            skips=opened.skips,
         )
         if output is not None:
             _write_cards(output, cards, Path(source.removeprefix(shared.DATASET)).name)
-    _show_cards(cards, answers.facts | {"construction": made_by})
+    _show_cards(cards, opened.facts | {"construction": made_by})
     if output is not None:
         typer.echo(f"\nwrote {output}")
 
 
-def _write_cards(output: Path, cards: Cards, name: str) -> None:
+def _write_cards(output: Path, found: Cards, name: str) -> None:
     from softlabel import io
-    from softlabel.annotators import card_row, cards_document
+    from softlabel.annotators import cards
     from softlabel.report import annotators_page
 
     kind = output.suffix.lower()
     if kind == ".csv":  # what is not known is an empty cell
-        rows = (card_row(card).items() for card in cards.people)
+        rows = (cards.card_row(card).items() for card in found.people)
         io.write_table([{key: None if v != v else v for key, v in row} for row in rows], output)
+    elif kind == ".html":
+        shared.write_text(output, annotators_page(found, name))
     else:
-        page = (
-            annotators_page(cards, name)
-            if kind == ".html"
-            else shared.json_text(cards_document(cards))
-        )
-        shared.write_text(output, page)
+        shared.write_text(output, shared.json_text(cards.cards_document(found)))
 
 
 def _show_cards(cards: Cards, facts: dict[str, str]) -> None:

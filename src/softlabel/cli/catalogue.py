@@ -1,27 +1,18 @@
 """``list`` and ``data``: strategies by name, and published data sets."""
 
-from __future__ import annotations
-
 import inspect
 import re
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Any
 
 import typer
 
-from softlabel.cli.shared import Load, app, load_strategies, make_group, show_facts
+from softlabel.cli.shared import app, command, load_strategies, make_group, show_facts
 from softlabel.errors import SoftlabelError
 
 
-@app.command("list")
-def list_strategies(
-    family: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FAMILY", help="mode, construct, aggregate, deliver or metric. Default: all."
-        ),
-    ] = None,
-    load: Load = None,
-) -> None:
+@command(name="list")
+def list_strategies(family: str | None = None, load: Path | None = None) -> None:
     """List all strategies with their parameters, defaults and papers."""
     from softlabel import registry
 
@@ -56,7 +47,7 @@ data = make_group("List, download and locate published data sets.")
 app.add_typer(data, name="data")
 
 
-@data.command("list")
+@command(data, name="list")
 def list_data() -> None:
     """List the published data sets that softlabel can read."""
     from softlabel import datasets
@@ -70,11 +61,8 @@ def list_data() -> None:
             typer.echo(f"      parts: {', '.join(info.parts)}")
 
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="See 'softlabel data list'.")]
-
-
-@data.command()
-def fetch(name: Name) -> None:
+@command(data)
+def fetch(name: str) -> None:
     """Download the missing files of a data set."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
@@ -97,13 +85,8 @@ def fetch(name: Name) -> None:
         typer.echo(f"{name}: all files are present")
 
 
-@data.command()
-def where(
-    name: Name,
-    check: Annotated[
-        bool, typer.Option("--check", help="Also compare the files with their known checksums.")
-    ] = False,
-) -> None:
+@command(data)
+def where(name: str, check: bool = False) -> None:
     """Print where the files of a data set are on this machine."""
     from softlabel import datasets
 

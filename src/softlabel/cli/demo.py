@@ -1,16 +1,12 @@
 """``demo``: run the script of ``examples/demo``."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from softlabel.cli.shared import app
+from softlabel.cli.shared import command
 from softlabel.errors import SoftlabelError
 
 PACKAGE = "softlabel._demo"
@@ -20,15 +16,8 @@ PLACES = (  # in a wheel; in a checkout of the repository
 )
 
 
-@app.command()
-def demo(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The folder to write to; created if needed.")
-    ] = Path("softlabel-demo"),
-    seed: Annotated[
-        int, typer.Option(min=0, help="Random seed of the pictures and the annotators.")
-    ] = 0,
-) -> None:
+@command()
+def demo(folder: Path = Path("softlabel-demo"), seed: int = 0) -> None:
     """Run a study with simulated annotators, label it, train on it, and write a page about it.
 
     Prints each command before running it. Training needs torch; without it, the page has all other
@@ -51,7 +40,6 @@ def load_demo(name: str = "demo") -> Any:
         )
         assert spec is not None, "a Python file can be loaded"
         assert spec.loader is not None, "a Python file can be loaded"
-        package = importlib.util.module_from_spec(spec)
-        sys.modules[PACKAGE] = package
-        spec.loader.exec_module(package)
+        sys.modules[PACKAGE] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[PACKAGE])
     return import_module(f"{PACKAGE}.{name}")

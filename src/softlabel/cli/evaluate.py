@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -21,31 +21,15 @@ Groups = dict[str, list["Run"]]
 Scores = Mapping[str, Mapping[str, "Score"]]  # by group and metric
 
 
-@shared.app.command()
+@shared.command()
 def evaluate(
-    folder: Annotated[Path, typer.Argument(metavar="RUNS", help="A folder of run folders.")],
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.npz|NAME",
-            help="People's soft labels of the items: a file, or cifar10h or cifar10s for their "
-            "test items. Default: what each run was tested against.",
-        ),
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        shared.strategy_option("metric", "A metric to compute; may be repeated"),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(metavar="KEY[,KEY]", help="Settings to group by (default: all that differ)."),
-    ] = None,
-    than: Annotated[
-        str | None,
-        typer.Option(metavar="GROUP", help="The baseline group, such as deliver=hard or hard."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    load: shared.Load = None,
+    folder: Path,
+    against: str | None = None,
+    metric: list[str] | None = None,
+    by: str | None = None,
+    than: str | None = None,
+    as_json: bool = False,
+    load: Path | None = None,
 ) -> None:
     """Score the predictions of finished runs against people's labels.
 
@@ -72,10 +56,8 @@ def evaluate(
             known = {group: evaluating.measured(of, people, name) for group, of in groups.items()}
             for group, scores in pairs.items():
                 scores[name] = evaluating.difference(known[group], known[base])
-        result[kind] = {
-            **{"by": keys, "runs": _plain(means)},
-            **{"than": base, "differences": _plain(pairs)},
-        }
+        result[kind] = {"by": keys, "runs": _plain(means), "than": base}
+        result[kind]["differences"] = _plain(pairs)
         if not as_json:
             items = len(evaluating.matched(next(iter(groups.values()))[0].predictions, people).true)
             _show(f"{TITLES.get(kind, kind)}, {items:,} items, mean over seeds", groups, means)
@@ -113,9 +95,7 @@ def show_runs(finished: Sequence[Run]) -> None:
         _show(f"{TITLES.get(kind, kind)}, {over}", groups, means)
 
 
-def _by_kind(
-    finished: Sequence[Run], by: Sequence[str] | None
-) -> dict[str, tuple[list[str], Groups]]:
+def _by_kind(finished: Sequence[Run], by: list[str] | None) -> dict[str, tuple[list[str], Groups]]:
     """Group runs by settings, separately for each kind (features, scratch); return the settings and
     the groups, which are called by the values of these settings."""
     from softlabel.train import runs
@@ -184,17 +164,8 @@ def _plain(rows: Scores) -> dict[str, Any]:
     }
 
 
-@shared.app.command()
-def report(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="[RUNS] FILE.html",
-            help="A folder of runs and the page to write. Without a folder: the results that come "
-            "with the package.",
-        ),
-    ],
-) -> None:
+@shared.command()
+def report(paths: list[Path]) -> None:
     """Write a self-contained page about the four papers, or about your own runs.
 
     Runs of papers ('softlabel reproduce PAPER --out RUNS') are shown claim by claim, each with a
@@ -205,23 +176,22 @@ def report(
         raise SoftlabelError(
             "use 'softlabel report RUNS FILE.html' or 'softlabel report FILE.html'"
         )
-    if not shared.has_papers():
-        if not folder:
-            advice = "for your own runs: softlabel report RUNS FILE.html"
-            raise SoftlabelError(f"{shared.NO_PAPERS}; {advice}")
-        shared.write_text(target, _make_page(folder[0]))
-        typer.echo(f"wrote {target}")
-        return
-    from softlabel.papers import PAPERS, findings, list_started, make_html, papers
+    text = ""
+    if shared.has_papers():
+        from softlabel.papers import PAPERS, collecting, findings, papers
 
-    if not folder:
-        shipped = [findings.judge_shipped(papers.find(name)) for name in PAPERS]
-        text = make_html([paper for paper in shipped if paper.results])
-    elif names := dict.fromkeys(name for name, _ in list_started(folder[0]) if name in PAPERS):
-        text = make_html([findings.judge_folder(papers.find(name), folder[0]) for name in names])
-    else:
-        text = _make_page(folder[0])
-    shared.write_text(target, text)
+        if not folder:
+            shipped = [findings.judge_shipped(papers.find(name)) for name in PAPERS]
+            text = findings.make_html([paper for paper in shipped if paper.results])
+        else:
+            started = dict.fromkeys(name for name, _ in collecting.list_started(folder[0]))
+            known = [papers.find(name) for name in started if name in PAPERS]
+            judged = [findings.judge_folder(paper, folder[0]) for paper in known]
+            text = findings.make_html(judged) if judged else ""
+    elif not folder:
+        advice = "for your own runs: softlabel report RUNS FILE.html"
+        raise SoftlabelError(f"{shared.NO_PAPERS}; {advice}")
+    shared.write_text(target, text or _make_page(folder[0]))
     typer.echo(f"wrote {target}")
 
 

@@ -1,63 +1,30 @@
 """``label`` and ``export``: from answers to files."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from softlabel.cli import shared
 from softlabel.cli.status import export_study
 from softlabel.errors import SoftlabelError
 
 
-@shared.app.command()
+@shared.command()
 def label(  # noqa: PLR0913  (a command has as many arguments as options)
-    source: shared.Input,
-    output: Annotated[
-        Path, typer.Argument(metavar="OUTPUT", help="A .csv, .parquet, .jsonl or .npz file.")
-    ],
-    construct: shared.Construct = None,
-    aggregate: shared.Pool = "mean",
-    repeats: shared.Repeats = None,
-    labels: shared.Labels = None,
-    sample: Annotated[
-        int | None, typer.Option(min=1, metavar="M", help="Sample M annotators per item at random.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of --sample.")] = 0,
-    gold: shared.Gold = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            metavar="dask[://HOST:PORT]",
-            help="Pool on a Dask cluster: one on the cores of this machine, or the one whose "
-            "scheduler is at HOST:PORT. INPUT may then also be a folder of .parquet files of "
-            "votes; all votes on an item must be in the same file.",
-        ),
-    ] = None,
-    parts: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Parts for --engine (default: one per core)."),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="With --engine: save a checkpoint here after every step, and resume from it.",
-        ),
-    ] = None,
-    intervals: Annotated[
-        bool,
-        typer.Option(
-            "--intervals",
-            help="Also write 90 % credible intervals (low:CLASS, high:CLASS) and the expected gain "
-            "from one more vote in nats (gain). For auto, dirichlet, dirichlet-mixture and atoms.",
-        ),
-    ] = False,
-    mode: shared.Mode = None,
-    load: shared.Load = None,
+    source: str,
+    output: Path,
+    construct: str | None = None,
+    aggregate: str = "mean",
+    repeats: shared.Repeats | None = None,
+    labels: str | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    gold: Path | None = None,
+    engine: str | None = None,
+    parts: int | None = None,
+    checkpoint: Path | None = None,
+    intervals: bool = False,
+    mode: str | None = None,
+    load: Path | None = None,
 ) -> None:
     """Write one soft label per item: item, one column per class, count."""
     from softlabel import io
@@ -65,15 +32,14 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
 
     rest = {"repeats": repeats, "sample": sample, "seed": seed}
     plan = shared.make_plan(load, construct, aggregate, **rest, gold=gold, intervals=intervals)
-    io.check_output(output, io.LABEL_KINDS, source)
+    io.check_output(output, io.write.LABEL_KINDS, source)
     if engine is None and (parts or checkpoint):
         name = "parts" if parts else "checkpoint"
         raise SoftlabelError(f"--{name} {parts or checkpoint}: is for --engine; use --engine dask")
     classes = shared.split_labels(labels)
     with shared.progress() as tell:
-        read = partial(
-            shared.open_source, source, classes, tell, shared.parse_strategy("mode", mode)
-        )
+        asked = shared.parse_strategy("mode", mode)
+        read = partial(shared.open_source, source, classes, tell, asked)
         if engine is None:
             facts = label_source(read(), output, plan, tell)
         else:
@@ -84,27 +50,24 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     shared.show_facts(facts)
 
 
-@shared.app.command()
+@shared.command()
 def export(  # noqa: PLR0913  (a command has as many arguments as options)
-    source: Annotated[
-        str,
-        typer.Argument(metavar="INPUT", help="A study folder, or any INPUT of 'softlabel label'."),
-    ],
-    output: Annotated[
-        Path, typer.Argument(metavar="OUTPUT", help="A .csv, .parquet, .jsonl or .json file.")
-    ],
-    construct: shared.Construct = None,
-    repeats: shared.Repeats = None,
-    labels: shared.Labels = None,
-    mode: shared.Mode = None,
-    db: shared.Database = None,
-    load: shared.Load = None,
+    source: str,
+    output: Path,
+    construct: str | None = None,
+    repeats: shared.Repeats | None = None,
+    labels: str | None = None,
+    mode: str | None = None,
+    db: str | None = None,
+    load: Path | None = None,
 ) -> None:
     """Write every answer as it was read or, with --construct, as a soft vote.
 
     From a study folder, everything that is stored is exported, including practice and checks, with
     or without a running server: exactly as sent to .jsonl, one flat row per answer to .csv or
-    .parquet, and with the keys of CIFAR-10S to .json (mode classic). Text files may end in .gz.
+    .parquet, and with the keys of CIFAR-10S to .json (mode classic). Text files may end in .gz. A
+    file called people.csv gets one row per person, and questions.jsonl one line per answer to the
+    questions before and after the items.
 
     From other inputs, responses go to .jsonl, .csv, .parquet or .json (with the keys of CIFAR-10S,
     without annotators); votes go to .csv, .parquet or .jsonl. An answer that was repaired on
@@ -131,10 +94,9 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     if db is not None:
         raise SoftlabelError(f"--db {db}: {source} is no study folder, so it has no database")
     plan = shared.make_plan(load, construct, repeats=repeats)
-    io.check_output(output, io.ANSWER_KINDS, source)
+    io.check_output(output, io.write.ANSWER_KINDS, source)
     with shared.progress() as tell:
-        answers = shared.open_source(
-            source, shared.split_labels(labels), tell, shared.parse_strategy("mode", mode)
-        )
+        classes, asked = shared.split_labels(labels), shared.parse_strategy("mode", mode)
+        answers = shared.open_source(source, classes, tell, asked)
         facts = export_source(answers, output, plan, tell)
     shared.show_facts(facts)

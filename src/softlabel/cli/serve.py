@@ -1,113 +1,59 @@
 """``serve``, ``invite``, ``forget``: a running study and its participants."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from softlabel.cli.shared import Database, Folder, Load, app, load_strategies, show_facts
+from softlabel.cli.shared import command, load_strategies, show_facts
 from softlabel.errors import SoftlabelError
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
-
-@app.command()
+@command()
 def serve(  # noqa: PLR0913  options, each with its own help
-    folder: Folder,
-    host: Annotated[
-        str,
-        typer.Option(help="The address to listen on; only the default is local to this machine."),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")
-    ] = 8000,
-    db: Database = None,
-    url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="The public address behind a proxy, without a path: https://birds.example.org",
-        ),
-    ] = None,
-    browser: Annotated[bool, typer.Option("--open", help="Open the study in a browser.")] = False,
-    new_token: Annotated[
-        bool | None,
-        typer.Option(
-            "--new-token/--no-token",
-            help="Create a new researcher token and revoke the old one. --no-token creates none, "
-            "not even at the first start.",
-        ),
-    ] = None,
-    rehearsal: Annotated[
-        bool, typer.Option("--rehearsal", help="Mark all participants as simulated, permanently.")
-    ] = False,
-    new_database: Annotated[
-        bool,
-        typer.Option(
-            "--new-database", help="Accept a new or other database if the study's own is missing."
-        ),
-    ] = False,
-    new_secret: Annotated[
-        bool,
-        typer.Option(
-            "--new-secret",
-            help="Continue with a different secret.json than the one used for the pseudonyms in "
-            "the database. Returning people count as new.",
-        ),
-    ] = False,
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a new token to this file, readable only by you, instead of printing it "
-            "where a service log would keep it.",
-        ),
-    ] = None,
-    load: Load = None,
+    folder: Path,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    db: str | None = None,
+    url: str | None = None,
+    browser: bool = False,
+    new_token: bool | None = None,
+    rehearsal: bool = False,
+    new_database: bool = False,
+    new_secret: bool = False,
+    token_file: Path | None = None,
+    load: Path | None = None,
 ) -> None:
     """Serve a study until stopped. Acknowledged answers are never lost."""
-    from softlabel import serve as room
-    from softlabel.serve import Choice, Handover
-
-    def open_page(address: str) -> None:
-        typer.launch(address)
+    from softlabel.serve import Choice, Handover, run
 
     load_strategies(load)
-    if host not in LOOPBACK:
+    if host not in ("127.0.0.1", "localhost", "::1"):
         typer.echo(
             f"warning: {host} can be reached from other machines, without encryption; "
             "a proxy with a certificate in front of 127.0.0.1 is safer",
             err=True,
         )
-    room.run(
+    run(
         folder,
         host=host,
         port=port,
         database=Choice(db, rehearsal, new_database, new_secret),
         url=url,
         token=Handover(bool(new_token), token_file, wanted=new_token is not False),
-        ready=open_page if browser else None,
+        ready=typer.launch if browser else None,
     )
 
 
-@app.command()
+@command()
 def invite(
-    folder: Folder,
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Names of the people to invite.")
-    ] = None,
-    revoke: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Revoke this person's link.")
-    ] = None,
-    show: Annotated[bool, typer.Option("--list", help="List the invited people.")] = False,
-    url: Annotated[
-        str, typer.Option(metavar="URL", help="The public address of the study.")
-    ] = "http://127.0.0.1:8000",
-    db: Database = None,
-    load: Load = None,
+    folder: Path,
+    names: list[str] | None = None,
+    revoke: list[str] | None = None,
+    show: bool = False,
+    url: str = "http://127.0.0.1:8000",
+    db: str | None = None,
+    load: Path | None = None,
 ) -> None:
     """Create personal links to a study; each is shown once and can be revoked."""
     from softlabel.serve import check_url, databases, recruit
@@ -130,20 +76,9 @@ def invite(
             raise SoftlabelError("no names given; give names, --revoke NAME or --list")
 
 
-@app.command()
+@command()
 def forget(
-    folder: Folder,
-    person: Annotated[
-        str,
-        typer.Argument(
-            metavar="PERSON",
-            help="The pseudonym, the recruiter's id, the name in the invitation, or the deletion "
-            "code that an open study shows.",
-        ),
-    ],
-    db: Database = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
-    load: Load = None,
+    folder: Path, person: str, db: str | None = None, yes: bool = False, load: Path | None = None
 ) -> None:
     """Delete everything about a person from the study's database, permanently."""
     from softlabel.serve import databases, recruit

@@ -9,11 +9,12 @@ import csv
 import importlib.util
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -24,18 +25,22 @@ if TYPE_CHECKING:
     from softlabel.datasets import Dataset
     from softlabel.io import AnswerTable, Progress, Source
     from softlabel.label import Plan
-    from softlabel.tables import Floats, Ints
+    from softlabel.tables import Ints
 
+Command = TypeVar("Command", bound=Callable[..., None])
 DATASET = "dataset:"
 NO_PAPERS = "the papers are not part of this installation: it has no softlabel.papers"
 PATIENCE = 1.5  # seconds before progress is shown
 ORDER = (
-    *("new", "check", "simulate", "serve", "invite", "status", "export", "forget"),
+    *("new", "check", "preview", "simulate", "serve", "invite", "status", "export", "forget"),
+    *("pause", "resume", "close", "reopen", "quota", "cap", "add"),
+    *("exclude", "include", "end", "audit"),
+    *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
     *("label", "inspect", "agree", "annotators"),
     *("train", "grid", "evaluate", "report", "reproduce"),
     *("list", "data", "demo"),
-)  # collect answers; keep them safe; make labels; train and measure; look around
+)  # collect; run a study; pay; keep answers safe; make labels; train and measure; look around
 
 
 class Contents(TyperGroup):
@@ -69,70 +74,26 @@ app = make_group(
 )
 
 
-def strategy_option(family: str, text: str) -> Any:
-    """Return an option that names a strategy of a family."""
-    help_text = f"{text}; see 'softlabel list {family}'."
-    return typer.Option(metavar="NAME[:key=value,...]", help=help_text)
+OPTIONS = tomllib.loads((Path(__file__).parent / "options.toml").read_text("utf-8"))
+Repeats = Literal["first", "mean", "all", "error"]
 
 
-Input = Annotated[
-    str,
-    typer.Argument(
-        metavar="INPUT",
-        help="dataset:NAME[/PART]; or a .csv, .parquet or .jsonl file of votes (item, annotator, "
-        "label), soft votes (item, annotator, one column per class) or responses; or the .json "
-        "file of CIFAR-10S. Text files may end in .gz.",
-    ),
-]
-Construct = Annotated[
-    str | None, strategy_option("construct", "How to turn an answer into a label")
-]
-Repeats = Annotated[
-    Literal["first", "mean", "all", "error"] | None,
-    typer.Option(
-        help="What to do if a person answered an item more than once: keep the first answer, the "
-        "mean of the labels or all of them, or stop with an error. Default: error for files; first "
-        "for data sets and for repeats that a study asked for."
-    ),
-]
-Mode = Annotated[
-    str | None,
-    strategy_option(
-        "mode",
-        "How to read answers, for example classic:repairs=none (answers collected with another "
-        "mode are left out)",
-    ),
-]
-Labels = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,C",
-        help="All classes, in order. Default: those that occur, by number or alphabetically.",
-    ),
-]
-Load = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.py",
-        help="Run a Python file that adds strategies with softlabel.registry.register(...), and "
-        "check each strategy.",
-    ),
-]
-Pool = Annotated[str, strategy_option("aggregate", "How to pool the labels of an item")]
-Gold = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE.csv", help="Known correct classes: columns item and label."),
-]
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The study folder.")]
-Database = Annotated[
-    str | None,
-    typer.Option(
-        "--db",
-        metavar="URL",
-        help="The database: a file, sqlite:///FILE or postgresql://USER@HOST/NAME. "
-        "Default: DIR/.softlabel/answers.db, or rehearsal.db for a rehearsal.",
-    ),
-]
+def command(group: typer.Typer = app, **settings: Any) -> Callable[[Command], Command]:
+    """Make a function a command of a group; ``options.toml`` describes its parameters.  The table
+    of a parameter is that of the function, or else the one in ``shared``."""
+
+    def add(function: Command) -> Command:
+        own = OPTIONS.get(function.__name__, {})
+        for name, kind in get_type_hints(function).items():
+            if name == "return":
+                continue
+            about = dict(own.get(name) or OPTIONS["shared"][name])
+            flags = about.pop("flags", [f"--{name.replace('_', '-')}"] if kind is bool else [])
+            make: Any = typer.Argument if about.pop("argument", False) else typer.Option
+            function.__annotations__[name] = Annotated[kind, make(*flags, **about)]
+        return group.command(**settings)(function)
+
+    return add
 
 
 # ── opening ──────────────────────────────────────────────────────────────────────────────────
@@ -160,29 +121,19 @@ def open_source(text: str, labels: list[str] | None, tell: Progress, mode: Any =
     return io.Source(text, answers, repeats="first")
 
 
-class Answers(NamedTuple):
-    """Every answer, including repeats; the gold classes (m,) and the seconds of each answer (n,),
-    where known; facts to report about the reading; and what each person skipped."""
+def open_answers(text: str, labels: list[str] | None, tell: Progress) -> tuple[Source, Ints | None]:
+    """Open an input with every answer, including repeats, and the gold classes (m,) if known."""
+    from softlabel import io
 
-    table: AnswerTable
-    gold: Ints | None
-    seconds: Floats | None
-    facts: dict[str, str]
-    skips: Mapping[str, Mapping[str, int]]
-
-
-def open_answers(text: str, labels: list[str] | None, tell: Progress) -> Answers:
-    """Open an input with everything that is known about its annotators."""
     dataset = _open_dataset(text, tell)
     if dataset is None:
-        source = open_source(text, labels, tell)
-        return Answers(source.answers, None, source.seconds, source.facts, source.skips)
+        return open_source(text, labels, tell), None
     table = _answers_of(text, dataset)
     seconds = dataset.arrays["rt_ms"] / 1000 if "rt_ms" in dataset.arrays else None
     if "duplicate" in dataset.arrays:  # rows that the release holds twice
         once = ~dataset.arrays["duplicate"]
         table, seconds = table.take(once), None if seconds is None else seconds[once]
-    return Answers(table, dataset.gold, seconds, {}, {})
+    return io.Source(text, table, seconds=seconds), dataset.gold
 
 
 def _answers_of(text: str, dataset: Dataset) -> AnswerTable:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 SHOWN = 20  # people
 
 
-@shared.app.command()
+@shared.command()
 def status(
-    folder: shared.Folder,
-    db: shared.Database = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.csv", help="Write one row per person with debriefing answers."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-    load: shared.Load = None,
+    folder: Path,
+    db: str | None = None,
+    output: Path | None = None,
+    as_json: bool = False,
+    load: Path | None = None,
 ) -> None:
     """Report the progress of a study: answers, seconds, agreement, repeats, flags and cost.
 
@@ -60,14 +57,35 @@ def status(
 
 
 def export_study(folder: Path, output: Path, db: str | None) -> None:
-    """Write every stored answer and show progress."""
-    from softlabel.serve import export_answers
+    """Write every stored answer and show progress; ``people.csv`` and ``questions.jsonl`` hold the
+    people and what they said beside the items."""
+    from softlabel._util.files import write_atomically
+    from softlabel.serve import compute_overview, export_answers, write_questions, write_roster
 
+    if output.name in ("people.csv", "questions.jsonl"):
+        with _open_study(folder, db) as (study, store):
+            people = output.suffix == ".csv"
+            with write_atomically(output, private=True) as part:
+                if people:
+                    overview = compute_overview(study, store, time.time())
+                    part.write_bytes(write_roster(study, store, overview))
+                    count = overview.counts.people
+                else:
+                    lines = list(write_questions(study, store))
+                    part.write_text("".join(lines), encoding="utf-8")
+                    count = len(lines)
+        shared.show_facts({"people" if people else "answers": f"{count:,}", "wrote": str(output)})
+        return
+    found = {"answers": "0"}
     with _open_study(folder, db) as (study, store), shared.progress() as tell:
-        written = export_answers(
-            study, store, output, lambda done: tell(f"writing: {done:,} answers")
-        )
-    shared.show_facts({"answers": f"{written:,}", "wrote": str(output)})
+
+        def show(answers: int, skips: int) -> None:
+            more = f", and {skips:,} skip{'s' if skips > 1 else ''}" if skips else ""
+            found["answers"] = f"{answers:,}{more}"
+            tell(f"writing: {answers:,} answers")
+
+        export_answers(study, store, output, show)
+    shared.show_facts(found | {"wrote": str(output)})
 
 
 @contextmanager
@@ -91,12 +109,13 @@ def _show(study: Study, overview: Overview, insight: Insight) -> None:
     from softlabel.serve import wording
 
     counts = overview.counts
-    shared.show_facts(_describe_progress(overview, insight) | _describe_quality(insight))
+    shared.show_facts(_describe(overview, insight))
     stages = [{"stage": stage, "people": f"{n:,}"} for stage, n in counts.stages.items()]
     shared.show_table("people by stage", stages, SHOWN)
     answers = enumerate(counts.histogram)
     items = [{"answers": n, "items": f"{items:,}"} for n, items in answers if items]
-    shared.show_table(f"items by number of answers ({study.per_item} needed)", items, SHOWN)
+    title = f"items by number of answers ({counts.per_item_wanted} needed)"
+    shared.show_table(title, items, SHOWN)
     seconds = [
         {
             "mode": mode.mode,
@@ -124,12 +143,14 @@ def _show(study: Study, overview: Overview, insight: Insight) -> None:
         for card in overview.people()
         if card.flags
     ]
-    shared.show_table(
-        f"{len(flagged)} of {len(insight.people)} annotators have flags", flagged, SHOWN
-    )
+    if counts.excluded:
+        out = [{"annotator": who, "because": why} for who, why in counts.excluded.items()]
+        shared.show_table("people left out", out, SHOWN)
+    title = f"{len(flagged)} of {len(insight.people)} annotators have flags"
+    shared.show_table(title, flagged, SHOWN)
 
 
-def _describe_progress(overview: Overview, insight: Insight) -> dict[str, str]:
+def _describe(overview: Overview, insight: Insight) -> dict[str, str]:
     from softlabel.serve import wording
 
     counts, left, bill = overview.counts, overview.hours_left, overview.bill
@@ -147,23 +168,18 @@ def _describe_progress(overview: Overview, insight: Insight) -> dict[str, str]:
     }
     if counts.simulated:
         facts["simulated"] = f"{counts.simulated:,} of {counts.people:,}: this is a rehearsal"
+    facts |= _describe_control(overview)
     if counts.late:
         facts["late"] = (
             f"{counts.late:,} answers arrived after their items were complete; they are kept, "
             "exported and used by softlabel label"
         )
     if bill is not None:
-        spent, total = (
-            wording.money(sum_, bill.currency) for sum_ in (bill.earned, bill.projected)
+        facts["cost"] = (
+            f"{wording.money(bill.earned, bill.currency)} so far, about "
+            f"{wording.money(bill.projected, bill.currency)} in total"
         )
-        facts["cost"] = f"{spent} so far, about {total} in total"
-    return facts
-
-
-def _describe_quality(insight: Insight) -> dict[str, str]:
-    from softlabel.serve import wording
-
-    facts, repeats, agreement = {}, insight.repeats, insight.agreement
+    repeats, agreement = insight.repeats, insight.agreement
     if agreement is not None and math.isfinite(agreement.alpha.value):
         facts["agreement"] = (
             f"alpha {agreement.alpha}, mean distance between two people "
@@ -178,6 +194,17 @@ def _describe_quality(insight: Insight) -> dict[str, str]:
         facts["unreadable"] = f"{insight.unreadable:,} answers, with the current labels and mode"
     if not insight.whole:
         facts["sample"] = f"the latest {insight.read:,} of {insight.stored:,} answers"
+    return facts
+
+
+def _describe_control(overview: Overview) -> dict[str, str]:
+    """Return how the study is run, where that is not as in the study file."""
+    counts = overview.counts
+    facts: dict[str, str] = {} if counts.state == "open" else {"state": counts.state}
+    if counts.people_cap is not None:
+        facts["cap"] = f"at most {counts.people_cap:,} people"
+    if counts.excluded:
+        facts["left out"] = f"{len(counts.excluded):,} people; their answers are kept and marked"
     return facts
 
 

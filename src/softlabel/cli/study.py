@@ -1,61 +1,97 @@
 """``new``, ``check``, ``backup``, ``restore``, ``migrate``: a study folder and its database."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softlabel.cli import shared
-from softlabel.errors import StudyError
-
-if TYPE_CHECKING:
-    from softlabel.study import Study
+from softlabel.errors import SoftlabelError, StudyError
 
 
-@shared.app.command()
-def new(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
-    mode: Annotated[str, shared.strategy_option("mode", "How people answer")] = "quick",
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the pictures.")] = 0,
-    load: shared.Load = None,
+@shared.command()
+def new(  # noqa: PLR0913  options, each with its own help
+    folder: Path,
+    images: Path | None = None,
+    audio: Path | None = None,
+    video: Path | None = None,
+    table: Path | None = None,
+    text: str | None = None,
+    labels: str | None = None,
+    mode: str | None = None,
+    seed: int | None = None,
+    load: Path | None = None,
 ) -> None:
-    """Create a working sample study with pictures, ready to edit."""
+    """Create a study from your own pictures, recordings, videos or texts, ready to edit.
+
+    Without options, a terminal asks for them; elsewhere an example with drawn shapes is written.
+    Files are copied into the study folder.
+    """
     from softlabel import study
+    from softlabel.cli import wizard
 
     shared.load_strategies(load)
-    for path in study.write_new(folder, mode=mode, seed=seed):
+    given = {"image": images, "audio": audio, "video": video, "table": table}
+    source = wizard.choose_source(given, text)
+    if source is None and labels is not None:
+        raise SoftlabelError("--labels needs items: add --images, --audio, --video or --table")
+    if source is not None:
+        if seed is not None:
+            raise SoftlabelError("--seed is for the drawn shapes of the example; omit it")
+        material = wizard.open_material(*source)
+        made, notes = study.setup.write_own(
+            folder, material, wizard.read_labels(labels, material), mode=mode
+        )
+    elif mode is None and seed is None and wizard.is_terminal():
+        made, notes = wizard.ask_all(folder)
+    else:
+        made, notes = study.write_new(folder, mode=mode or "quick", seed=seed or 0), ()
+    for path in made:
         typer.echo(f"wrote {path}")
-    pictures = len(list((folder / "images").iterdir()))
-    typer.echo(f"wrote {pictures} pictures in {folder / 'images'}")
-    typer.echo(f"\nnext: softlabel check {folder}, then softlabel serve {folder}")
+    for media, word in (("images", "pictures"), ("audio", "recordings"), ("video", "videos")):
+        if count := sum(path.is_file() for path in (folder / media).rglob("*")):
+            typer.echo(f"wrote {count} {word} in {folder / media}")
+    for note in notes:
+        typer.echo(f"note: {note}", err=True)
+    steps = [f"softlabel {command} {folder}" for command in ("check", "preview", "serve")]
+    typer.echo(f"\nnext: {steps[0]}, {steps[1]}, then {steps[2]}")
 
 
-@shared.app.command()
-def check(folder: shared.Folder, load: shared.Load = None) -> None:
+@shared.command()
+def preview(
+    folder: Path,
+    port: int = 0,
+    browser: bool = True,
+    load: Path | None = None,
+) -> None:
+    """Show every page that participants see, in a browser. Nothing is stored.
+
+    The pages are listed beside a frame whose width can be that of a phone. Answers go into a
+    temporary database, which is deleted when you stop the command.
+    """
+    from softlabel.serve import show_preview
+
+    shared.load_strategies(load)
+    show_preview(folder, port=port, ready=typer.launch if browser else None)
+
+
+@shared.command()
+def check(folder: Path, load: Path | None = None) -> None:
     """Check a study folder: list all mistakes, or estimate people, time and pay."""
-    from softlabel import study
+    from softlabel import study as studies
 
     shared.load_strategies(load)
     try:
-        checked = study.read(folder)
+        study = studies.read(folder)
     except StudyError as error:
         for problem in error.problems:
             typer.echo(str(problem))
         count = len(error.problems)
         typer.echo(f"error: {count} mistake{'s' if count > 1 else ''} in {folder}", err=True)
         raise typer.Exit(1) from None
-    for note in checked.notes:
+    for note in study.notes:
         typer.echo(f"note: {note}", err=True)
-    shared.show_facts(_describe(checked))
-
-
-def _describe(study: Study) -> dict[str, str]:
-    from softlabel.study import estimate
-
-    guess = estimate(study)
+    guess = studies.estimate(study)
     source = "measured" if guess.measured else "predicted"
     facts = {
         "study": f"{study.name}: {study.title}",
@@ -79,18 +115,11 @@ def _describe(study: Study) -> dict[str, str]:
             f"{guess.session:.2f} {currency} per person, {guess.total:,.2f} {currency} in total; "
             f"about {guess.per_hour:.2f} {currency} per hour"
         )
-    return facts
+    shared.show_facts(facts)
 
 
-@shared.app.command()
-def backup(
-    folder: shared.Folder,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="The file to write (default: DIR-TIME.db)."),
-    ] = None,
-    db: shared.Database = None,
-) -> None:
+@shared.command()
+def backup(folder: Path, file: Path | None = None, db: str | None = None) -> None:
     """Copy a study's database to a file, even while it is being served.
 
     The copy is verified and readable only by its owner. It does not contain the study's
@@ -105,15 +134,8 @@ def backup(
     shared.show_facts({name: f"{n:,}" for name, n in copied.rows.items()} | {"wrote": str(target)})
 
 
-@shared.app.command()
-def restore(
-    folder: shared.Folder,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup to restore.")],
-    db: shared.Database = None,
-    new_database: Annotated[
-        bool, typer.Option("--new-database", help="Accept a backup of a different database.")
-    ] = False,
-) -> None:
+@shared.command()
+def restore(folder: Path, file: Path, db: str | None = None, new_database: bool = False) -> None:
     """Replace a study's database with a backup.
 
     Refused while a server or another command has the database open. The previous file is kept
@@ -126,8 +148,8 @@ def restore(
     shared.show_facts(facts | ({"kept": str(kept)} if kept else {}) | {"restored": str(file)})
 
 
-@shared.app.command()
-def migrate(folder: shared.Folder, db: shared.Database = None) -> None:
+@shared.command()
+def migrate(folder: Path, db: str | None = None) -> None:
     """Upgrade a study's database to the schema of this version of softlabel.
 
     Commands that only read refuse an older schema. Back up first: an older softlabel cannot read

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from softlabel.cli.evaluate import show_runs
-from softlabel.cli.shared import Load, app, progress, strategy_option
+from softlabel.cli.shared import command, progress
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
@@ -23,31 +23,9 @@ Describe = Callable[[Sequence["JobState"]], list[list[str]]]  # a row of titles,
 ORDER = ("running", "died", "failed", "finished", "waiting")
 
 
-@app.command()
+@command()
 def grid(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE.toml",
-            help="Keys recipe, images, labels, against, deliver, out, seeds, load, and a table "
-            "[set]. Any value may be a list; every combination is run once per seed.",
-        ),
-    ],
-    processes: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Number of runs at a time. Default: one per core or GPU."
-        ),
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            metavar="dask[://HOST:PORT]", help="Run on a Dask cluster that sees the same folders."
-        ),
-    ] = None,
-    dry: Annotated[
-        bool, typer.Option("--dry", help="Only print how many runs remain and how long they take.")
-    ] = False,
+    file: Path, processes: int | None = None, engine: str | None = None, dry: bool = False
 ) -> None:
     """Train all unfinished runs of a grid, several at a time.
 
@@ -87,9 +65,6 @@ def carry_out(
             f"{len(wrong)} of {len(states)} runs did not finish; the first, "
             f"{wrong[0].run.path}, {wrong[0].state}: {wrong[0].note}"
         )
-
-
-# ── the table ────────────────────────────────────────────────────────────────────────────────
 
 
 def describe_settings(states: Sequence[JobState]) -> list[list[str]]:
@@ -151,57 +126,17 @@ def table(states: Sequence[JobState], most: int, describe: Describe = describe_s
     return made
 
 
-@app.command()
+@command()
 def train(  # noqa: PLR0913  (a command has as many arguments as options)
-    recipe: Annotated[
-        str,
-        typer.Argument(
-            metavar="RECIPE",
-            help="From scratch: small, c22-resnet34a, c22-vgg11, c22-resnet50, u20 or g26. On "
-            "frozen features of a pre-trained network: features or features-linear.",
-        ),
-    ],
-    images: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE.npz|NAME",
-            help="A file with items (names) and images, uint8 (m, h, w, 3), or features, float32 "
-            "(m, d); or cifar10h or cifar10s, with the published labels and split.",
-        ),
-    ],
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="The .npz file written by 'softlabel label'; or a file of answers, for deliveries "
-            "that need the label of every annotator.",
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.npz",
-            help="Soft labels of the test items, which are not used for training. Default: the "
-            "published split or, for your own items, one in five, chosen by name.",
-        ),
-    ] = None,
-    deliver: Annotated[
-        str | None,
-        strategy_option("deliver", "How to deliver labels to training (default: aggregate)"),
-    ] = None,
-    seeds: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of runs; a single run has no interval.")
-    ] = 5,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="key=value", help="Change a setting of the recipe; may be repeated."
-        ),
-    ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder for the run folders.")
-    ] = Path("runs"),
-    load: Load = None,
+    recipe: str,
+    images: str,
+    labels: str | None = None,
+    against: str | None = None,
+    deliver: str | None = None,
+    seeds: int = 5,
+    settings: list[str] | None = None,
+    out: Path = Path("runs"),
+    load: Path | None = None,
 ) -> None:
     """Train a recipe with several seeds and compare its predictions with people's labels.
 

@@ -1,39 +1,22 @@
-"""Published data sets, each in one file: ``load("cifar10s")``, ``load("chaosnli/snli")``.
+"""Published data sets: ``load("cifar10s")``, ``load("chaosnli/snli")``.
 
 Files are looked for in ``$SOFTLABEL_DATA/<name>/``, then in the user's cache, where ``fetch``
 puts them.  Nothing is downloaded unless asked for.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 
-from softlabel.datasets import (
-    base,
-    chaosnli,
-    cifar10,
-    cifar10h,
-    cifar10n,
-    cifar10s,
-    cifar100,
-    crowd,
-    files,
-    labelme,
-    popquorn,
-    pos,
-    rte,
-    sentiment,
-    shifted,
-    svhn,
-)
-from softlabel.datasets.base import Dataset, File, Info, MissingData, locate
+from softlabel.datasets import base, cifar10, cifar10s, cifar100, files, shifted, svhn
+from softlabel.datasets.base import Dataset, File, Info, MissingData, Source, locate
+from softlabel.datasets.cifar10 import cifar10h, cifar10n
 from softlabel.datasets.files import FetchError, Report
 from softlabel.datasets.reading import read_npy
+from softlabel.datasets.votes import chaosnli, crowd, labelme, popquorn, pos, rte, sentiment
 from softlabel.errors import UnknownName
 
-# each file of this room offers INFO: Info, and load: Callable[..., Dataset]
-SOURCES: tuple[ModuleType, ...] = (
+# each has INFO: Info, and load: Callable[..., Dataset]; a set with more to it is a module
+SOURCES: tuple[ModuleType | Source, ...] = (
     *(cifar10, cifar10h, cifar10s, cifar10n, chaosnli, popquorn, labelme, sentiment),
     *(pos, rte, crowd, cifar100, svhn),
 )
@@ -67,7 +50,7 @@ def verify(name: str) -> list[str]:
     return files.verify(_split(name)[0].INFO)
 
 
-def _split(name: str) -> tuple[ModuleType, str]:
+def _split(name: str) -> tuple[ModuleType | Source, str]:
     whole, slash, part = name.partition("/")
     if whole not in DATASETS:
         raise UnknownName("data set", whole, DATASETS)
@@ -76,7 +59,8 @@ def _split(name: str) -> tuple[ModuleType, str]:
 
 
 __all__ = [
-    "DATASETS", "Dataset", "FetchError", "File", "Info", "MissingData", "cifar10s", "cifar100",
-    "fetch", "find_files", "list_infos", "load", "locate", "read_npy", "shifted", "svhn",
-    "verify",
+    "DATASETS", "Dataset", "FetchError", "File", "Info", "MissingData", "Source", "chaosnli",
+    "cifar10", "cifar10h", "cifar10n", "cifar10s", "cifar100", "crowd", "fetch", "find_files",
+    "labelme", "list_infos", "load", "locate", "popquorn", "pos", "read_npy", "rte", "sentiment",
+    "shifted", "svhn", "verify",
 ]  # fmt: skip

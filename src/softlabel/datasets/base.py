@@ -1,18 +1,19 @@
 """What a published data set is, what loading it gives, and where its files are looked for."""
 
-from __future__ import annotations
-
 import os
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from softlabel.errors import DataError, SoftlabelError, UnknownName
 from softlabel.tables import Annotations, Index, Ints, Names, Statements, broken
+
+ABOUT = tomllib.loads(Path(__file__).with_name("sources.toml").read_text("utf-8"))
 
 
 class MissingData(SoftlabelError):
@@ -29,7 +30,7 @@ class File:
     """
 
     name: str
-    sha256: str | None
+    sha256: str | None = None
     url: str | None = None
     inner: str | None = None
     check: Callable[[Path], str] | None = None
@@ -48,6 +49,14 @@ class Info:
     parts: tuple[str, ...] = ()
     by_hand: str = ""
     cite: str = ""
+
+    @classmethod
+    def of(cls, name: str, **checks: Callable[[Path], str]) -> Self:
+        """Return what ``sources.toml`` says of a data set; ``checks`` of files go by their stem."""
+        about = dict(ABOUT[name])
+        listed = about.pop("files")
+        files = [File(**file, check=checks.get(Path(file["name"]).stem)) for file in listed]
+        return cls(name, files=tuple(files), parts=tuple(about.pop("parts", ())), **about)
 
     def part(self, name: str) -> str:
         """Return the name of a part, or raise an error that lists the parts there are."""
@@ -88,6 +97,14 @@ class Dataset:
                 raise DataError(f"{self.name}: gold has shape {gold.shape}, expected ({m},)")
             broken(self.name, (gold < -1) | (gold >= k), f"gold code outside -1..{k - 1}", gold)
             object.__setattr__(self, "gold", gold)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A published data set: its description, and the function that loads it or one of its parts."""
+
+    INFO: Info
+    load: Callable[..., Dataset]
 
 
 # ── finding ──────────────────────────────────────────────────────────────────────────────────

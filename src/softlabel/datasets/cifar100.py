@@ -4,14 +4,12 @@ Krizhevsky 2009, "Learning Multiple Layers of Features from Tiny Images".  The a
 licence.  The binary version is read; the Python version is a pickle, which can hold a program.
 """
 
-from __future__ import annotations
-
 import tarfile
 
 import numpy as np
 
-from softlabel.datasets.base import Dataset, File, Info, find, locate
-from softlabel.datasets.reading import number_names, read_bytes, reading
+from softlabel.datasets.base import ABOUT, Dataset, Info, find, locate
+from softlabel.datasets.reading import explain_damage, number_names, read_bytes
 from softlabel.errors import FileError
 from softlabel.tables import Index, names
 
@@ -19,47 +17,8 @@ ARCHIVE = "cifar-100-binary.tar.gz"
 RECORD = 2 + 3 * 32 * 32  # the coarse label, the fine one, then the three colour planes
 COUNTS = {"test": 10_000, "train": 50_000}
 
-# fmt: off
-COARSE = names([
-    "aquatic_mammals", "fish", "flowers", "food_containers", "fruit_and_vegetables",
-    "household_electrical_devices", "household_furniture", "insects", "large_carnivores",
-    "large_man-made_outdoor_things", "large_natural_outdoor_scenes",
-    "large_omnivores_and_herbivores", "medium_mammals", "non-insect_invertebrates", "people",
-    "reptiles", "small_mammals", "trees", "vehicles_1", "vehicles_2",
-])
-CLASSES = names([
-    "apple", "aquarium_fish", "baby", "bear", "beaver", "bed", "bee", "beetle", "bicycle", "bottle",
-    "bowl", "boy", "bridge", "bus", "butterfly", "camel", "can", "castle", "caterpillar", "cattle",
-    "chair", "chimpanzee", "clock", "cloud", "cockroach", "couch", "crab", "crocodile", "cup",
-    "dinosaur", "dolphin", "elephant", "flatfish", "forest", "fox", "girl", "hamster", "house",
-    "kangaroo", "keyboard", "lamp", "lawn_mower", "leopard", "lion", "lizard", "lobster", "man",
-    "maple_tree", "motorcycle", "mountain", "mouse", "mushroom", "oak_tree", "orange", "orchid",
-    "otter", "palm_tree", "pear", "pickup_truck", "pine_tree", "plain", "plate", "poppy",
-    "porcupine", "possum", "rabbit", "raccoon", "ray", "road", "rocket", "rose", "sea", "seal",
-    "shark", "shrew", "skunk", "skyscraper", "snail", "snake", "spider", "squirrel", "streetcar",
-    "sunflower", "sweet_pepper", "table", "tank", "telephone", "television", "tiger", "tractor",
-    "train", "trout", "tulip", "turtle", "wardrobe", "whale", "willow_tree", "wolf", "woman",
-    "worm",
-])
-# fmt: on
-
-INFO = Info(
-    name="cifar100",
-    title="CIFAR-100",
-    home="https://www.cs.toronto.edu/~kriz/cifar.html",
-    licence="none stated",
-    files=(
-        File(
-            ARCHIVE,
-            "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
-            "https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",
-        ),
-        File("test.bin", "d8b1e6b7b3bee4020055f0699b111f60b1af1e262aeb93a0b659061746f8224a"),
-        File("train.bin", "f31298fc616915fa142368359df1c4ca2ae984d6915ca468b998a5ec6aeebf29"),
-    ),
-    parts=tuple(COUNTS),
-    cite="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images",
-)
+CLASSES, COARSE = (names(ABOUT["classes"][key]) for key in ("cifar100", "cifar100_coarse"))
+INFO = Info.of("cifar100")
 
 
 def load(split: str = "test") -> Dataset:
@@ -71,7 +30,7 @@ def load(split: str = "test") -> Dataset:
         data = read_bytes(path)
     else:
         path = locate(INFO, ARCHIVE)
-        with reading(path), tarfile.open(path) as tape:
+        with explain_damage(path), tarfile.open(path) as tape:
             member = tape.extractfile(f"cifar-100-binary/{name}")
             data = member.read() if member else b""
     if len(data) != count * RECORD:

@@ -2,11 +2,8 @@
 
 Collins, Bhatt & Weller 2022, "Eliciting and Learning with Soft Labels from Every Annotator",
 arXiv 2207.00810.  No licence is stated.  6,723 answers: 6,200 first presentations (6 or 7 per
-image), 496 repeats (two images per person, shown again at the end) and 27 rows that stand in the
-release twice.
+image), 496 repeats (two images per person, shown again at the end) and 27 rows released twice.
 """
-
-from __future__ import annotations
 
 import csv
 import json
@@ -18,9 +15,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from softlabel.datasets.base import Dataset, File, Info, locate
+from softlabel.datasets.base import Dataset, Info, locate
 from softlabel.datasets.cifar10 import CLASSES
-from softlabel.datasets.reading import encode, open_text, read_bytes, read_npy, reading
+from softlabel.datasets.reading import encode, explain_damage, open_text, read_bytes, read_npy
 from softlabel.elicit import Answer, Classic, c22
 from softlabel.errors import FileError, ResponseError, UnknownName
 from softlabel.records import stack_answers
@@ -28,7 +25,6 @@ from softlabel.tables import Floats, Index, names
 
 RAW, ANSWERS = "raw_human_data.csv", "human_soft_labels_data.json"
 LABELS = "cifar10s_t2clamp_redist10.json"
-REPOSITORY = "https://raw.githubusercontent.com/cambridge-mlg/cifar-10s"
 COLUMNS = [  # of the raw file
     *("", "trial_type", "trial_index", "time_elapsed", "subject", "condition", "rt"),
     *("view_history", "response", "filename", "task", "label", "img_id"),
@@ -61,37 +57,7 @@ def _count_answers(answers: list[Answer]) -> Counter[tuple[Any, ...]]:
     return Counter((a.named, tuple(map(str, a.percent)), a.possible.tobytes()) for a in answers)
 
 
-INFO = Info(
-    name="cifar10s",
-    title="CIFAR-10S",
-    home="https://github.com/cambridge-mlg/cifar-10s",
-    licence="none stated",
-    files=(
-        File(
-            ANSWERS,
-            "95149462b12839e192a1389d1f91189496b621b9391831eef5461dff9cae5ca6",
-            f"{REPOSITORY}/99e571606d4ddb4f1e818d1b7432f047daa72b1e/cifar10s_data/{ANSWERS}",
-        ),
-        File(
-            LABELS,
-            "ec27ee6f4cce01fcfdb511095821d0f00e2238b1f5b7074aa054c89b83b5cfb7",
-            f"{REPOSITORY}/99e571606d4ddb4f1e818d1b7432f047daa72b1e/cifar10s_data/{LABELS}",
-        ),
-        File(RAW, None, f"{REPOSITORY}/master/cifar10s_data/{RAW}", check=_check_raw),
-        File(
-            "train_indices.npy",
-            "af80134e896dda7f42c7acc9386243d53b4bf54c996b219452fa6ac600c8883a",
-            f"{REPOSITORY}/71ebccfed1fc4fb2109da977aabc7b3362a76230/other_data/train_indices.npy",
-        ),
-        File(
-            "test_indices.npy",
-            "2cda098d4cc19137cde538b37f26759e8c0fbc20c470aa89a9574f4edba2bcbb",
-            f"{REPOSITORY}/71ebccfed1fc4fb2109da977aabc7b3362a76230/other_data/test_indices.npy",
-        ),
-    ),
-    cite="Collins, Bhatt & Weller 2022, Eliciting and Learning with Soft Labels from Every "
-    "Annotator, HCOMP, arXiv 2207.00810",
-)
+INFO = Info.of("cifar10s", raw_human_data=_check_raw)
 
 
 def load(presentations: Literal["first", "all"] = "first", mode: Classic | None = None) -> Dataset:
@@ -113,9 +79,7 @@ def load(presentations: Literal["first", "all"] = "first", mode: Classic | None 
     if len(batches) != 1000:
         raise FileError(path, f"holds answers for {len(batches)} images, not 1,000; is it whole?")
     first: dict[tuple[str, int], int] = {}  # one person's session was saved twice
-    duplicate = [
-        first.setdefault((row.subject, row.trial_index), i) < i for i, row in enumerate(rows)
-    ]
+    again = [first.setdefault((row.subject, row.trial_index), i) < i for i, row in enumerate(rows)]
     sessions = _read_sessions(path)
     images, item = encode([row.image for row in rows])
     people = {subject: i for i, subject in enumerate(dict.fromkeys(row.subject for row in rows))}
@@ -125,7 +89,7 @@ def load(presentations: Literal["first", "all"] = "first", mode: Classic | None 
         name: np.array([getattr(row, name) for row in rows])
         for name in ("trial_index", "batch", "is_repeat", "rt_ms", "elapsed_ms")
     }
-    columns["duplicate"] = np.array(duplicate)
+    columns["duplicate"] = np.array(again)
     index = Index(images, names(list(people)), CLASSES)
     annotator = np.array([people[row.subject] for row in rows])
     answers = stack_answers(index, item, annotator, [row.answer for row in rows])
@@ -133,25 +97,16 @@ def load(presentations: Literal["first", "all"] = "first", mode: Classic | None 
         keep = ~columns["is_repeat"] & ~columns["duplicate"]
         answers = answers.take(keep)
         columns = {name: values[keep] for name, values in columns.items()}
-    return Dataset(
-        "cifar10s",
-        INFO,
-        index,
-        statements=answers,
-        gold=gold,
-        arrays=columns
-        | {
-            "batches": np.array([image for _, image in batches]).reshape(-1, 25),
-            "minutes": np.array([sessions[subject][0] for subject in people]),
-            "quizzes": np.array([sessions[subject][1] for subject in people]),
-            "train_indices": read_npy(locate(INFO, "train_indices.npy")),
-            "test_indices": read_npy(locate(INFO, "test_indices.npy")),
-        },
-        notes=(
-            "People were asked how 100 others would answer, not what they think themselves.",
-            "The labels the authors released count the repeats and the duplicated rows too.",
-        ),
+    columns["batches"] = np.array([image for _, image in batches]).reshape(-1, 25)
+    for number, name in enumerate(("minutes", "quizzes")):
+        columns[name] = np.array([sessions[subject][number] for subject in people])
+    for name in ("train_indices", "test_indices"):
+        columns[name] = read_npy(locate(INFO, f"{name}.npy"))
+    notes = (
+        "People were asked how 100 others would answer, not what they think themselves.",
+        "The labels the authors released count the repeats and the duplicated rows too.",
     )
+    return Dataset("cifar10s", INFO, index, answers, gold=gold, arrays=columns, notes=notes)
 
 
 def released_answers() -> dict[str, list[dict[str, Any]]]:
@@ -160,7 +115,7 @@ def released_answers() -> dict[str, list[dict[str, Any]]]:
     They are all 6,723 answers, without annotators.
     """
     path = locate(INFO, ANSWERS)
-    with reading(path):
+    with explain_damage(path):
         released = json.loads(read_bytes(path))
         return {
             image: [_lower_case(c22.from_record(record)) for record in answers]
@@ -172,7 +127,7 @@ def released_labels() -> dict[str, Floats]:
     """Return the authors' labels (n, 10) by image: two classes, clamped, 10 % given to the possible
     rest.  Their order within an image is not that of ``released_answers``."""
     path = locate(INFO, LABELS)
-    with reading(path):
+    with explain_damage(path):
         released = json.loads(read_bytes(path)).items()
         return {image: np.array(labels, dtype=np.float64) for image, labels in released}
 

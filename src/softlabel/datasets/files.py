@@ -1,7 +1,5 @@
 """Check the files of a data set, and fetch those that are missing."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import http.client
@@ -18,7 +16,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 
 from softlabel.datasets.base import File, Info, MissingData, cache_folder, explain_missing, find
-from softlabel.datasets.reading import reading
+from softlabel.datasets.reading import explain_damage
 from softlabel.errors import FileError, SoftlabelError
 
 Report = Callable[[str, int, int | None], None]  # file, bytes so far, bytes in all if known
@@ -56,7 +54,7 @@ def find_problem(file: File, path: Path) -> str:
 def digest(path: Path, name: str) -> str:
     """Return the sha256 of the file ``name``, kept at ``path`` as it is or inside a ``.gz``."""
     sha = hashlib.sha256()
-    with reading(path):
+    with explain_damage(path):
         if name.endswith(".npz"):
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 for key in sorted(arrays):
@@ -151,7 +149,7 @@ def _extract(archive: Path, file: File) -> Path:
     """Write one member of an archive beside it; names inside the archive decide no path."""
     assert file.inner is not None, "only members of archives are extracted"
     part = archive.parent / f"{file.name}.part"
-    with reading(archive), part.open("wb") as out:
+    with explain_damage(archive), part.open("wb") as out:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as box, box.open(file.inner) as member:
                 shutil.copyfileobj(member, out)

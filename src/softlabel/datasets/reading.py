@@ -1,7 +1,5 @@
 """Read the files of published data sets; a damaged file raises ``FileError``."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -23,23 +21,15 @@ from softlabel.sampling import first_presentation
 from softlabel.tables import Annotations, Ints, Names, names
 
 BROKEN = (
-    OSError,  # BadGzipFile is one
-    EOFError,
-    KeyError,
-    ValueError,
-    zlib.error,
-    lzma.LZMAError,
-    BadZipFile,
-    tarfile.TarError,
+    *(OSError, EOFError, ValueError),  # BadGzipFile is an OSError
+    *(zlib.error, lzma.LZMAError, BadZipFile, tarfile.TarError, pl.exceptions.PolarsError),
     NotImplementedError,  # a damaged zip header asks for an unknown compression
-    AttributeError,  # JSON of another shape
-    TypeError,
-    pl.exceptions.PolarsError,
+    *(KeyError, AttributeError, TypeError),  # JSON of another shape
 )
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def explain_damage(path: Path) -> Iterator[None]:
     """Turn every error that a damaged file can cause into a ``FileError``."""
     try:
         yield
@@ -49,7 +39,7 @@ def reading(path: Path) -> Iterator[None]:
 
 def read_bytes(path: Path) -> bytes:
     """Read a file, or what is inside when it is kept as ``.gz``."""
-    with reading(path):
+    with explain_damage(path):
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix == ".gz" else data
 
@@ -57,7 +47,7 @@ def read_bytes(path: Path) -> bytes:
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
     """Open a text file, perhaps kept as ``.gz``, to be read line by line."""
-    with reading(path):
+    with explain_damage(path):
         opener = gzip.open if path.suffix == ".gz" else open
         with cast(TextIO, opener(path, "rt", encoding="utf-8", newline="")) as text:
             yield text
@@ -65,7 +55,7 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 def read_table(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
     """Read these columns of a csv file; an empty text is "", an empty number is an error."""
-    with reading(path):
+    with explain_damage(path):
         types = dict(columns)
         frame = pl.read_csv(read_bytes(path), columns=list(types), schema_overrides=types)
     frame = frame.with_columns(pl.col(pl.String).fill_null(""))
@@ -78,20 +68,24 @@ def read_table(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
     """Read one JSON object per line."""
-    with reading(path):
+    with explain_damage(path):
         return [json.loads(line) for line in read_bytes(path).split(b"\n") if line.strip()]
 
 
 def read_npz(path: Path, *wanted: str) -> dict[str, npt.NDArray[Any]]:
     """Read these arrays of an ``.npz`` file."""
     # opened here, because np.load leaves a damaged file open
-    with reading(path), path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+    with (
+        explain_damage(path),
+        path.open("rb") as stream,
+        np.load(stream, allow_pickle=False) as file,
+    ):
         return {name: file[name] for name in wanted}
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
     """Read the array of an ``.npy`` file."""
-    with reading(path):
+    with explain_damage(path):
         loaded: npt.NDArray[Any] = np.load(io.BytesIO(read_bytes(path)), allow_pickle=False)
         return loaded
 

@@ -4,8 +4,6 @@ Near to far: classes held out of training, pictures whose patches are permuted, 
 handwritten digits, noise.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

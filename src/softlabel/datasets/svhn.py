@@ -5,8 +5,6 @@ non-commercial use.  73,257 train, 26,032 test and 531,131 easier extra digits. 
 is the usual set of unfamiliar pictures: no class of one is in the other.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 import zlib
@@ -17,37 +15,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softlabel.datasets.base import Dataset, File, Info, locate
-from softlabel.datasets.reading import number_names, read_bytes, reading
+from softlabel.datasets.base import Dataset, Info, locate
+from softlabel.datasets.reading import explain_damage, number_names, read_bytes
 from softlabel.errors import FileError
 from softlabel.tables import Index, names
 
 CLASSES = names([str(digit) for digit in range(10)])
 COUNTS = {"test": 26_032, "train": 73_257, "extra": 531_131}
-
-INFO = Info(
-    name="svhn",
-    title="Street View House Numbers, cropped digits",
-    home="http://ufldl.stanford.edu/housenumbers/",
-    licence="non-commercial use only",
-    files=(
-        File("test_32x32.mat", "cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b"),
-        File("train_32x32.mat", "435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8"),
-        File("extra_32x32.mat", "a133a4beb38a00fcdda90c9489e0c04f900b660ce8a316a5e854838379a71eb3"),
-    ),
-    parts=tuple(COUNTS),
-    by_hand="""\
-Download test_32x32.mat (64 MB; train_32x32.mat 182 MB, extra_32x32.mat 1.3 GB) from
-http://ufldl.stanford.edu/housenumbers/ (Format 2: Cropped Digits).""",
-    cite="Netzer et al. 2011, Reading Digits in Natural Images with Unsupervised Feature Learning",
-)
+INFO = Info.of("svhn")
 
 
 def load(split: str = "test") -> Dataset:
     """Load ``arrays["images"]`` uint8 (m, 32, 32, 3) and the digit of each image as gold."""
     count = COUNTS[INFO.part(split)]
     path = locate(INFO, f"{split}_32x32.mat")
-    with reading(path):
+    with explain_damage(path):
         held = read_matlab(read_bytes(path), "X", "y")
     x, y = held["X"], held["y"].reshape(-1)
     if x.dtype != np.uint8 or x.shape != (32, 32, 3, len(y)):

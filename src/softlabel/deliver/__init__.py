@@ -10,8 +10,17 @@ from softlabel.deliver.base import (
     ExpectedDelivery,
     TrainingLabels,
 )
-from softlabel.deliver.fixed import Aggregate, Hard, Random, Smoothing, Uniform
-from softlabel.deliver.sls import P19, SLS, ShuffledSLS, StaleSLS
+from softlabel.deliver.fixed import (
+    P19,
+    SLS,
+    Aggregate,
+    Hard,
+    Random,
+    ShuffledSLS,
+    Smoothing,
+    StaleSLS,
+    Uniform,
+)
 from softlabel.deliver.subsets import Mixed, SparseK, Subsample
 
 POLICIES: tuple[type[Deliver], ...] = (

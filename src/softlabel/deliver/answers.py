@@ -1,7 +1,5 @@
 """Answers one at a time: each epoch delivers one annotator's own label."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
@@ -9,14 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softlabel import randomness
-from softlabel.deliver.base import (
-    NO_CLASS,
-    Draws,
-    TrainingLabels,
-    check_rows,
-    one_hot,
-    refuse_items,
-)
+from softlabel.deliver import base
 from softlabel.errors import DataError
 from softlabel.registry import check_parameters
 from softlabel.tables import Annotations, Floats, Ints
@@ -47,7 +38,7 @@ def number_answers(each: Annotations) -> Ints:
     return rank_within_item(each.item, each.annotator, randomness.uniform(0, *said.view(np.uint64)))
 
 
-def require_answers(known: TrainingLabels, policy: str) -> Annotations:
+def require_answers(known: base.TrainingLabels, policy: str) -> Annotations:
     """Return the annotators' own labels, or refuse to go on without them."""
     if known.each is None:
         raise DataError(
@@ -72,12 +63,11 @@ class Pool:
     probs: Floats | None
 
     @classmethod
-    def of(cls, known: TrainingLabels, each: Annotations, place: Ints) -> Self:
+    def of(cls, known: base.TrainingLabels, each: Annotations, place: Ints) -> Self:
         """Build the pool; ``place`` (n,) is the rank of an answer among those to its item."""
         unasked = each.votes_per_item() == 0
-        refuse_items(
-            known, unasked & (known.hard == NO_CLASS), "neither an answer nor a given class"
-        )
+        lost = unasked & (known.hard == base.NO_CLASS)
+        base.refuse_items(known, lost, "neither an answer nor a given class")
         size = np.maximum(each.votes_per_item(), 1)
         start = size.cumsum() - size
         row, k = start[each.item] + place, len(each.index.labels)
@@ -87,14 +77,14 @@ class Pool:
             label[row], label[start[lonely]] = each.label, known.hard[lonely]
             return cls(start, size, k, label, None)
         probs = np.empty((size.sum(), k))
-        probs[row], probs[start[lonely]] = each.soft(), one_hot(known.hard[lonely], k)
+        probs[row], probs[start[lonely]] = each.soft(), base.one_hot(known.hard[lonely], k)
         return cls(start, size, k, None, probs)
 
     def take(self, items: Ints, number: Ints) -> Floats:
         """(b, k) answer ``number`` of each of these items."""
         rows = self.start[items] + number
         if self.label is not None:
-            return one_hot(self.label[rows], self.classes)
+            return base.one_hot(self.label[rows], self.classes)
         assert self.probs is not None, "a pool holds votes or soft labels"
         return np.asarray(self.probs[rows])
 
@@ -109,6 +99,28 @@ class Pool:
         return np.asarray(np.add.reduceat(self.probs, self.start) / self.size[:, None])
 
 
+@dataclass(frozen=True, eq=False)
+class OneAnswer:
+    """One answer from each item's pool in every epoch: drawn anew for a ``purpose``, or without
+    one in turn, from the first to the last and then again."""
+
+    pool: Pool
+    purpose: str = ""
+
+    def labels_for(self, epoch: int, indices: Ints, rng: base.Draws) -> Floats:
+        """(b, k) the answers drawn, or whose turn it is."""
+        items = base.check_rows(indices, len(self.pool.size))
+        size = self.pool.size[items]
+        if not self.purpose:
+            return self.pool.take(items, epoch % size)
+        draw = rng.uniform(self.purpose, epoch, items)
+        return self.pool.take(items, (draw * size).astype(np.int64))
+
+    def expected(self) -> Floats:
+        """(m, k) the mean answer."""
+        return self.pool.means()
+
+
 @dataclass(frozen=True)
 class PerAnnotator:
     """One answer of the item per epoch, drawn uniformly: that person's soft label, or vote.
@@ -120,27 +132,16 @@ class PerAnnotator:
     name: ClassVar[str] = "per-annotator"
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022 (de-aggregated)"
 
-    def __call__(self, known: TrainingLabels, rng: Draws) -> OneAnswer:
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> OneAnswer:
         each = require_answers(known, self.name)
         return OneAnswer(Pool.of(known, each, number_answers(each)), self.name)
 
 
-@dataclass(frozen=True, eq=False)
-class OneAnswer:
-    """One answer from each item's pool, drawn anew in every epoch."""
-
-    pool: Pool
-    purpose: str
-
-    def labels_for(self, epoch: int, indices: Ints, rng: Draws) -> Floats:
-        """(b, k) the answers drawn."""
-        items = check_rows(indices, len(self.pool.size))
-        draw = rng.uniform(self.purpose, epoch, items)
-        return self.pool.take(items, (draw * self.pool.size[items]).astype(np.int64))
-
-    def expected(self) -> Floats:
-        """(m, k) the mean answer."""
-        return self.pool.means()
+def make_shuffled_rounds(known: base.TrainingLabels, policy: str, seed: int) -> OneAnswer:
+    """Deliver the answers of each item in turn, in a random order."""
+    each = require_answers(known, policy)
+    draw = base.Draws(seed).uniform("multipass", each.item, number_answers(each))
+    return OneAnswer(Pool.of(known, each, rank_within_item(each.item, draw)))
 
 
 @dataclass(frozen=True)
@@ -157,31 +158,8 @@ class Multipass:
     name: ClassVar[str] = "multipass"
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
 
-    def __call__(self, known: TrainingLabels, rng: Draws) -> Rounds:
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> OneAnswer:
         return make_shuffled_rounds(known, self.name, self.seed)
-
-
-def make_shuffled_rounds(known: TrainingLabels, policy: str, seed: int) -> Rounds:
-    """Put the answers of each item in a random order."""
-    each = require_answers(known, policy)
-    draw = Draws(seed).uniform(Multipass.name, each.item, number_answers(each))
-    return Rounds(Pool.of(known, each, rank_within_item(each.item, draw)))
-
-
-@dataclass(frozen=True, eq=False)
-class Rounds:
-    """The answers of each item from the first to the last, and then again."""
-
-    pool: Pool
-
-    def labels_for(self, epoch: int, indices: Ints, rng: Draws) -> Floats:
-        """(b, k) the answers whose turn it is."""
-        items = check_rows(indices, len(self.pool.size))
-        return self.pool.take(items, epoch % self.pool.size[items])
-
-    def expected(self) -> Floats:
-        """(m, k) the mean answer."""
-        return self.pool.means()
 
 
 @dataclass(frozen=True)
@@ -198,13 +176,11 @@ class Control:
     name: ClassVar[str] = "control"
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642 (deterministic control)"
 
-    def __call__(self, known: TrainingLabels, rng: Draws) -> Rounds:
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> OneAnswer:
         check_parameters(self)
         if self.order == "shuffled":
             return make_shuffled_rounds(known, self.name, self.seed)
-        each, place = (
-            require_answers(known, self.name),
-            number_answers(require_answers(known, self.name)),
-        )
+        each = require_answers(known, self.name)
+        place = number_answers(each)
         top = each.label if each.label is not None else each.soft().argmax(axis=1)
-        return Rounds(Pool.of(known, each, rank_within_item(each.item, place, top)))
+        return OneAnswer(Pool.of(known, each, rank_within_item(each.item, place, top)))

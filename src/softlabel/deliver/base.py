@@ -1,7 +1,5 @@
 """Training labels, and how a delivery hands them to training, epoch by epoch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar, Protocol, Self
@@ -9,20 +7,10 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from softlabel import randomness
+from softlabel import randomness, tables
 from softlabel.errors import DataError
 from softlabel.registry import FAMILIES
-from softlabel.tables import (
-    Annotations,
-    Bools,
-    Floats,
-    Ints,
-    SoftLabels,
-    broken,
-    check_simplex,
-    frozen,
-    names,
-)
+from softlabel.tables import Annotations, Bools, Floats, Ints, SoftLabels
 
 NO_CLASS = -1  # an item without a given class
 
@@ -49,16 +37,16 @@ class TrainingLabels:
             raise DataError(f"hard must hold codes of classes, not {hard.dtype}")
         m, k = pooled.shape
         outside = (hard < NO_CLASS) | (hard >= k)
-        broken("hard", outside, f"class outside 0..{k - 1}, and not {NO_CLASS} (none)", hard)
+        tables.broken("hard", outside, f"class outside 0..{k - 1}, and not {NO_CLASS} (none)", hard)
         unknown = np.isnan(pooled).all(axis=1, keepdims=True)
-        check_simplex("pooled", np.where(unknown, 1 / k, pooled))
+        tables.check_simplex("pooled", np.where(unknown, 1 / k, pooled))
         if self.each is not None and self.each.index.shape[::2] != (m, k):
             items, _, labels = self.each.index.shape
             raise DataError(
                 f"the annotations have {items} items and {labels} classes, the labels {m} and {k}"
             )
-        object.__setattr__(self, "hard", frozen(hard.astype(np.int64)))
-        object.__setattr__(self, "pooled", frozen(pooled))
+        object.__setattr__(self, "hard", tables.frozen(hard.astype(np.int64)))
+        object.__setattr__(self, "pooled", tables.frozen(pooled))
 
     @classmethod
     def of(
@@ -70,12 +58,9 @@ class TrainingLabels:
                 ours, theirs = (getattr(table.index, which) for table in (pooled, each))
                 if len(ours) != len(theirs) or not (ours == theirs).all():
                     raise DataError(f"the annotations' {which} are not those of the pooled labels")
-        known = pooled.probs.argmax(axis=1)
-        return cls(
-            np.where(pooled.answered, known, NO_CLASS) if hard is None else hard,
-            pooled.probs,
-            each,
-        )
+        if hard is None:
+            hard = np.where(pooled.answered, pooled.probs.argmax(axis=1), NO_CLASS)
+        return cls(hard, pooled.probs, each)
 
     @property
     def labelled(self) -> Bools:
@@ -96,7 +81,7 @@ class TrainingLabels:
             place = np.full(len(self), -1)
             place[items] = np.arange(len(items))
             each = each.take(place[each.item] >= 0)
-            index = replace(each.index, items=names(each.index.items[items]))
+            index = replace(each.index, items=tables.names(each.index.items[items]))
             each = replace(each, index=index, item=place[each.item])
         return type(self)(self.hard[items], self.pooled[items], each)
 
@@ -128,7 +113,7 @@ class Draws:
 
 @cache
 def _number(text: str) -> np.uint64:
-    return np.uint64(randomness.name_keys(names([text]))[0])
+    return np.uint64(randomness.name_keys(tables.names([text]))[0])
 
 
 class Delivery(Protocol):
@@ -136,7 +121,6 @@ class Delivery(Protocol):
 
     def labels_for(self, epoch: int, indices: Ints, rng: Draws) -> Floats:
         """Return the targets (b, k) of these items in this epoch."""
-        ...
 
 
 class ExpectedDelivery(Delivery, Protocol):
@@ -144,7 +128,6 @@ class ExpectedDelivery(Delivery, Protocol):
 
     def expected(self) -> Floats:
         """Return the mean (m, k) of each item's label over epochs, for this run."""
-        ...
 
 
 class Deliver(Protocol):
@@ -155,14 +138,10 @@ class Deliver(Protocol):
 
     def __call__(self, known: TrainingLabels, rng: Draws) -> ExpectedDelivery:
         """Decide everything that is decided once per run (orders, permutations, subsets)."""
-        ...
 
 
 # by name, for the policies that continue with another one
 DELIVERIES: dict[str, type[Deliver]] = FAMILIES["deliver"]
-
-
-# ── what an item is taught when some of what could be known about it is missing ──────────────
 
 
 def one_hot(classes: Ints, k: int) -> Floats:

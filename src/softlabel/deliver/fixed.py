@@ -1,20 +1,11 @@
-"""Fixed labels: the same target in every epoch."""
+"""Labels without answers: the same target in every epoch, or a class drawn from it."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from softlabel.deliver.base import (
-    Draws,
-    TrainingLabels,
-    check_rows,
-    choose_class,
-    fill_soft_labels,
-    one_hot,
-)
+from softlabel.deliver import base
 from softlabel.registry import check_parameters
 from softlabel.tables import Floats, Ints
 
@@ -25,9 +16,9 @@ class Fixed:
 
     labels: Floats
 
-    def labels_for(self, epoch: int, indices: Ints, rng: Draws) -> Floats:
+    def labels_for(self, epoch: int, indices: Ints, rng: base.Draws) -> Floats:
         """(b, k) the rows of these items."""
-        return self.labels[check_rows(indices, len(self.labels))]
+        return self.labels[base.check_rows(indices, len(self.labels))]
 
     def expected(self) -> Floats:
         """(m, k) the labels themselves."""
@@ -44,8 +35,8 @@ class Hard:
     name: ClassVar[str] = "hard"
     paper: ClassVar[str] = "the usual practice"
 
-    def __call__(self, known: TrainingLabels, rng: Draws) -> Fixed:
-        return Fixed(one_hot(choose_class(known), known.pooled.shape[1]))
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Fixed:
+        return Fixed(base.one_hot(base.choose_class(known), known.pooled.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -58,8 +49,8 @@ class Aggregate:
     name: ClassVar[str] = "aggregate"
     paper: ClassVar[str] = "Peterson et al. 2019; Uma et al. 2020"
 
-    def __call__(self, known: TrainingLabels, rng: Draws) -> Fixed:
-        return Fixed(fill_soft_labels(known))
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Fixed:
+        return Fixed(base.fill_soft_labels(known))
 
 
 @dataclass(frozen=True)
@@ -74,10 +65,10 @@ class Smoothing:
     name: ClassVar[str] = "smoothing"
     paper: ClassVar[str] = "Szegedy et al. 2016; beta = 0.05 in Collins, Bhatt & Weller 2022"
 
-    def __call__(self, known: TrainingLabels, rng: Draws) -> Fixed:
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Fixed:
         check_parameters(self, beta=(0, 1))
         k = known.pooled.shape[1]
-        return Fixed((1 - self.beta) * one_hot(choose_class(known), k) + self.beta / k)
+        return Fixed((1 - self.beta) * base.one_hot(base.choose_class(known), k) + self.beta / k)
 
 
 @dataclass(frozen=True)
@@ -90,7 +81,7 @@ class Uniform:
     name: ClassVar[str] = "uniform"
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, table 1 (uniform)"
 
-    def __call__(self, known: TrainingLabels, rng: Draws) -> Fixed:
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Fixed:
         return Fixed(np.full(known.pooled.shape, 1 / known.pooled.shape[1]))
 
 
@@ -105,8 +96,99 @@ class Random:
     name: ClassVar[str] = "random"
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, table 1 (random)"
 
-    def __call__(self, known: TrainingLabels, rng: Draws) -> Fixed:
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Fixed:
         m, k = known.pooled.shape
         draw = rng.uniform(self.name, np.arange(m)[:, None], np.arange(k))
         draw = np.maximum(draw, np.finfo(np.float64).tiny)  # one class: 0 / 0 would be no label
         return Fixed(draw / draw.sum(axis=1, keepdims=True))
+
+
+# ── stochastic label sampling: one class per item, drawn from its soft label ─────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """One-hot draws from ``labels`` (m, k), each kept for ``every`` epochs.
+
+    ``purpose`` keys the draws: deliveries of the same purpose draw the same numbers.
+    """
+
+    labels: Floats
+    purpose: str
+    every: int = 1
+    upto: Floats = field(init=False, repr=False)  # (m, k) chance of a class or one before it
+
+    def __post_init__(self) -> None:
+        upto = self.labels.cumsum(axis=1)
+        # published labels are rounded: the last entry must be exactly 1, or no class may be drawn
+        object.__setattr__(self, "upto", upto / upto[:, -1:])
+
+    def labels_for(self, epoch: int, indices: Ints, rng: base.Draws) -> Floats:
+        """(b, k) one-hot."""
+        rows = base.check_rows(indices, len(self.labels))
+        draw = rng.uniform(self.purpose, epoch // self.every, rows)
+        # the first class whose upper end lies above the draw; one without a chance never is
+        return base.one_hot((self.upto[rows] <= draw[:, None]).sum(axis=1), self.labels.shape[1])
+
+    def expected(self) -> Floats:
+        """(m, k) the distribution that is drawn from."""
+        return np.diff(self.upto, axis=1, prepend=0.0)
+
+
+@dataclass(frozen=True)
+class SLS:
+    """One class y per item and epoch, drawn from the pooled label p.
+
+    Mean over epochs: p.  The mean gradient is that of the soft label, E[q - e_y] = q - p, with
+    covariance diag(p) - p p' on top, of total variance 1 - |p|^2.
+    """
+
+    name: ClassVar[str] = "sls"
+    paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
+
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Drawn:
+        return Drawn(base.fill_soft_labels(known), self.name)
+
+
+@dataclass(frozen=True)
+class P19(SLS):
+    """One class per fetch, drawn from the item's pooled label p.
+
+    Mean over epochs: p.  A loop that fetches each item once per epoch gets ``sls``, by other draws.
+    """
+
+    name: ClassVar[str] = "p19"
+    paper: ClassVar[str] = "Peterson et al. 2019 (the released training code)"
+
+
+@dataclass(frozen=True)
+class StaleSLS:
+    """One class per item from its pooled label p, drawn again only every ``every`` epochs.
+
+    Mean over epochs: p.  The draws are those of ``sls``: with ``every=1`` the two are equal.
+    """
+
+    every: int = 5
+
+    name: ClassVar[str] = "stale-sls"
+    paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
+
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Drawn:
+        check_parameters(self, every=(1, float("inf")))
+        return Drawn(base.fill_soft_labels(known), SLS.name, self.every)
+
+
+@dataclass(frozen=True)
+class ShuffledSLS:
+    """``sls`` after a random permutation of the pooled labels over all items, once per run.
+
+    Mean over epochs: the pooled label of the item that the permutation put in this one's place.
+    The mean over items is that of the unshuffled labels.  A model should fall to chance.
+    """
+
+    name: ClassVar[str] = "shuffled-sls"
+    paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
+
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Drawn:
+        order = np.argsort(rng.uniform(self.name, "order", np.arange(len(known))))
+        return Drawn(base.fill_soft_labels(known)[order], self.name)

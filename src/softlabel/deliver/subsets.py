@@ -1,24 +1,12 @@
 """Subsets: fewer answers per item, or soft labels for some items only; another policy delivers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from softlabel.deliver import base
 from softlabel.deliver.answers import number_answers, rank_within_item, require_answers
-from softlabel.deliver.base import (
-    DELIVERIES,
-    NO_CLASS,
-    Deliver,
-    Draws,
-    ExpectedDelivery,
-    TrainingLabels,
-    check_rows,
-    one_hot,
-    refuse_items,
-)
 from softlabel.errors import SoftlabelError, UnknownName
 from softlabel.registry import check_parameters
 from softlabel.tables import ANONYMOUS, Annotations, Bools, Floats, Ints
@@ -40,7 +28,7 @@ def mark_smallest(item: Ints, draw: Floats, limit: int) -> Bools:
     return kept
 
 
-def keep_answers(known: TrainingLabels, each: Annotations, kept: Bools) -> TrainingLabels:
+def keep_answers(known: base.TrainingLabels, each: Annotations, kept: Bools) -> base.TrainingLabels:
     """Keep some answers only; pooled labels become the means of those that are left."""
     left = each.take(kept)
     size = left.votes_per_item()
@@ -48,13 +36,13 @@ def keep_answers(known: TrainingLabels, each: Annotations, kept: Bools) -> Train
     return replace(known, each=left, pooled=np.where(size[:, None] > 0, means, known.pooled))
 
 
-def find_next_policy(policy: Deliver, then: str) -> Deliver:
+def find_next_policy(policy: base.Deliver, then: str) -> base.Deliver:
     """Return the policy that ``then`` names, with its defaults."""
-    if then not in DELIVERIES:
-        raise UnknownName("deliver", then, DELIVERIES)
+    if then not in base.DELIVERIES:
+        raise UnknownName("deliver", then, base.DELIVERIES)
     if then == policy.name:
         raise SoftlabelError(f"{policy.name}: then = {then!r} must be another policy")
-    return DELIVERIES[then]()
+    return base.DELIVERIES[then]()
 
 
 @dataclass(frozen=True)
@@ -73,7 +61,7 @@ class Subsample:
     name: ClassVar[str] = "subsample"
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, figure 6"
 
-    def __call__(self, known: TrainingLabels, rng: Draws) -> ExpectedDelivery:
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> base.ExpectedDelivery:
         check_parameters(self, m=(1, float("inf")))
         each = require_answers(known, self.name)
         # answers without an author are told apart by what they say, and never count as one person
@@ -97,12 +85,34 @@ class SparseK:
     name: ClassVar[str] = "sparse-k"
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
 
-    def __call__(self, known: TrainingLabels, rng: Draws) -> ExpectedDelivery:
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> base.ExpectedDelivery:
         check_parameters(self, k=(1, float("inf")))
         each = require_answers(known, self.name)
         draw = rng.uniform(self.name, each.item, number_answers(each))
         kept = rank_within_item(each.item, draw) < self.k
         return find_next_policy(self, self.then)(keep_answers(known, each, kept), rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Items with a ``place`` (m,) of 0 or more are delivered by ``soft``, others by ``rest``."""
+
+    place: Ints
+    soft: base.ExpectedDelivery
+    rest: Floats
+
+    def labels_for(self, epoch: int, indices: Ints, rng: base.Draws) -> Floats:
+        """(b, k) soft and one-hot rows."""
+        items = base.check_rows(indices, len(self.place))
+        labels, place = self.rest[items], self.place[items]
+        labels[place >= 0] = self.soft.labels_for(epoch, place[place >= 0], rng)
+        return labels
+
+    def expected(self) -> Floats:
+        """(m, k) that of the policy, or the given class."""
+        labels = self.rest.copy()
+        labels[self.place >= 0] = self.soft.expected()
+        return labels
 
 
 @dataclass(frozen=True)
@@ -118,34 +128,12 @@ class Mixed:
     name: ClassVar[str] = "mixed"
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022 (900 of 6,900 images)"
 
-    def __call__(self, known: TrainingLabels, rng: Draws) -> Mixture:
+    def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Mixture:
         relabelled = known.relabelled
-        nothing = ~relabelled & (known.hard == NO_CLASS)
-        refuse_items(known, nothing, "neither an answer nor a given class")
+        nothing = ~relabelled & (known.hard == base.NO_CLASS)
+        base.refuse_items(known, nothing, "neither an answer nor a given class")
         items = np.flatnonzero(relabelled)
         place = np.full(len(known), -1)
         place[items] = np.arange(len(items))
-        rest = one_hot(np.maximum(known.hard, 0), known.pooled.shape[1])
+        rest = base.one_hot(np.maximum(known.hard, 0), known.pooled.shape[1])
         return Mixture(place, find_next_policy(self, self.then)(known.only(items), rng), rest)
-
-
-@dataclass(frozen=True, eq=False)
-class Mixture:
-    """Items with a ``place`` (m,) of 0 or more are delivered by ``soft``, others by ``rest``."""
-
-    place: Ints
-    soft: ExpectedDelivery
-    rest: Floats
-
-    def labels_for(self, epoch: int, indices: Ints, rng: Draws) -> Floats:
-        """(b, k) soft and one-hot rows."""
-        items = check_rows(indices, len(self.place))
-        labels, place = self.rest[items], self.place[items]
-        labels[place >= 0] = self.soft.labels_for(epoch, place[place >= 0], rng)
-        return labels
-
-    def expected(self) -> Floats:
-        """(m, k) that of the policy, or the given class."""
-        labels = self.rest.copy()
-        labels[self.place >= 0] = self.soft.expected()
-        return labels

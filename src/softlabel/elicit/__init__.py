@@ -1,6 +1,6 @@
 """Ways of asking for a belief: one folder per mode, with its reader, browser part and texts."""
 
-from softlabel.elicit import c22, fields
+from softlabel.elicit import c22, fields, mode
 from softlabel.elicit.chips import Chips
 from softlabel.elicit.classic import ZERO_IS_100, Classic
 from softlabel.elicit.fields import list_branches
@@ -8,11 +8,11 @@ from softlabel.elicit.hard import Hard
 from softlabel.elicit.mode import (
     FORM,
     Answer,
+    Branch,
     Field,
     Kind,
     Mode,
     Seconds,
-    expected_seconds,
     find_scripts,
     find_texts,
     readable_versions,
@@ -22,10 +22,10 @@ from softlabel.elicit.search import Search
 from softlabel.registry import FAMILIES
 
 MODES: dict[str, type[Mode]] = FAMILIES["mode"]
-MODES.update({mode.name: mode for mode in (Classic, Quick, Chips, Search, Hard)})
+MODES.update({kind.name: kind for kind in (Classic, Quick, Chips, Search, Hard)})
 
 __all__ = [
-    "FORM", "MODES", "ZERO_IS_100", "Answer", "Chips", "Classic", "Field", "Hard", "Kind", "Mode",
-    "Quick", "Search", "Seconds", "c22", "expected_seconds", "fields", "find_scripts", "find_texts",
-    "list_branches", "readable_versions",
+    "FORM", "MODES", "ZERO_IS_100", "Answer", "Branch", "Chips", "Classic", "Field", "Hard", "Kind",
+    "Mode", "Quick", "Search", "Seconds", "c22", "fields", "find_scripts", "find_texts",
+    "list_branches", "mode", "readable_versions",
 ]  # fmt: skip

@@ -1,7 +1,5 @@
 """The two shapes in which Collins et al. 2022 released answers, turned into ``classic`` ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from softlabel.elicit.mode import Payload

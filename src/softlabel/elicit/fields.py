@@ -4,8 +4,6 @@ simulated person enters a label or the rest on the page.
 Each check raises ``ResponseError`` with the field, its value and the reason.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,10 +29,7 @@ LONGEST = 100  # characters of a name that may be a misspelt class
 def refuse_unknown_keys(
     payload: Payload, fields: tuple[Field, ...], also: Collection[str] = ()
 ) -> None:
-    """Refuse an answer with unknown keys or without a required field.
-
-    ``also`` are keys that are recorded without being asked for.
-    """
+    """Refuse unknown keys (``also`` are known, but not asked for) and a missing required field."""
     if not isinstance(payload, Mapping):
         raise ResponseError("answer", payload, "an answer is a set of named fields")
     known = {*(field.name for field in fields), *also}
@@ -95,7 +90,6 @@ def check_texts(field: str, value: Any) -> None:
 
 
 def read_whole(field: str, value: Any, low: int, high: int) -> int:
-    """Return a whole number in a range."""
     if type(value) is not int or not low <= value <= high:
         span = f"from {low} to {high}" if high > low else f"{low}"
         raise ResponseError(field, value, f"must be a whole number, {span}")
@@ -103,13 +97,14 @@ def read_whole(field: str, value: Any, low: int, high: int) -> int:
 
 
 def check_repeated(payload: Payload) -> None:
-    """Check ``repeated``, which marks a rest that Enter repeated from the item before.
+    """Check ``repeated``: Enter repeated the rest of the item before.  It is only recorded."""
+    check_flag("repeated", payload.get("repeated"))
 
-    It does not change how the answer is read.
-    """
-    value = payload.get("repeated")
+
+def check_flag(field: str, value: Any) -> None:
+    """Check what is true, false or left out, and only recorded."""
     if value is not None and not isinstance(value, bool):
-        raise ResponseError("repeated", value, "must be true or false")
+        raise ResponseError(field, value, "must be true or false")
 
 
 def refuse_if(payload: Payload, *checks: tuple[bool, str, str]) -> None:
@@ -128,8 +123,6 @@ def read_rest(payload: Payload) -> Rest:
         raise ResponseError("rest", value, f"must be one of {', '.join(REST)}")
     return value
 
-
-# ── exact shares ─────────────────────────────────────────────────────────────────────────────
 
 # Percents are whole multiples of this, so that their sums are exact in any order of adding: an
 # answer that is complete sums to exactly 100, and no construction takes it for one that is not.
@@ -160,9 +153,6 @@ def apportion(weights: Sequence[float] | Floats, n: int, rng: Rng) -> Ints:
     short = n - int(chips.sum())
     chips[order_by_belief(quota - chips, rng)[:short]] += 1
     return chips
-
-
-# ── classes whose names are paths ────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,9 +227,6 @@ def list_branches(name: str, path: str) -> list[str]:
         return []
     ends = [i for i in range(1, len(name)) if name.startswith(path, i)]
     return [name[:end] for end in ends if end + len(path) < len(name)]
-
-
-# ── a simulated person at the page ───────────────────────────────────────────────────────────
 
 
 def label_keys(label: str, labels: Labels) -> str:

@@ -1,5 +1,6 @@
 // Draws any mode from the list of its fields: what a new mode looks like before it has a page.
 
+import { nameOf } from "/static/about.js";
 import { button, el, key } from "/static/dom.js";
 import { REST } from "/static/panel.js";
 
@@ -23,7 +24,9 @@ export function mount(root, context) {
     el("span", { text: context.texts.next }),
   );
   root.append(
-    el("h1", { class: "visually-hidden", text: context.texts.form.title }),
+    context.question === null
+      ? el("h1", { class: "visually-hidden", text: context.texts.form.title })
+      : el("h1", { dir: "auto", text: context.question }),
     ...fields.map(({ node }) => node),
     el("div", { class: "ending" }, send),
   );
@@ -57,16 +60,19 @@ function block(field, ...content) {
   return el("fieldset", { class: "block" }, el("legend", { text: field.asks }), ...content);
 }
 
-function option(type, name, text) {
+function option(type, name, value, text, about) {
   const input = el("input", { type, name });
   return {
     input,
-    node: el("label", { class: "option" }, input, el("span", {}, el("bdi", { text }))),
+    node: el("label", { class: "option" }, input, nameOf({ about }, value, text)),
   };
 }
 
-function options(type, field, entries, change) {
-  const made = entries.map(([value, text]) => ({ value, ...option(type, field.name, text) }));
+function options(type, field, entries, change, about = {}) {
+  const made = entries.map(([value, text]) => ({
+    value,
+    ...option(type, field.name, value, text, about),
+  }));
   made.forEach(({ input, value }) => input.addEventListener("change", () => change(value)));
   return {
     made,
@@ -74,8 +80,8 @@ function options(type, field, entries, change) {
   };
 }
 
-function oneOf(field, entries, change) {
-  const { made, node } = options("radio", field, entries, change);
+function oneOf(field, entries, change, about) {
+  const { made, node } = options("radio", field, entries, change, about);
   return {
     node,
     value: () => made.find(({ input }) => input.checked)?.value ?? null,
@@ -83,10 +89,10 @@ function oneOf(field, entries, change) {
   };
 }
 
-function choice(field, { labels, texts }, change) {
+function choice(field, { labels, texts, about }, change) {
   const entries = labels.map((label) => [label, label]);
   if (!field.required) entries.push([null, texts.form.none]);
-  if (labels.length <= MANY) return oneOf(field, entries, change);
+  if (labels.length <= MANY) return oneOf(field, entries, change, about);
   const select = el(
     "select",
     { "aria-label": field.asks },
@@ -118,12 +124,13 @@ function rest(field, { texts }, change) {
   );
 }
 
-function subset(field, { labels }, change) {
+function subset(field, { labels, about }, change) {
   const { made, node } = options(
     "checkbox",
     field,
     labels.map((label) => [label, label]),
     change,
+    about,
   );
   return {
     node,
@@ -134,7 +141,7 @@ function subset(field, { labels }, change) {
 }
 
 /** Labels in the order in which they are pressed. */
-function choices(field, { labels }, change) {
+function choices(field, { labels, about }, change) {
   let chosen = [];
   const draw = () =>
     made.forEach(({ label, node, mark }) => {
@@ -157,7 +164,7 @@ function choices(field, { labels }, change) {
       node: button(
         { class: "label", "aria-pressed": "false" },
         press,
-        el("span", { class: "name" }, el("bdi", { text: label })),
+        nameOf({ about }, label),
         mark,
       ),
     };

@@ -5,8 +5,6 @@ for the browser (``NAME.js``) and the sentences of its page (``NAME.json``).  Th
 end find them for any registered mode, also for one from a user's own file.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 
 from softlabel.errors import FileError, SoftlabelError
-from softlabel.tables import Bools, Floats
+from softlabel.tables import Bools, Floats, Ints
 
 Payload = Mapping[str, Any]
 Labels = Sequence[str]
@@ -32,11 +30,8 @@ FORM = Path(__file__).parent / "form.js"  # draws the page of any mode from its 
 
 @dataclass(frozen=True)
 class Field:
-    """One question of a mode: the key under which the answer is recorded, and its kind.
-
-    ``asks`` is the question about a person's own belief.  Other wordings (what would other people
-    say?) belong to the texts of the page.
-    """
+    """One question: the key under which the answer is recorded, its kind, and how it asks about a
+    person's own belief (other wordings belong to the texts of the page)."""
 
     name: str
     kind: Kind
@@ -44,20 +39,30 @@ class Field:
     asks: str
 
 
+class Branch(NamedTuple):
+    """A branch of classes, the percent that was said of it as a whole, and its classes."""
+
+    name: str
+    percent: float
+    classes: Ints
+
+
 class Answer(NamedTuple):
-    """One answer after reading: a row of ``Statements``."""
+    """One answer after reading: a row of ``Statements``.
+
+    ``branches`` were named as wholes; in ``percent`` their classes share what was said of them.
+    """
 
     named: tuple[int, ...]
     percent: tuple[float, ...]
     possible: Bools
     repairs: tuple[str, ...] = ()
+    branches: tuple[Branch, ...] = ()
 
 
 class Seconds(NamedTuple):
-    """How long one answer takes: expected seconds, and whether people were timed for it.
-
-    ``slower`` is the factor by which each step of a simulated person is slower than a key press.
-    """
+    """Expected seconds of an answer, whether people were timed, and how many times slower than a
+    key press each step of a simulated person is."""
 
     answer: float
     measured: bool = False
@@ -102,10 +107,7 @@ def readable_versions(mode: ModeLike) -> tuple[int, ...]:
 
 
 def find_scripts(mode: ModeLike) -> tuple[Path, ...]:
-    """Return the files of a mode's browser part: its page ``NAME.js``, then what that imports.
-
-    There are none if the page is drawn from the mode's fields.
-    """
+    """Return a mode's page ``NAME.js`` and what it imports; none if it is drawn from the fields."""
     page = _beside(mode, f"{mode.name}.js")
     paths = [] if page is None else [page]
     for name in getattr(mode, "scripts", ()):

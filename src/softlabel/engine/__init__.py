@@ -3,12 +3,12 @@
 ``softlabel.engine.cluster`` needs Dask (``pip install 'softlabel[cluster]'``); the rest does not.
 """
 
+from softlabel.engine import partitions
 from softlabel.engine.fitting import check_works_on_parts, fit_parts
 from softlabel.engine.labelling import ClusterPlan, connect_cluster, label_on_cluster
-from softlabel.engine.partitions import Part, Partitions, ReadOptions, read_part
-from softlabel.engine.split import open_folder, split_file, split_table
+from softlabel.engine.partitions import Partitions, open_folder, read_part, split_file, split_table
 
 __all__ = [
-    "ClusterPlan", "Part", "Partitions", "ReadOptions", "check_works_on_parts", "connect_cluster",
-    "fit_parts", "label_on_cluster", "open_folder", "read_part", "split_file", "split_table",
+    "ClusterPlan", "Partitions", "check_works_on_parts", "connect_cluster", "fit_parts",
+    "label_on_cluster", "open_folder", "partitions", "read_part", "split_file", "split_table",
 ]  # fmt: skip

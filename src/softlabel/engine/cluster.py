@@ -2,11 +2,8 @@
 
 Every worker reads its parts from Parquet and keeps them.  A step sends the parameters out in
 blocks and adds up the results as a tree, block by block of annotators.  Nothing else is kept on the
-cluster: if a worker is lost, Dask reads its parts again elsewhere, and what was sent to it is sent
-again.
+cluster: if a worker is lost, Dask reads its parts elsewhere, and what was sent to it is sent again.
 """
-
-from __future__ import annotations
 
 import logging
 import math
@@ -19,25 +16,17 @@ from operator import getitem
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
+import distributed
 import numpy as np
 import numpy.typing as npt
 from dask.delayed import delayed
-from distributed import (
-    CancelledError,
-    Client,
-    Future,
-    KilledWorker,
-    Scheduler,
-    SpecCluster,
-    Worker,
-    wait,
-)
+from distributed import Client, Future
 from distributed.comm.core import CommClosedError
 from distributed.http.routing import RoutingApplication
 from tornado.httpserver import HTTPServer
 
 from softlabel._util.machine import cores
-from softlabel.aggregate import Sums, add_sums
+from softlabel.aggregate import em
 from softlabel.engine.partitions import Part, Partitions, ReadOptions, read_part
 from softlabel.errors import SoftlabelError
 
@@ -45,14 +34,11 @@ ATTEMPTS = 5  # at one step, after workers were lost
 PATIENCE = 60  # seconds to find the cluster, or a worker on it
 LARGEST = 64 * 10**6  # bytes of one message
 SMALL = 10**6  # bytes that are sent along with the work instead of before it
-LOST = (CancelledError, KilledWorker, CommClosedError)
+LOST = (distributed.CancelledError, distributed.KilledWorker, CommClosedError)
 NO_WORKERS = f"all workers of the cluster were lost, and in {PATIENCE} s none came back"
 
 Bytes = npt.NDArray[np.uint8]
 Result = TypeVar("Result")
-
-
-# ── the cluster ──────────────────────────────────────────────────────────────────────────────
 
 
 @contextmanager
@@ -65,7 +51,7 @@ def connect(address: str | None = None, workers: int | None = None) -> Iterator[
             # lock.  They share one memory: nobody is restarted for it.
             inside = {"protocol": "inproc://"}
             worker = {"cls": _Worker, "options": inside | {"nthreads": 1, "memory_limit": 0}}
-            cluster = SpecCluster(
+            cluster = distributed.SpecCluster(
                 scheduler={"cls": _Scheduler, "options": inside},
                 workers=dict.fromkeys(range(workers or cores()), worker),
                 silence_logs=logging.CRITICAL,
@@ -92,16 +78,14 @@ class _WithoutPort:
         self.http_server = HTTPServer(self.http_application)
 
 
-class _Scheduler(_WithoutPort, Scheduler):
-    pass
+class _Scheduler(_WithoutPort, distributed.Scheduler): ...
 
 
-class _Worker(_WithoutPort, Worker):
-    pass
+class _Worker(_WithoutPort, distributed.Worker): ...
 
 
 class DaskEngine:
-    """Parts on the workers of a cluster; see ``softlabel.aggregate.Engine``."""
+    """Parts on the workers of a cluster; see ``softlabel.aggregate.em.Engine``."""
 
     def __init__(
         self,
@@ -117,7 +101,7 @@ class DaskEngine:
             for number in range(len(partitions))
         ]
 
-    def sum(self, function: Callable[..., Sums], /, *broadcast: Any) -> Sums:
+    def sum(self, function: Callable[..., em.Sums], /, *broadcast: Any) -> em.Sums:
         """Add ``function(part, *broadcast)`` over all parts, pairwise and in a fixed order.
 
         The step is one graph: a call per part, and a tree of additions per block.
@@ -125,9 +109,9 @@ class DaskEngine:
 
         add = delayed(add_pair, pure=False, traverse=False)
 
-        def step() -> Sums:
+        def step() -> em.Sums:
             results = self._calls(function, broadcast, self.parts, self.blocks)
-            roots = [add_sums(_pick_block(results, n), add) for n in range(self.blocks)]
+            roots = [em.add_sums(_pick_block(results, n), add) for n in range(self.blocks)]
             return join_blocks([self._result(root) for root in self.client.compute(roots)])
 
         return self._retry(step)
@@ -137,9 +121,8 @@ class DaskEngine:
         and as many are under way as the cluster has threads."""
 
         def start(parts: Sequence[Future]) -> list[Future]:
-            return self._retry(
-                lambda: self.client.compute(self._calls(function, broadcast, parts, None))
-            )
+            calls = partial(self._calls, function, broadcast, parts, None)
+            return self._retry(lambda: self.client.compute(calls()))
 
         ahead = max(1, sum(self.client.nthreads().values()))
         for low in range(0, len(self.parts), ahead):
@@ -160,8 +143,7 @@ class DaskEngine:
     ) -> list[Any]:
         """Make a call of ``function`` on each of the parts, its sums cut into ``blocks``.
 
-        Each run of what is broadcast is sent to one worker, and the workers fetch it from one
-        another.
+        Each run of what is broadcast goes to one worker, and workers fetch it from one another.
         """
         sent = pack(broadcast, self.largest)
         runs: list[Any] = sent.runs
@@ -174,7 +156,7 @@ class DaskEngine:
         """Wait for a result as long as it takes; but without workers it will never come."""
         while True:
             try:
-                wait([future], timeout=PATIENCE)
+                distributed.wait([future], timeout=PATIENCE)
                 return self.client.gather(future)
             except TimeoutError:
                 if not self.client.nthreads():
@@ -225,7 +207,7 @@ def _pick_block(results: Sequence[Any], number: int) -> list[Any]:
 # connections at once, and no message is larger than ``LARGEST``.
 
 
-def cut_blocks(sums: Sums, blocks: int) -> list[Sums]:
+def cut_blocks(sums: em.Sums, blocks: int) -> list[em.Sums]:
     """Cut each array into ``blocks`` runs of rows (of annotators, where it has a row for each).
 
     They are views: a table is not copied to be cut.
@@ -237,12 +219,12 @@ def cut_blocks(sums: Sums, blocks: int) -> list[Sums]:
     return list(zip(*cut, strict=True))
 
 
-def join_blocks(blocks: Sequence[Sums]) -> Sums:
+def join_blocks(blocks: Sequence[em.Sums]) -> em.Sums:
     """Join arrays that were cut, as new arrays that may be written to."""
     return tuple(np.concatenate(runs) for runs in zip(*blocks, strict=True))
 
 
-def add_pair(left: Sums, right: Sums) -> Sums:
+def add_pair(left: em.Sums, right: em.Sums) -> em.Sums:
     """Add into a new tuple: a worker may be asked again for what it holds, so that must stay."""
     return tuple(one + other for one, other in zip(left, right, strict=True))
 

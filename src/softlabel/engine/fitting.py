@@ -1,27 +1,16 @@
 """Which pools work on parts, how they are fitted there, and checkpoints that continue a fit."""
 
-from __future__ import annotations
-
 import zipfile
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from softlabel._util.files import write_atomically
 from softlabel._util.progress import Progress, report_steps, silent
-from softlabel.aggregate import (
-    AGGREGATORS,
-    Aggregate,
-    Engine,
-    FitResult,
-    FitState,
-    Parameters,
-    fit,
-    watch_fit,
-)
+from softlabel.aggregate import AGGREGATORS, Aggregate, em, watch_fit
 from softlabel.errors import FileError, SoftlabelError
 from softlabel.tables import Annotations, Index, names
 
@@ -47,17 +36,20 @@ def check_works_on_parts(pooler: Aggregate) -> None:
         pooler(ONE_VOTE)  # its parameters are checked when it is called
         return
     models = [name for name, kind in AGGREGATORS.items() if is_model(kind)]
-    alone = [name for name in ITEMWISE if name in AGGREGATORS]
     fits = " with parameters learned from all" if pooler.name in ITEMWISE else ""
     raise SoftlabelError(
         f"--engine: {pooler.name}{fits} needs all items at once; on parts work "
-        f"{', '.join(models)}, and with given parameters {', '.join(alone)}"
+        f"{', '.join(models)}, and with given parameters {', '.join(ITEMWISE)}"
     )
 
 
 def fit_parts(
-    method: Any, engine: Engine, votes: int, keep: Path | None = None, progress: Progress = silent
-) -> FitResult:
+    method: Any,
+    engine: em.Engine,
+    votes: int,
+    keep: Path | None = None,
+    progress: Progress = silent,
+) -> em.FitResult:
     """Fit the parameters of a method.  With ``keep`` they are stored in that file after every step,
     and if it exists the fit goes on from it."""
     report = report_steps(method, votes, progress)
@@ -76,21 +68,19 @@ def fit_parts(
         if [array.shape for array in kept.arrays] != [array.shape for array in flatten(template)]:
             reason = "is a checkpoint of other data or another method; name another folder"
             raise FileError(keep, reason)
-        start, trace = FitState(unflatten(template, list(kept.arrays)), kept.trace), [*kept.trace]
+        start = em.FitState(unflatten(template, list(kept.arrays)), kept.trace)
+        trace = [*kept.trace]
 
     def note(iteration: int, objective: float) -> None:
         trace.append(objective)
         report(iteration, objective)
 
-    def save(parameters: Parameters, iteration: int) -> None:
+    def save(parameters: em.Parameters, iteration: int) -> None:
         if keep is not None:
             Checkpoint(tuple(trace), flatten(parameters)).save(keep)
 
     options = {"n_iter": method.n_iter, "tol": method.tol, "start": start}
-    return fit(method, engine, **options, tell=note, keep=save)
-
-
-# ── checkpoints ──────────────────────────────────────────────────────────────────────────────
+    return em.fit(method, engine, **options, tell=note, keep=save)
 
 
 @dataclass(frozen=True)
@@ -107,7 +97,7 @@ class Checkpoint:
             np.savez(file, trace=np.array(self.trace), **members)
 
     @classmethod
-    def load(cls, path: Path) -> Checkpoint:
+    def load(cls, path: Path) -> Self:
         """Read what ``save`` wrote; nothing in the file is ever executed."""
         if not zipfile.is_zipfile(path):
             raise FileError(path, "is no checkpoint, or a damaged one; remove it to begin anew")

@@ -1,31 +1,30 @@
 """The work behind ``softlabel label --engine``: from votes to labels in parts, on a cluster."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
+from scipy.special import entr
 
-from softlabel import registry
-from softlabel._util.files import write_atomically
+from softlabel import io, registry
+from softlabel._util.files import file_kind, write_atomically
 from softlabel._util.progress import Progress, silent
-from softlabel.aggregate import Engine, FitResult
+from softlabel.aggregate import Aggregate, em
+from softlabel.engine import partitions as parted
 from softlabel.engine.fitting import check_works_on_parts, fit_parts, is_model
-from softlabel.engine.partitions import ITEM, NAME, Part, Partitions, ReadOptions, refuse_repeats
-from softlabel.engine.results import combine, write_itemwise, write_posterior, write_unanswered
-from softlabel.engine.split import open_folder, split_file, split_table
+from softlabel.engine.partitions import ITEM, NAME, Part, Partitions, ReadOptions, item_names
 from softlabel.errors import FileError, MissingExtra, SoftlabelError, UnknownName
-from softlabel.io import COUNT, LARGE, Source, check_class_names, read_gold, scan_votes
 from softlabel.label import Facts, Plan, check_gold, prepare
-from softlabel.tables import DOUBT, ESTIMATES, Index, names
+from softlabel.tables import ANONYMOUS, DOUBT, ESTIMATES, Annotations, Floats, Index, Ints, names
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 DASK = "dask"
 PARTS, PARAMETERS, ROWS = "parts", "parameters.npz", "rows"  # in the folder of a fit
 ABOUT, FACTS = "fit.json", "facts.json"
+BATCH = 2**18  # rows of an .npz file at a time
 DROPPED = "repeats dropped"
 
 
@@ -47,7 +47,7 @@ class ClusterPlan:
     source: str
     out: Path
     plan: Plan
-    read: Callable[[], Source]
+    read: Callable[[], io.Source]
     labels: list[str] | None = None
     parts: int | None = None
     checkpoint: Path | None = None
@@ -59,7 +59,7 @@ class ClusterPlan:
         if plan.construct is not None or plan.sample is not None or plan.repeats == "mean":
             return False
         large = path.suffix.lower() in (".csv", ".parquet") and path.is_file()
-        return path.is_dir() or (large and path.stat().st_size >= LARGE)
+        return path.is_dir() or (large and path.stat().st_size >= io.large.LARGE)
 
     def identity(self) -> dict[str, Any]:
         """Return what a checkpoint is of: other votes or other methods must not go on from it."""
@@ -93,14 +93,23 @@ def label_on_cluster(job: ClusterPlan, where: str = DASK, progress: Progress = s
 
         threads = sum(client.nthreads().values())
         partitions, facts = _make_parts(job, folder, job.parts or threads, progress)
-        check_class_names(partitions.labels, (ITEM, COUNT))
-        engine = DaskEngine(client, partitions, _read_options(job, partitions))
+        io.write.check_class_names(partitions.labels, (ITEM, io.write.COUNT))
+        gold: dict[str, int] = {}
+        if job.plan.gold is not None:
+            column = pl.read_csv(job.plan.gold, columns=[ITEM], infer_schema=False)[ITEM]
+            asked, labels = names(column.unique().to_list()), names(list(partitions.labels))
+            codes = io.read_gold(job.plan.gold, Index(asked, names([]), labels))
+            gold = dict(zip(asked.tolist(), codes.tolist(), strict=True))
+        first = job.streams and job.plan.repeats == "first"
+        engine = DaskEngine(client, partitions, ReadOptions(first, gold))
         if DROPPED not in facts:  # repeats of a table were dealt with before it was split
             if job.plan.repeats in (None, "error"):
-                refuse_repeats(engine, Path(job.source))
-            facts[DROPPED] = f"{partitions.votes - sum(engine.each(_count_answers)):,}"
+                parted.refuse_repeats(engine, Path(job.source))
+            answers = sum(engine.each(lambda part: int(part.count.sum())))
+            facts[DROPPED] = f"{partitions.votes - answers:,}"
         if job.plan.gold is not None:
-            fixed = sum(engine.each(_count_gold))
+            each = engine.each(lambda part: 0 if part.gold is None else int((part.gold >= 0).sum()))
+            fixed = sum(each)
             if not fixed:
                 raise FileError(job.plan.gold, "names none of the items that were answered")
             facts["gold"] = f"{fixed:,} items fixed"
@@ -110,7 +119,7 @@ def label_on_cluster(job: ClusterPlan, where: str = DASK, progress: Progress = s
         return {"items": facts.pop("items")} | facts
 
 
-def connect_cluster(where: str) -> AbstractContextManager[Client]:
+def connect_cluster(where: str) -> "AbstractContextManager[Client]":
     """Connect to the cluster that ``dask`` or ``dask://host:port`` names."""
     scheme, _, address = where.partition("://")
     if scheme != DASK or (address == "") != (where == DASK):
@@ -163,9 +172,6 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise SoftlabelError(f"{path}: is damaged ({error}); remove its folder") from None
 
 
-# ── before the fit ───────────────────────────────────────────────────────────────────────────
-
-
 def _make_parts(
     job: ClusterPlan, folder: Path, parts: int, progress: Progress
 ) -> tuple[Partitions, Facts]:
@@ -176,11 +182,11 @@ def _make_parts(
     shutil.rmtree(target, ignore_errors=True)  # of an attempt that was not finished
     partitions, source = None, Path(job.source)
     if job.streams and source.is_dir():
-        partitions = open_folder(source, target, job.labels, progress)
+        partitions = parted.open_folder(source, target, job.labels, progress)
     elif job.streams:
-        scan = scan_votes(source, source.suffix.lower().removeprefix("."), progress)
+        scan = io.large.scan_votes(source, source.suffix.lower().removeprefix("."), progress)
         if scan is not None:
-            partitions = split_file(scan, target, parts, job.labels, progress)
+            partitions = parted.split_file(scan, target, parts, job.labels, progress)
     if partitions is not None:
         facts = {
             "annotators": f"{partitions.annotators:,}",
@@ -191,47 +197,24 @@ def _make_parts(
     else:
         shutil.rmtree(target, ignore_errors=True)
         each, facts = prepare(job.read(), job.plan, progress)
-        partitions = split_table(each, target, parts)
+        partitions = parted.split_table(each, target, parts)
         write_unanswered(each, folder / ROWS)
     _write_json(path, facts)
     return partitions, facts
 
 
-def _read_options(job: ClusterPlan, partitions: Partitions) -> ReadOptions:
-    gold: dict[str, int] = {}
-    if job.plan.gold is not None:
-        column = pl.read_csv(job.plan.gold, columns=[ITEM], infer_schema=False)[ITEM]
-        index = Index(names(column.unique().to_list()), names([]), names(list(partitions.labels)))
-        codes = read_gold(job.plan.gold, index)
-        gold = dict(zip(index.items.tolist(), codes.tolist(), strict=True))
-    return ReadOptions(first=job.streams and job.plan.repeats == "first", gold=gold)
-
-
-def _count_answers(part: Part) -> int:
-    return int(part.count.sum())
-
-
-def _count_gold(part: Part) -> int:
-    return 0 if part.gold is None else int((part.gold >= 0).sum())
-
-
-# ── fit and write ────────────────────────────────────────────────────────────────────────────
-
-
 def _label_parts(
-    job: ClusterPlan, engine: Engine, partitions: Partitions, folder: Path, progress: Progress
+    job: ClusterPlan, engine: em.Engine, partitions: Partitions, folder: Path, progress: Progress
 ) -> Facts:
     """Fit, and write the labels part by part."""
     pooler: Any = job.plan.aggregate
     rows = folder / ROWS
     rows.mkdir(exist_ok=True)
-    fit: FitResult | None = None
+    fit: em.FitResult | None = None
     if is_model(pooler):
         keep = None if job.checkpoint is None else folder / PARAMETERS
         fit = fit_parts(pooler, engine, partitions.votes, keep, progress)
-        labels = engine.each(write_posterior, str(rows), pooler, fit.parameters)
-    else:
-        labels = engine.each(write_itemwise, str(rows), pooler)
+    labels = engine.each(write_part, str(rows), pooler, fit and fit.parameters)
     items, entropy = 0, 0.0
     for number, (answered, entropies) in enumerate(labels, 1):
         items, entropy = items + answered, entropy + entropies
@@ -249,5 +232,96 @@ def _label_parts(
     if fit is not None:
         end = "converged" if fit.converged else "not converged"
         facts["fit"] = f"{len(fit.trace)} steps, {end}; {pooler.objective} {fit.trace[-1]:.6g}"
-    doubt = f"{entropy / items:.4f} nats ({DOUBT[pooler.estimand]})"
-    return facts | {"mean entropy": doubt}
+    facts["mean entropy"] = f"{entropy / items:.4f} nats ({DOUBT[pooler.estimand]})"
+    return facts
+
+
+# ── rows of labels: workers write them part by part, and they are combined as a stream ────────
+
+
+Written = tuple[int, float]  # by a worker: how many items, and the sum of their labels' entropies
+
+
+def write_part(part: Part, folder: str, pooler: Any, parameters: Any) -> Written:
+    """Write the labels of a part, under these parameters where the pool is a fitted method."""
+    items = item_names(part.partitions, part.number)
+    probs = pooler.posterior(part, parameters) if is_model(pooler) else pool_items(part, pooler)
+    frame = _frame(items, part.partitions.labels, probs, part.count)
+    with write_atomically(Path(folder) / f"rows-{part.number:05d}.parquet") as target:
+        frame.write_parquet(target, compression="lz4")
+    return part.items, float(entr(probs).sum())
+
+
+def pool_items(part: Part, pooler: Aggregate) -> Floats:
+    """Pool a part one item at a time; who gave which vote does not matter to such pools."""
+    items = io.large.compact_names(item_names(part.partitions, part.number))
+    index = Index(items, names([]), names(list(part.partitions.labels)))
+    item = np.repeat(np.arange(part.items), np.diff(part.start))
+    if part.answer is None or part.weight is None:
+        votes = Annotations(index, item, np.full(len(item), ANONYMOUS), label=part.label)
+    else:
+        _, first, answer = np.unique(part.answer, return_index=True, return_inverse=True)
+        probs = np.zeros((len(first), part.labels))
+        probs[answer, part.label] = part.weight
+        votes = Annotations(index, item[first], np.full(len(first), ANONYMOUS), probs=probs)
+    return pooler(votes).probs
+
+
+def write_unanswered(votes: Annotations, folder: Path) -> None:
+    """Write the rows of items that nobody answered: they are in no part, and have no label."""
+    nobody = np.flatnonzero(votes.votes_per_item() == 0)
+    if not len(nobody):
+        return
+    items = pl.Series(ITEM, votes.index.items[nobody].tolist(), dtype=pl.String)
+    empty = np.full((len(nobody), len(votes.index.labels)), np.nan)
+    frame = _frame(items, votes.index.labels.tolist(), empty, np.zeros(len(nobody), np.int64))
+    folder.mkdir(exist_ok=True)
+    frame.write_parquet(folder / "rows-unanswered.parquet", compression="lz4")  # sorts last
+
+
+def _frame(items: pl.Series, labels: Sequence[str], probs: Floats, count: Ints) -> pl.DataFrame:
+    columns = {
+        label: pl.Series(column.copy()).fill_nan(None)
+        for label, column in zip(labels, probs.T, strict=True)
+    }
+    return pl.DataFrame({ITEM: items} | columns | {io.write.COUNT: count.astype(np.int64)})
+
+
+def combine(rows: list[Path], out: Path, about: dict[str, npt.NDArray[Any]]) -> None:
+    """Stream all the rows into one file; ``about`` are the further members of an ``.npz``.
+
+    An item nobody answered has empty cells, as everywhere.
+    """
+    kind = file_kind(out, io.write.LABEL_KINDS)
+    table = pl.scan_parquet(rows, glob=False)
+    with write_atomically(out) as target:
+        if kind == "parquet":
+            table.sink_parquet(target)
+        elif kind == "csv":
+            io.escape_formulas(table).sink_csv(target)
+        elif kind == "jsonl":
+            io.write_label_lines(table, target, table.collect_schema().names()[1:-1])
+        else:
+            _write_npz(table, target, about)
+
+
+def _write_npz(table: pl.LazyFrame, target: Path, about: dict[str, npt.NDArray[Any]]) -> None:
+    """Write the members that ``SoftLabels.save`` writes, in pieces; a null is NaN."""
+    labels = table.collect_schema().names()[1:-1]
+    m, width = table.select(pl.len(), pl.col(ITEM).str.len_chars().max()).collect().row(0)
+    kinds = {ITEM: f"<U{width or 1}", io.write.COUNT: "<i8"} | dict.fromkeys(
+        ["probs", *labels], "<f8"
+    )
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as box:
+        for name, kind in kinds.items():
+            columns = labels if name == "probs" else [name]
+            shape = (m, len(labels)) if name == "probs" else (m,)
+            header = {"descr": kind, "fortran_order": False, "shape": shape}
+            with box.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array_header_1_0(member, header)
+                for batch in table.select(columns).collect_batches(chunk_size=BATCH):
+                    cells = batch if len(columns) > 1 else batch.to_series()
+                    member.write(np.ascontiguousarray(cells.to_numpy(), dtype=kind).tobytes())
+        for name, array in about.items():
+            with box.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)

@@ -1,7 +1,5 @@
 """Train any classifier of scikit-learn on distributions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -11,12 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import _safe_indexing, check_array, check_consistent_length, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, validate_data
 
 from softlabel.errors import DataError
 from softlabel.metrics import cross_entropy
@@ -36,8 +29,7 @@ class SoftLabelClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     whose items are the rows of X (an item's labels are averaged), or as classes (m,).  An estimator
     that minimises a weighted log loss then minimises the soft cross-entropy exactly: k copies of
     a row with weights p_k lose -sum_k p_k log q_k together.  Its ``fit`` must know
-    ``sample_weight``.  Steps that prepare X stand before this one in a pipeline, where they see
-    each row once.
+    ``sample_weight``.  Steps that prepare X stand before this one, where they see each row once.
 
     ``classes_`` are the classes of y, the names in a table's index, or 0..k-1 for an array of
     distributions.  A class that has no weight anywhere is never predicted: its probability is 0.

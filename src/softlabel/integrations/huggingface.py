@@ -23,8 +23,7 @@ def to_huggingface(
     epoch: int = 0,
     column: str = "labels",
 ) -> Dataset:
-    """Return ``columns`` (m rows) with one more, ``labels``: k float32 per row, the targets of
-    ``epoch``.
+    """Return ``columns`` (m rows) with one more, ``labels``: k float32, the targets of ``epoch``.
 
     The data set can be saved, shared and read without softlabel.  It holds one epoch: with a
     delivery that draws in each, train on ``LabelledDataset`` over the same rows instead.

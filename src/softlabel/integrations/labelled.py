@@ -1,7 +1,5 @@
 """A torch data set whose labels are those of a delivery, epoch by epoch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -6,33 +6,15 @@ about a file names its line, column and value.
 
 from softlabel._util.files import check_output
 from softlabel._util.progress import Progress, silent
+from softlabel.io import large, write
 from softlabel.io.csv_files import Cell, escape_formula, escape_formulas
-from softlabel.io.large import (
-    LARGE,
-    Coding,
-    Scan,
-    compact_names,
-    has_blank,
-    match_classes,
-    scan_votes,
-)
 from softlabel.io.source import AnswerTable, Repeats, Source, collect_records, read_answers
 from softlabel.io.votes import find_codes, read_gold, sort_naturally
-from softlabel.io.write import (
-    ANSWER_KINDS,
-    COUNT,
-    LABEL_KINDS,
-    check_class_names,
-    write_answers,
-    write_batches,
-    write_soft_labels,
-    write_table,
-)
+from softlabel.io.write import write_answers, write_label_lines, write_soft_labels, write_table
 
 __all__ = [
-    "ANSWER_KINDS", "COUNT", "LABEL_KINDS", "LARGE", "AnswerTable", "Cell", "Coding", "Progress",
-    "Repeats", "Scan", "Source", "check_class_names", "check_output", "collect_records",
-    "compact_names", "escape_formula", "escape_formulas", "find_codes", "has_blank",
-    "match_classes", "read_answers", "read_gold", "scan_votes", "silent", "sort_naturally",
-    "write_answers", "write_batches", "write_soft_labels", "write_table",
+    "AnswerTable", "Cell", "Progress", "Repeats", "Source", "check_output", "collect_records",
+    "escape_formula", "escape_formulas", "find_codes", "large", "read_answers", "read_gold",
+    "silent", "sort_naturally", "write", "write_answers", "write_label_lines", "write_soft_labels",
+    "write_table",
 ]  # fmt: skip

@@ -1,7 +1,5 @@
 """Answers to the form of Collins et al. 2022 in their two plain shapes: a table and their JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,22 +7,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from softlabel import records
 from softlabel._util.files import shorten
 from softlabel.elicit import Classic, Mode, c22
 from softlabel.errors import DataError, FileError, ResponseError
 from softlabel.io.json_files import parse_object
 from softlabel.io.sheet import CLASSIC, Shape, Sheet
 from softlabel.io.votes import encode, sort_naturally
-from softlabel.records import (
-    REPAIRS,
-    add_repairs,
-    classic_answers,
-    dump_json,
-    is_utf8,
-    parse_name,
-    repairs_by_row,
-    stack_answers,
-)
+from softlabel.records import REPAIRS, classic_answers, stack_answers
 from softlabel.tables import ANONYMOUS, Index, Statements, names
 
 SEPARATOR = "|"  # between the classes ruled out, in a table
@@ -33,16 +23,11 @@ SECOND, RULED_OUT = "Second Most Probable Class", "Impossible Class(es)"
 Payload = dict[str, Any]
 
 
-# ── reading ──────────────────────────────────────────────────────────────────────────────────
-
-
 def read_classic(
     sheet: Sheet, shape: Shape, labels: list[str] | None, mode: Mode | None = None
 ) -> Statements:
-    """Read the columns top, p1, second, p2 and impossible; classes ruled out are joined by ``|``.
-
-    A column repairs, where there is one, names the repairs made before the table was written.
-    """
+    """Read top, p1, second, p2 and impossible (classes joined by ``|``); a column repairs, where
+    there is one, names the repairs made before the table was written."""
     sheet.refuse_empty(shape.item, shape.annotator)
     for column in (shape.item, shape.annotator, *CLASSIC):
         if sheet.frame[column].dtype.is_nested():
@@ -63,7 +48,7 @@ def read_classic(
             answer = (mode or Classic()).read(payload, labels)
         except ResponseError as error:
             raise sheet.error(error.reason, row, error.field, error.value) from None
-        answers.append(add_repairs(answer, filter(None, repairs[row].split(SEPARATOR))))
+        answers.append(records.add_repairs(answer, filter(None, repairs[row].split(SEPARATOR))))
     index = Index(names(items), names(people), names(labels))
     return stack_answers(index, item, annotator, answers)
 
@@ -74,13 +59,13 @@ def read_collins(
     """Read ``{item: [records]}``, the shape in which CIFAR-10S was released: without annotators."""
     items: list[str] = []
     payloads: dict[str, Payload] = {}  # by their place
-    for name, records in parse_object(path, data).items():
-        if not isinstance(records, list):
-            raise FileError(path, "must be a list of answers", column=name, value=shorten(records))
-        for number, record in enumerate(records, 1):
+    for name, given in parse_object(path, data).items():
+        if not isinstance(given, list):
+            raise FileError(path, "must be a list of answers", column=name, value=shorten(given))
+        for number, record in enumerate(given, 1):
             place = f"{name!r}, answer {number}"
             try:
-                items.append(parse_name(name))
+                items.append(records.parse_name(name))
             except ValueError as error:
                 raise FileError(path, f"an item {error}", value=shorten(name)) from None
             payloads[place] = _parse_collins(path, place, record)
@@ -116,12 +101,11 @@ def _occurring_classes(payloads: Iterable[Payload]) -> list[str]:
     classes: set[str] = set()
     for payload in payloads:
         for value in (payload["top"], payload["second"], *payload["impossible"]):
-            if isinstance(value, str) and value.strip() and "\0" not in value and is_utf8(value):
+            if not isinstance(value, str) or not value.strip() or "\0" in value:
+                continue
+            if records.is_utf8(value):
                 classes.add(value)
     return sort_naturally(classes)
-
-
-# ── writing ──────────────────────────────────────────────────────────────────────────────────
 
 
 def classic_table(statements: Statements, who: Mapping[str, pl.Series]) -> pl.DataFrame:
@@ -137,7 +121,7 @@ def classic_table(statements: Statements, who: Mapping[str, pl.Series]) -> pl.Da
     numbers = {"p1": pl.Float64(), "p2": pl.Float64()}
     schema = {name: numbers.get(name, pl.String()) for name in CLASSIC}
     frame = pl.DataFrame(who).hstack(pl.DataFrame(rows, schema=schema))
-    repairs = [SEPARATOR.join(names) or None for names in repairs_by_row(statements)]
+    repairs = [SEPARATOR.join(names) or None for names in records.repairs_by_row(statements)]
     if any(repairs):
         frame = frame.with_columns(pl.Series(REPAIRS, repairs, dtype=pl.String))
     return frame
@@ -149,7 +133,7 @@ def collins_json(statements: Statements) -> str:
         if label.lower() in c22.NO_ALTERNATIVE:
             raise DataError(f"a class is called {label!r}, which in .json means no alternative")
     items = statements.index.items.tolist()
-    records: dict[str, list[dict[str, Any]]] = {}
+    by_item: dict[str, list[dict[str, Any]]] = {}
     for row, answer in enumerate(classic_answers(statements)):
-        records.setdefault(items[statements.item[row]], []).append(c22.to_record(answer))
-    return dump_json(records)
+        by_item.setdefault(items[statements.item[row]], []).append(c22.to_record(answer))
+    return records.dump_json(by_item)

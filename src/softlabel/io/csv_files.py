@@ -6,8 +6,6 @@ carriage returns and as many commas as its rows need, polars has read it correct
 csv module reads it a second time, and both must agree row by row.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -85,9 +83,7 @@ def _parse_rows(path: Path, data: bytes) -> Iterator[tuple[int, list[str]]]:
         raise FileError(path, reason, line=line) from None
 
 
-def _check_rows(
-    path: Path, data: bytes, columns: list[str], frame: pl.DataFrame | None
-) -> list[int]:
+def _check_rows(path: Path, data: bytes, names: list[str], frame: pl.DataFrame | None) -> list[int]:
     """Check all rows against ``frame``; return the numbers of the rows that are blank lines."""
     rows = _parse_rows(path, data)
     next(cells for _, cells in rows if cells)  # the header
@@ -96,18 +92,15 @@ def _check_rows(
     for number, (line, cells) in enumerate(rows):
         if not cells:
             blank.append(number)
-            cells = [""] * len(columns)
-        if len(cells) != len(columns):
-            reason = f"has {len(cells)} fields, but the header has {len(columns)}"
+            cells = [""] * len(names)
+        if len(cells) != len(names):
+            reason = f"has {len(cells)} fields, but the header has {len(names)}"
             raise FileError(path, reason, line=line)
         if read is not None and [cell or "" for cell in next(read, ())] != cells:
             raise FileError(path, "quotes or line ends are broken on this line", line=line)
     if read is not None and next(read, None) is not None:
         raise FileError(path, "quotes or line ends are broken")
     return blank
-
-
-# ── formulas ─────────────────────────────────────────────────────────────────────────────────
 
 
 def escape_formula(cell: Cell) -> Cell:

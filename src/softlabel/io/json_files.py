@@ -1,7 +1,5 @@
 """JSON read strictly: one object per file, one object per line, and votes as lines."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -44,9 +42,6 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"the key {twice!r} stands twice in one object")
     return parsed
-
-
-# ── votes as lines ───────────────────────────────────────────────────────────────────────────
 
 
 def read_vote_lines(path: Path, data: bytes) -> tuple[Sheet, Shape]:

@@ -6,10 +6,9 @@ are kept.  Whatever looks odd (an empty cell, quotes, a class that was not annou
 careful readers, which report what is wrong and on which line.
 """
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,15 +37,23 @@ def read_large(
     if scan is None:
         return None
     codings = {ITEM: Coding(), ANNOTATOR: Coding(), LABEL: Coding()}
+    query = scan.votes.select(coding.code(name) for name, coding in codings.items())
+    codes: list[npt.NDArray[np.uint32]] = [np.empty(scan.rows, dtype=np.uint32) for _ in codings]
+    done = 0
     try:
-        codes = _collect_codes(scan, codings, progress)
+        for batch in query.collect_batches(chunk_size=BATCH):
+            if any(batch.null_count().row(0)) or done + len(batch) > scan.rows:
+                return None
+            for array, column in zip(codes, batch, strict=True):
+                array[done : done + len(batch)] = column.to_numpy()
+            done += len(batch)
+            progress(f"reading {scan.path.name}: {abbreviate(done)} votes", done, scan.rows)
     except pl.exceptions.PolarsError:
         return None
-    if codes is None:
+    if not scan.is_whole(done):
         return None
     progress("numbering the names")
-    item, annotator, label = codes
-    del codes  # so that each column is freed as soon as it is renumbered
+    item, annotator, label = (given_away(codes.pop(0)[:done].view(np.int32)) for _ in codings)
     order, item = order_by_appearance(item)
     items = codings[ITEM].names(order)
     order, annotator = order_by_appearance(annotator)
@@ -57,23 +64,6 @@ def read_large(
         return None
     index = Index(compact_names(items), compact_names(people), names(classes[0]))
     return Annotations(index, item, annotator, label=given_away(classes[1][label]))
-
-
-def _collect_codes(scan: Scan, codings: dict[str, Coding], progress: Progress) -> list[Ints] | None:
-    """Collect the codes of the columns batch by batch; None if a row was lost or short."""
-    query = scan.votes.select(coding.code(name) for name, coding in codings.items())
-    codes: list[npt.NDArray[np.uint32]] = [np.empty(scan.rows, dtype=np.uint32) for _ in codings]
-    done = 0
-    for batch in query.collect_batches(chunk_size=BATCH):
-        if any(batch.null_count().row(0)) or done + len(batch) > scan.rows:
-            return None
-        for array, column in zip(codes, batch, strict=True):
-            array[done : done + len(batch)] = column.to_numpy()
-        done += len(batch)
-        progress(f"reading {scan.path.name}: {abbreviate(done)} votes", done, scan.rows)
-    if not scan.is_whole(done):
-        return None
-    return [given_away(array[:done].view(np.int32)) for array in codes]
 
 
 def match_classes(voted: pl.Series, labels: Sequence[str] | None) -> tuple[list[str], Ints] | None:
@@ -94,17 +84,11 @@ def has_blank(column: pl.Series) -> bool:
     return bool((spaced.str.strip_chars() == "").any())
 
 
-# ── scanning ─────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True)
 class Scan:
     """A file of hard votes that polars can be trusted to read: a lazy table of item, annotator and
-    label, all of them text, and how many rows there are (at most, of CSV).
-
-    ``columns`` are the file's own names of item and annotator, ``classes`` those it declares;
-    ``commas`` are how many a CSV file has in its header and in all.
-    """
+    label, all of them text, how many rows there are (at most, of CSV), the file's own names of item
+    and annotator, the classes it declares, and a CSV file's commas in its header and in all."""
 
     path: Path
     votes: pl.LazyFrame
@@ -123,10 +107,9 @@ class Scan:
 
 def scan_votes(path: Path, kind: str, progress: Progress = silent) -> Scan | None:
     """Return a lazy view of a file of hard votes, or None if it needs careful reading."""
-    try:
+    with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, FileError, OSError):
         return _scan(path, kind, progress)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, FileError, OSError):
-        return None  # the careful reader will report what is wrong
+    return None  # the careful reader will report what is wrong
 
 
 def _scan(path: Path, kind: str, progress: Progress) -> Scan | None:
@@ -191,14 +174,8 @@ def _count_plain_csv(path: Path, progress: Progress) -> tuple[int, int] | None:
     return None if after_return else (commas, lines)
 
 
-# ── names and codes ──────────────────────────────────────────────────────────────────────────
-
-
 class Coding:
-    """Gives codes to names as they come, batch by batch.
-
-    Names come from several threads, so the codes are 0, 1, ... in no particular order.
-    """
+    """Gives codes 0, 1, ... to names as they come (from several threads, so in any order)."""
 
     def __init__(self) -> None:
         self.kind = pl.Categorical(pl.Categories.random())
@@ -217,10 +194,8 @@ class Coding:
 
 
 def order_by_appearance(codes: Ints) -> tuple[Ints, Ints]:
-    """Return the codes in order of first appearance, and the place there of each row's code.
-
-    It works piece by piece, because numpy turns the codes it is given into indices of eight bytes.
-    """
+    """Return the codes in order of first appearance, and the place there of each row's code; piece
+    by piece, because numpy turns the codes it is given into indices of eight bytes."""
     n, m = len(codes), int(codes.max(initial=-1)) + 1
     first = np.full(m, n, dtype=np.int64)
     for start in reversed(range(0, n, ROWS)):

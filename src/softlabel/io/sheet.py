@@ -1,7 +1,5 @@
 """A table as it stands in a file: its bytes, its cells, and which of the accepted shapes it has."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -41,9 +39,6 @@ ACCEPTED = (
 )
 
 
-# ── bytes ────────────────────────────────────────────────────────────────────────────────────
-
-
 def read_bytes(path: Path) -> bytes:
     """Return all bytes, unpacked if the name ends in ``.gz``."""
     try:
@@ -66,8 +61,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _unpack(path: Path, packed: bytes) -> bytes:
-    """Unpack gzip, but not to far more than its size suggests: a megabyte of gzip can hold a
-    gigabyte of zeros."""
+    """Unpack gzip, but not to far more than its size suggests: a megabyte can hold a gigabyte."""
     allowed = os.environ.get(UNPACKED_MB) or "0"
     if not allowed.isdecimal():
         reason = f"cannot be unpacked: {UNPACKED_MB} = {allowed!r} is no number of megabytes"
@@ -117,17 +111,11 @@ def read_text(path: Path) -> bytes:
     raise FileError(path, reason, line=data.count(b"\n", 0, start) + 1)
 
 
-# ── cells ────────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True)
 class Sheet:
-    """Columns of text (or of numbers, where the format has them) and the line of each row.
-
-    ``line_of(row)`` may be slow: it is called only for an error message.  It is None in a format
-    without lines, where rows are counted from 1.  ``anonymous`` is True where the file gives no
-    author for any answer.
-    """
+    """Columns of text (or of numbers, where the format has them) and the line of each row, which
+    may be slow to find and is None in a format without lines, where rows are counted from 1.
+    ``anonymous`` is True where the file gives no author for any answer."""
 
     path: Path
     frame: pl.DataFrame
@@ -192,9 +180,6 @@ def _silenced_stderr() -> Iterator[None]:
         os.dup2(saved, 2)
         os.close(saved)
         os.close(devnull)
-
-
-# ── shapes ───────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """From the name of a file to a table of answers, whatever its kind and shape."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,8 +36,8 @@ class Source:
     superseded.  ``late`` answers count: they were given, but after the study had stopped waiting.
     ``seconds`` (n,) is the time each answer took, NaN where it is not known.  ``skips`` counts
     each person's skipped items, by reason.  ``simulated`` counts answers of simulated people.
-    ``asked`` counts the answers by how they were asked for: the mode, its version and options, the
-    frame.
+    ``asked`` counts the answers by how they were asked for: mode, version, options and frame.
+    ``branch`` (n,) is the share of each answer that was said of branches as wholes.
     """
 
     name: str
@@ -52,6 +50,7 @@ class Source:
     skips: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     simulated: int = 0
     asked: Mapping[str, int] = field(default_factory=dict)
+    branch: Floats | None = None
 
     @property
     def facts(self) -> dict[str, str]:
@@ -59,6 +58,8 @@ class Source:
         facts = {"left out": describe_left_out(self.left_out)}
         if self.late:
             facts["late"] = f"{self.late:,} answers came after their time was over; they count"
+        if self.branch is not None and (whole := int((self.branch > 0).sum())):
+            facts["branch answers"] = f"{whole:,}; a branch is shared evenly by the classes in it"
         return {name: text for name, text in facts.items() if text}
 
     def refuse_mixtures(self) -> None:
@@ -97,12 +98,9 @@ def read_answers(
     progress: Progress = silent,
 ) -> Source:
     """Read hard votes, soft votes, classic responses, collected records or the JSON of CIFAR-10S.
-
-    ``labels`` is the full list of classes: anything outside it is an error.  Without it the
-    classes are those the file declares or those that occur.  ``mode`` reads the answers that were
-    given through it, with its repairs for instance, instead of the mode's defaults.  Large files
-    of hard votes are read in batches, and ``progress`` is called after each.
-    """
+    ``labels`` is the full list of classes (else those that the file declares or that occur):
+    anything outside it is an error.  ``mode`` reads the answers that were given through it, with
+    its repairs for instance.  ``progress`` hears of each batch of a large file of hard votes."""
     path = Path(path)
     if not path.exists():
         raise FileError(path, "there is no such file")
@@ -148,11 +146,8 @@ def collect_records(
     mode: Mode | None = None,
     where: str = "responses",
 ) -> Source:
-    """Read records that have been parsed already, as the lines of a file would be.
-
-    Error messages call them ``where`` and count them from 1.  With ``labels`` there may be no
-    records, and then the table is empty.
-    """
+    """Read records that have been parsed already; error messages call them ``where`` and count them
+    from 1.  With ``labels`` there may be no records, and then the table is empty."""
     return _collect(where, enumerate(rows, 1), None if labels is None else list(labels), mode)
 
 

@@ -1,7 +1,5 @@
 """Hard votes, soft votes and gold classes: from cells to codes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from contextlib import suppress
@@ -20,10 +18,8 @@ NAME_TYPES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean)  # and whole numbe
 
 
 def read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None) -> Annotations:
-    """Read the votes of a table; ``labels`` is the full list of classes, if the caller knows it.
-
-    Without it the classes are those of the Parquet type ``Enum``, or else those that occur.
-    """
+    """Read the votes of a table; ``labels`` is the full list of classes.  Without it the classes
+    are those of the Parquet type ``Enum``, or else those that occur."""
     hard = shape.kind == "hard"
     if labels is None and hard and isinstance(declared := sheet.frame[LABEL].dtype, pl.Enum):
         labels = declared.categories.to_list()
@@ -39,7 +35,18 @@ def read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None) -> Annotati
     sheet = replace(sheet, frame=sheet.frame.with_columns(text))
     label = probs = None
     if hard:
-        labels, label = _read_hard(sheet, labels)
+        votes = sheet.frame[LABEL]
+        if labels is None:
+            missing = votes.str.to_lowercase() == "nan"
+            reason = "looks like a missing value; if it is a class, name all classes with --labels"
+            sheet.refuse(missing, reason, LABEL)
+            labels = sort_naturally(votes.unique().to_list())
+        label = find_codes(votes, labels)
+        if (label < 0).any():
+            row = int((label < 0).argmax())
+            shown = ", ".join(labels[:20]) + (", …" if len(labels) > 20 else "")
+            reason = f"no such class{nearest(votes[row], labels)}; the classes are {shown}"
+            raise sheet.error(reason, row, LABEL, votes[row])
     else:
         labels, probs = _read_soft(sheet, shape, labels)
     items, item = encode(sheet.frame[shape.item])  # in order of first appearance
@@ -48,23 +55,6 @@ def read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None) -> Annotati
         people, annotator = [], np.full(len(item), ANONYMOUS)
     index = Index(names(items), names(people), names(labels))
     return Annotations(index, item, annotator, label=label, probs=probs)
-
-
-def _read_hard(sheet: Sheet, labels: list[str] | None) -> tuple[list[str], Ints]:
-    votes = sheet.frame[LABEL]
-    if labels is None:
-        missing = votes.str.to_lowercase() == "nan"
-        reason = "looks like a missing value; if it is a class, name all classes with --labels"
-        sheet.refuse(missing, reason, LABEL)
-        labels = sort_naturally(votes.unique().to_list())
-    label = find_codes(votes, labels)
-    unknown = np.flatnonzero(label < 0)
-    if len(unknown):
-        row = int(unknown[0])
-        shown = ", ".join(labels[:20]) + (", …" if len(labels) > 20 else "")
-        reason = f"no such class{nearest(votes[row], labels)}; the classes are {shown}"
-        raise sheet.error(reason, row, LABEL, votes[row])
-    return labels, label
 
 
 def _read_soft(sheet: Sheet, shape: Shape, labels: list[str] | None) -> tuple[list[str], Floats]:
@@ -94,11 +84,8 @@ def _read_soft(sheet: Sheet, shape: Shape, labels: list[str] | None) -> tuple[li
 
 
 def read_gold(path: Path, index: Index) -> Ints:
-    """Return (m,) the class code of each item of the index, -1 where the file does not name it.
-
-    The file is CSV with the columns item and label.  Items that the index does not hold are
-    skipped, because gold often covers more than was asked about.
-    """
+    """Return (m,) the class code of each item of the index, -1 where the file, a CSV of item and
+    label, does not name it; other items are skipped: gold often covers more than was asked."""
     sheet = read_csv(path)
     for column in (ITEM, LABEL):
         if column not in sheet.frame.columns:
@@ -122,9 +109,6 @@ def read_gold(path: Path, index: Index) -> Ints:
     if (gold < 0).all():
         raise FileError(path, "names none of the items that were answered")
     return gold
-
-
-# ── names and codes ──────────────────────────────────────────────────────────────────────────
 
 
 def encode(column: pl.Series) -> tuple[list[str], Ints]:

@@ -3,8 +3,6 @@
 In CSV, text that a spreadsheet would run has an apostrophe before it; see ``escape_formula``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,12 +16,13 @@ from softlabel.errors import DataError
 from softlabel.io.classic import classic_table, collins_json
 from softlabel.io.csv_files import escape_formulas
 from softlabel.io.sheet import ANNOTATOR, ITEM, LABEL, RESERVED
-from softlabel.records import dump_json, records_of_statements
+from softlabel.records import LISTS, MOST_LISTED, LabelLists, dump_json, records_of_statements
 from softlabel.tables import ANONYMOUS, Annotations, Floats, SoftLabels, Statements
 
 LABEL_KINDS = ("csv", "parquet", "jsonl", "npz")
 ANSWER_KINDS = ("csv", "parquet", "jsonl", "json")
 COUNT = "count"
+PROBS = "probs"  # a label with many classes, in JSON lines
 GROUP = 20_000  # rows of one row group of Parquet: what a reader holds at a time
 TYPES: Mapping[type, Any] = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 
@@ -32,10 +31,9 @@ def write_soft_labels(
     soft: SoftLabels, path: str | Path, more: Mapping[str, Floats] | None = None
 ) -> None:
     """Write ``item``, one column per class, ``count``; an item without answers has empty cells.
-
-    ``more`` follows these: an array (m, k) called low as the columns ``low:CLASS``, an array (m,)
-    called gain as the column ``gain``.  In ``.npz`` they are arrays under their names.
-    """
+    ``more`` follows: an array (m, k) called low as the columns ``low:CLASS``, an array (m,) called
+    gain as the column ``gain``; in ``.npz``, arrays under their names.  JSON lines with more than
+    30 classes name them once, on the first line, and hold lists in their order."""
     path, more = Path(path), more or {}
     kind = file_kind(path, LABEL_KINDS)
     labels = soft.index.labels.tolist()
@@ -50,7 +48,36 @@ def write_soft_labels(
         for name, values in {**probs, COUNT: soft.count, **further}.items():
             cells = pl.Series(np.ascontiguousarray(values))
             columns[name] = cells if name == COUNT or soft.answered.all() else cells.fill_nan(None)
-        _write_frame(pl.DataFrame(columns), part, kind)
+        frame = pl.DataFrame(columns)
+        if kind == "jsonl":
+            write_label_lines(frame.lazy(), part, labels, more)
+        else:
+            _write_frame(frame, part, kind)
+
+
+def write_label_lines(
+    table: pl.LazyFrame, path: Path, labels: Sequence[str], more: Collection[str] = ()
+) -> None:
+    """Write a table of soft labels as JSON lines, a key per class.  Of more than 30 classes the
+    names stand on the first line only, and each line has lists in their order: ``probs``, and one
+    for each of ``more`` that has a column per class."""
+    if len(labels) <= MOST_LISTED:
+        table.sink_ndjson(path)
+        return
+    taken = set(table.collect_schema().names())
+    lists = {PROBS: list(labels)}
+    lists |= {name: [f"{name}:{label}" for label in labels] for name in more if name not in taken}
+    inside = {column for columns in lists.values() for column in columns}
+    # an item without answers has null, not a list of them
+    made = [
+        pl.when(pl.col(columns[0]).is_not_null()).then(pl.concat_list(columns)).alias(name)
+        for name, columns in lists.items()
+    ]
+    others = [name for name in table.collect_schema().names() if name not in inside]
+    with path.open("wb") as file:
+        file.write(f"{dump_json({'schema': LISTS, 'labels': list(labels)})}\n".encode())
+        for rows in table.select(*others, *made).collect_batches(chunk_size=GROUP):
+            rows.write_ndjson(file)
 
 
 def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
@@ -58,7 +85,8 @@ def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
     path = Path(path)
     kind = file_kind(path, ANSWER_KINDS)
     if isinstance(answers, Statements) and kind in ("json", "jsonl"):
-        lines = (f"{dump_json(record)}\n" for record in records_of_statements(answers))
+        split, records = LabelLists().split, records_of_statements(answers)
+        lines = (f"{dump_json(line)}\n" for record in records for line in split(record))
         text = collins_json(answers) if kind == "json" else "".join(lines)
         with write_atomically(path, private=True) as part:
             part.write_text(text, "utf-8")
@@ -100,11 +128,8 @@ def write_table(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
 def write_batches(
     batches: Iterable[Sequence[Sequence[Any]]], columns: Mapping[str, type], path: Path
 ) -> None:
-    """Write Parquet of any length in constant memory: rows come in batches.
-
-    ``columns`` are str, int, float or bool; a cell that is None is null.  A Parquet file cannot be
-    appended to, so each batch becomes a small one, and a query that streams joins them.
-    """
+    """Write Parquet of any length in constant memory: each batch of rows becomes a small file, and
+    a query that streams joins them.  ``columns`` are str, int, float or bool; None is null."""
     schema = {name: TYPES[kind] for name, kind in columns.items()}
     with (
         write_atomically(path, private=True) as whole,

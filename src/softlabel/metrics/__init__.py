@@ -1,36 +1,37 @@
 """Measures of labels and predictions: plain functions of arrays on the simplex."""
 
 from softlabel.metrics import cost, evaluate, intervals
-from softlabel.metrics.accuracy import accuracy, mode, top2_accuracy, worst_class_accuracy
 from softlabel.metrics.base import METRICS, metric, one_hot
 from softlabel.metrics.calibration import (
     Bins,
+    accuracy,
     classwise_ece,
     ece,
+    mode,
     reliability,
     rms_calibration,
     soft_ece,
     soft_rms_calibration,
+    top2_accuracy,
+    worst_class_accuracy,
 )
 from softlabel.metrics.ceiling import noise_ceiling
 from softlabel.metrics.cost import UNTIMED, Cost, Spread, spread
 from softlabel.metrics.divergence import (
     brier,
-    cross_entropy,
-    js_distance,
-    jsd,
-    kl,
-    total_variation,
-    w1_index,
-    w1_values,
-)
-from softlabel.metrics.entropy import (
     correlation,
+    cross_entropy,
     entropy,
     entropy_pearson,
     entropy_spearman,
+    js_distance,
+    jsd,
+    kl,
     normalised_entropy,
     possible_labels,
+    total_variation,
+    w1_index,
+    w1_values,
 )
 from softlabel.metrics.ood import (
     LOGIT_SCORES,

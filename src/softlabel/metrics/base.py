@@ -5,8 +5,6 @@ are refused, once per call: for the registered metrics by the decorator, for the
 ``distributions``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from math import inf

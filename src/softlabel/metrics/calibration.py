@@ -1,25 +1,73 @@
-"""Whether a confidence of 80 % is right 80 times in 100.
+"""How often the most probable class is the right one, and whether a confidence of 80 % is right 80
+times in 100.
+
+The right class is the mode of ``true``: the class most people named, or the given class where the
+rows are one-hot (``one_hot``).  Classes that tie, on either side, are not decided by their place
+in the list: ``ties="split"`` gives the chance of being right if every tie were broken at random.
+``ties="first"`` takes the first of them, as most published code does.
 
 The confidence of a prediction is its largest probability.  It is held against one of two things:
 whether the predicted class is the mode of ``true`` (``against="mode"``, the usual reading), or the
 share of people who agree with it (``against="share"``), which uses all that people said.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 
 from softlabel.errors import DataError
-from softlabel.metrics.accuracy import hits, in_top
-from softlabel.metrics.base import metric, pair
+from softlabel.metrics.base import distributions, metric, pair
 from softlabel.registry import check_choice
 from softlabel.tables import Floats, Ints, frozen
 
+Ties = Literal["split", "first"]
 Against = Literal["mode", "share"]
 Binning = Literal["width", "mass"]
+
+
+def mode(probs: Floats, ties: Ties = "split") -> Floats:
+    """(m, k) one-hot rows of the most probable class; tied classes share it, or the first has it.
+
+    >>> mode([[.4, .4, .2]])
+    array([[0.5, 0.5, 0. ]])
+    """
+    return in_top(distributions(probs), 1, ties)
+
+
+@metric(better="higher", bounds=(0, 1))
+def accuracy(true: Floats, predicted: Floats, top: int = 1, ties: Ties = "split") -> Floats:
+    """Whether the mode of ``true`` is among the ``top`` most probable classes predicted.
+
+    >>> accuracy([[.7, .2, .1], [.4, .4, .2]], [[.6, .3, .1], [.5, .2, .3]])
+    array([1. , 0.5])
+    """
+    return hits(true, predicted, top, ties)
+
+
+@metric(better="higher", bounds=(0, 1))
+def top2_accuracy(true: Floats, predicted: Floats, ties: Ties = "split") -> Floats:
+    """Whether the mode of ``true`` is one of the two most probable classes predicted."""
+    return hits(true, predicted, 2, ties)
+
+
+@metric(better="higher", bounds=(0, 1))
+def worst_class_accuracy(true: Floats, predicted: Floats, ties: Ties = "split") -> float:
+    """The lowest accuracy over classes, items being grouped by the mode of ``true``.
+
+    An item whose mode is tied counts in part for each of its classes; a class without items is
+    passed over; without any item the answer is NaN.
+
+    >>> worst_class_accuracy([[1, 0], [1, 0], [0, 1]], [[.9, .1], [.3, .7], [.2, .8]])
+    0.5
+    """
+    owner = in_top(true, 1, ties)
+    found = (owner * in_top(predicted, 1, ties)).sum(axis=0)
+    size = owner.sum(axis=0)
+    return float((found[size > 0] / size[size > 0]).min()) if size.any() else float("nan")
+
+
+# ── bins of confidence ───────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +82,13 @@ class Bins:
     right: Floats
 
     @classmethod
-    def of(cls, confidence: Floats, right: Floats, code: Ints) -> Bins:
+    def of(cls, confidence: Floats, right: Floats, code: Ints) -> Self:
         """The bins of items whose bin is known."""
         count = np.bincount(code)
         used = count > 0
         size = count[used]
-        sums = (np.bincount(code, values)[used] for values in (confidence, right))
-        means = [frozen(np.asarray(values / size)) for values in sums]
-        return cls(frozen(size), means[0], means[1])
+        means = [np.bincount(code, values)[used] / size for values in (confidence, right)]
+        return cls(frozen(size), *(frozen(np.asarray(mean)) for mean in means))
 
     def error(self) -> float:
         """Expected calibration error: the mean gap, weighted by the number of items."""
@@ -52,9 +99,6 @@ class Bins:
         still count in the weights."""
         squares = self.count * (self.confidence - self.right) ** 2
         return float(np.sqrt(squares[: -1 if drop_last else None].sum() / self.count.sum()))
-
-
-# ── bins ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def width_bins(confidence: Floats, bins: int = 15) -> Ints:
@@ -87,7 +131,7 @@ def confidence_and_right(
     true: Floats, predicted: Floats, against: Against = "mode"
 ) -> tuple[Floats, Floats]:
     """(m,) the largest predicted probability, and what it is held against."""
-    return _confidence_and_right(*pair(true, predicted), against)
+    return _confidences(*pair(true, predicted), against)
 
 
 def reliability(
@@ -98,10 +142,10 @@ def reliability(
     against: Against = "mode",
 ) -> Bins:
     """What a reliability diagram shows."""
-    return _reliability(*pair(true, predicted), bins, binning, against)
+    return _binned(*pair(true, predicted), bins, binning, against)
 
 
-# ── metrics ──────────────────────────────────────────────────────────────────────────────────
+# ── calibration ──────────────────────────────────────────────────────────────────────────────
 
 
 @metric(better="lower", bounds=(0, 1))
@@ -112,7 +156,7 @@ def ece(true: Floats, predicted: Floats, bins: int = 15, binning: Binning = "wid
     >>> ece([[1, 0], [0, 1]], [[.9, .1], [.6, .4]])
     0.35
     """
-    return _reliability(true, predicted, bins, binning, "mode").error()
+    return _binned(true, predicted, bins, binning, "mode").error()
 
 
 @metric(better="lower", needs="soft", bounds=(0, 1))
@@ -122,7 +166,7 @@ def soft_ece(true: Floats, predicted: Floats, bins: int = 15, binning: Binning =
     >>> soft_ece([[.9, .1], [.6, .4]], [[.9, .1], [.6, .4]])
     0.0
     """
-    return _reliability(true, predicted, bins, binning, "share").error()
+    return _binned(true, predicted, bins, binning, "share").error()
 
 
 @metric(better="lower", bounds=(0, 1))
@@ -161,9 +205,34 @@ def soft_rms_calibration(true: Floats, predicted: Floats, bin_size: int = 100) -
 # ── of arrays that were checked already ──────────────────────────────────────────────────────
 
 
-def _confidence_and_right(
-    true: Floats, predicted: Floats, against: Against
-) -> tuple[Floats, Floats]:
+def hits(true: Floats, predicted: Floats, top: int = 1, ties: Ties = "split") -> Floats:
+    """``accuracy`` of rows that are known to be distributions."""
+    return np.asarray((in_top(true, 1, ties) * in_top(predicted, top, ties)).sum(axis=1))
+
+
+def in_top(probs: Floats, top: int, ties: Ties) -> Floats:
+    """(m, k) the chance that a class is among the ``top``; rows sum to ``top``.  For ``top=1`` and
+    tied classes this is the mode, shared."""
+    check_choice("ties", ties, get_args(Ties))
+    m, k = probs.shape
+    if not 1 <= top <= k:
+        raise DataError(f"top = {top} is not in 1..{k}, the number of classes")
+    if ties == "first":
+        chance = np.zeros((m, k))
+        best = np.argsort(-probs, axis=1, kind="stable") if top > 1 else probs.argmax(1)[:, None]
+        np.put_along_axis(chance, best[:, :top], 1.0, axis=1)
+        return chance
+    if top == 1:
+        best = probs == probs.max(axis=1, keepdims=True)
+        return np.asarray(best / best.sum(axis=1, keepdims=True))
+    # the last place in the top goes to value `edge`; classes at that value share what is left
+    edge = np.partition(probs, k - top, axis=1)[:, [k - top]]
+    above, level = probs > edge, probs == edge
+    left = top - above.sum(axis=1, keepdims=True)
+    return np.asarray(above + level * left / level.sum(axis=1, keepdims=True))
+
+
+def _confidences(true: Floats, predicted: Floats, against: Against) -> tuple[Floats, Floats]:
     check_choice("against", against, get_args(Against))
     if not len(true):
         raise DataError("calibration of no items is not defined")
@@ -174,17 +243,15 @@ def _confidence_and_right(
     return predicted.max(axis=1), right
 
 
-def _reliability(
-    true: Floats, predicted: Floats, bins: int, binning: Binning, against: Against
-) -> Bins:
-    confidence, right = _confidence_and_right(true, predicted, against)
+def _binned(true: Floats, predicted: Floats, bins: int, binning: Binning, against: Against) -> Bins:
+    confidence, right = _confidences(true, predicted, against)
     return Bins.of(confidence, right, _code(confidence, bins, binning))
 
 
 def _rms(true: Floats, predicted: Floats, against: Against, size: int) -> Bins:
     if size < 1:
         raise DataError(f"bin_size = {size}: a bin holds at least one item")
-    confidence, right = _confidence_and_right(true, predicted, against)
+    confidence, right = _confidences(true, predicted, against)
     return Bins.of(confidence, right, size_bins(confidence, size))
 
 

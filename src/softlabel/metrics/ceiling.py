@@ -26,15 +26,13 @@ On simulated items with 50 votes both come within .02 of what the truth reaches 
 excepted); with 5 votes within .03 where the model of the items is right and .13 where it is not.
 """
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import numpy as np
 from scipy.special import gammaln
 
 from softlabel.errors import DataError
-from softlabel.metrics.entropy import correlation, entropies
+from softlabel.metrics.divergence import correlation, entropies
 from softlabel.registry import check_choice
 from softlabel.tables import Floats, Ints, Score, broken
 

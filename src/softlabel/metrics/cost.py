@@ -1,7 +1,5 @@
 """What answers cost: seconds and money, for rich answers and for plain votes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -4,9 +4,8 @@ Everything is worked out from saved predictions, so any metric, also one that wa
 the runs were made, can be asked for at any time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -76,17 +75,16 @@ def scores(
     seed: int = 0,
 ) -> dict[str, Score]:
     """Each metric (``ece:bins=10`` too) with its 95 % bootstrap interval over items."""
-    true, predicted, _ = matched(predictions, people)
+    pair = matched(predictions, people)
     found = {}
     for name in names:
         metric = registry.parse("metric", name)
-        value = metric(true, predicted)
+        value = metric(pair.true, pair.predicted)
         if np.ndim(value):
             found[name] = intervals.mean(value, draws=draws, seed=seed)
         else:
-            found[name] = intervals.bootstrap(
-                _resampled(metric, true, predicted), len(true), draws=draws, seed=seed
-            )
+            of = partial(_value, metric, pair)
+            found[name] = intervals.bootstrap(of, len(pair.true), draws=draws, seed=seed)
     return found
 
 
@@ -102,7 +100,7 @@ def over_runs(
     found = {}
     for name in names:
         metric = registry.parse("metric", name)
-        values = np.array([_of(metric, pair) for pair in pairs])
+        values = np.array([_value(metric, pair) for pair in pairs])
         if len(values) > 1:
             found[name] = intervals.over_seeds(values, bounds=bounds(name))
         else:
@@ -136,12 +134,12 @@ def measured(runs: Sequence[Ran], people: SoftLabels, metric: str, draws: int = 
     rng = np.random.default_rng(0)
     drawn = [] if np.ndim(first) else [rng.integers(0, m, m) for _ in range(draws)]
     each = [
-        [_value(measure, pair.true[rows], pair.predicted[rows]) for rows in drawn]
+        [_value(measure, pair, rows) for rows in drawn]
         if drawn
         else measure(pair.true, pair.predicted)
         for pair in pairs
     ]
-    values = np.array([_of(measure, pair) for pair in pairs])
+    values = np.array([_value(measure, pair) for pair in pairs])
     varies = np.mean(each, axis=0)
     return Measured(tuple(by_seed), values, varies, not drawn, pairs[0].rows, bounds(metric))
 
@@ -185,9 +183,8 @@ def paired(
     draws: int = FEW,
 ) -> Score:
     """``difference`` of two groups of runs."""
-    return difference(
-        measured(first, people, metric, draws), measured(second, people, metric, draws)
-    )
+    one, other = (measured(runs, people, metric, draws) for runs in (first, second))
+    return difference(one, other)
 
 
 def bounds(metric: str) -> tuple[float, float]:
@@ -197,21 +194,8 @@ def bounds(metric: str) -> tuple[float, float]:
     return found
 
 
-# ── underneath ───────────────────────────────────────────────────────────────────────────────
-
-
-def _value(metric: Callable[..., Any], true: Floats, predicted: Floats) -> float:
-    return float(np.mean(metric(true, predicted)))
-
-
-def _resampled(
-    metric: Callable[..., Any], true: Floats, predicted: Floats
-) -> Callable[[Ints], float]:
-    return lambda rows: _value(metric, true[rows], predicted[rows])
-
-
-def _of(metric: Callable[..., Any], pair: Matched) -> float:
-    return _value(metric, pair.true, pair.predicted)
+def _value(metric: Callable[..., Any], pair: Matched, rows: Ints | slice = slice(None)) -> float:
+    return float(np.mean(metric(pair.true[rows], pair.predicted[rows])))
 
 
 def _check_items(*rows: Ints) -> None:

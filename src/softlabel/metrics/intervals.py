@@ -1,7 +1,5 @@
 """How sure we are of a number: bootstrap over items or annotators, paired differences, seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, get_args
@@ -11,11 +9,12 @@ from scipy.special import stdtrit
 
 from softlabel.errors import DataError
 from softlabel.registry import check_choice
-from softlabel.tables import Annotations, Floats, Index, Ints, Score, names
+from softlabel.tables import Annotations, Floats, Ints, Score, names
 
 Unit = Literal["items", "annotators"]
 Alternative = Literal["two-sided", "less", "greater"]
-ANYWHERE = (-np.inf, np.inf)
+Bounds = tuple[float, float]
+ANYWHERE: Bounds = (-np.inf, np.inf)
 CHUNK = 4_000_000  # resampled values held in memory at once
 BLOCK = 250_000  # and at once for correlations, which go over them many times: in the cache
 
@@ -48,8 +47,9 @@ def mean(
     for start in range(0, draws, max(1, CHUNK // n)):
         drawn = rng.integers(0, n, (min(max(1, CHUNK // n), draws - start), n))
         resampled.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
-    low, high = _percentiles(np.concatenate(resampled), level)
-    return Score(float(values.mean()), low, high, n, values if units is None else None)
+    value = float(values.mean())
+    low, high = _percentiles(np.concatenate(resampled), level, value)
+    return Score(value, low, high, n, values if units is None else None)
 
 
 def paired(first: Floats, second: Floats, *, units: Ints | None = None, seed: int = 0) -> Score:
@@ -70,18 +70,14 @@ def bootstrap(
 ) -> Score:
     """Any statistic of unit indices, resampled with replacement: ``statistic(rows) -> number``.
 
-    Draws in which it is undefined (NaN) are left out; if it is undefined on the data, so is the
-    interval.
+    Draws in which it is NaN are left out; if it is NaN on the data, so is the interval.
     """
     if n < 1:
         raise DataError("nothing to resample: n = 0")
     rng = np.random.default_rng(seed)
     value = float(statistic(np.arange(n)))
     resampled = np.array([statistic(rng.integers(0, n, n)) for _ in range(draws)])
-    resampled = resampled[~np.isnan(resampled)]
-    if np.isnan(value) or not len(resampled):
-        return Score(value, float("nan"), float("nan"), n)
-    return Score(value, *_percentiles(resampled, level), n)
+    return Score(value, *_percentiles(resampled, level, value), n)
 
 
 def correlation(
@@ -116,11 +112,7 @@ def correlation(
         cell = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
         times = np.bincount(cell.ravel(), minlength=rows * n).reshape(rows, n)
         found.append(of(times.astype(np.float64), groups))
-    drawn = np.concatenate(found)
-    drawn = drawn[~np.isnan(drawn)]
-    if np.isnan(value) or not len(drawn):
-        return Score(value, float("nan"), float("nan"), n)
-    return Score(value, *_percentiles(drawn, level), n)
+    return Score(value, *_percentiles(np.concatenate(found), level, value), n)
 
 
 Groups = list[tuple[Floats, Ints]]  # per side: the distinct values, and which of them an item has
@@ -182,30 +174,18 @@ def resampled(
     label = names([str(i) for i in range(n)])
 
     def of(drawn: Ints) -> float:
-        within = np.arange(size[drawn].sum()) - np.repeat(
-            np.cumsum(size[drawn]) - size[drawn], size[drawn]
-        )
-        rows = order[np.repeat(start[drawn], size[drawn]) + within]
-        code = np.repeat(np.arange(n), size[drawn])
-        items = label if over == "items" else said.index.items
-        people = said.index.annotators if over == "items" else label
-        cut = said.take(rows)
-        return statistic(
-            Annotations(
-                Index(items, people, said.index.labels),
-                code if over == "items" else cut.item,
-                cut.annotator if over == "items" else code,
-                cut.label,
-                cut.probs,
-            )
-        )
+        sizes = size[drawn]
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        cut = said.take(order[np.repeat(start[drawn], sizes) + within])
+        code = np.repeat(np.arange(n), sizes)
+        if over == "items":
+            return statistic(replace(cut, index=replace(said.index, items=label), item=code))
+        return statistic(replace(cut, index=replace(said.index, annotators=label), annotator=code))
 
     return bootstrap(of, n, level=level, draws=draws, seed=seed)
 
 
-def over_seeds(
-    values: Floats, level: float = 0.95, bounds: tuple[float, float] = ANYWHERE
-) -> Score:
+def over_seeds(values: Floats, level: float = 0.95, bounds: Bounds = ANYWHERE) -> Score:
     """Mean of a few independent runs with Student's t interval, as far as it lies in ``bounds``.
 
     The mean cannot be outside the range of what is averaged, so that cutting the interval there
@@ -226,7 +206,7 @@ def over_seeds(
     return cut(Score(centre, centre - half, centre + half, len(values), values), bounds)
 
 
-def cut(score: Score, bounds: tuple[float, float]) -> Score:
+def cut(score: Score, bounds: Bounds) -> Score:
     """The part of an interval that lies within ``bounds``; it always holds the value itself, which
     a floor or rounding may have put outside."""
     lowest, highest = min(bounds[0], score.value), max(bounds[1], score.value)
@@ -240,8 +220,7 @@ def paired_wilcoxon(first: Floats, second: Floats, alternative: Alternative = "t
     """P-value of Wilcoxon's signed-rank test on paired runs (the same seeds), exact for few.
 
     ``less`` asks whether ``first`` is below ``second``.  With 5 seeds the smallest one-sided value
-    there is, is 1/32: it cannot survive a correction for 12 comparisons.  Runs that all agree
-    exactly give 1.
+    there is, is 1/32: it cannot survive a correction for 12 comparisons.  Equal runs give 1.
 
     >>> paired_wilcoxon([.1, .2, .3, .4, .5], [.2, .4, .6, .8, 1.], "less")
     0.03125
@@ -275,8 +254,12 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
-def _percentiles(resampled: Floats, level: float) -> tuple[float, float]:
+def _percentiles(resampled: Floats, level: float, value: float) -> tuple[float, float]:
+    """Return the limits; NaN where the ``value`` itself, or that of every draw, is undefined."""
     tail = (1 - level) / 2
+    resampled = resampled[~np.isnan(resampled)]
+    if np.isnan(value) or not len(resampled):
+        return float("nan"), float("nan")
     with np.errstate(invalid="ignore"):  # infinite scores (a class given no chance) stay infinite
         low, high = np.quantile(resampled, [tail, 1 - tail], method="nearest")
     return float(low), float(high)

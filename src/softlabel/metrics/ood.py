@@ -6,8 +6,6 @@ Four are functions of logits (m, k), one of features.  ODIN needs gradients and 
 differences between items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -77,17 +75,15 @@ LOGIT_SCORES: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def _logits(logits: Floats) -> Floats:
+def _logits(logits: Floats, shape: str = "logits have shape (m, k)") -> Floats:
     array = np.asarray(logits, dtype=np.float64)
     if array.ndim != 2:
-        raise DataError(f"logits have shape (m, k); got {array.shape}")
+        raise DataError(f"{shape}; got {array.shape}")
     return array
 
 
 def _unit(features: Floats) -> Floats:
-    rows = np.asarray(features, dtype=np.float64)
-    if rows.ndim != 2:
-        raise DataError(f"features have shape (m, d); got {rows.shape}")
+    rows = _logits(features, "features have shape (m, d)")
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(length > 0, length, 1))
 

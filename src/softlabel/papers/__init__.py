@@ -9,21 +9,8 @@ from typing import TYPE_CHECKING
 from softlabel._util.doors import lazy_names
 
 if TYPE_CHECKING:
-    from softlabel.papers.claims import findings, papers, running
+    from softlabel.papers.claims import collecting, findings, papers, running
     from softlabel.papers.claims.claims import Judged, rehearse
-    from softlabel.papers.claims.collecting import collect, list_started
-    from softlabel.papers.claims.findings import (
-        RECOUNTS,
-        Findings,
-        count_in_words,
-        describe_failures,
-        group_of,
-        make_html,
-        tabulate_claims,
-        tabulate_scores,
-        tabulate_verdicts,
-    )
-    from softlabel.papers.claims.papers import Paper
     from softlabel.papers.claims.results import SCALE_NAMES, Table
     from softlabel.papers.pools import pooling
 
@@ -35,22 +22,12 @@ PAPERS: dict[str, str] = {
 }
 
 __all__ = [
-    "PAPERS", "RECOUNTS", "SCALE_NAMES", "Findings", "Judged", "Paper", "Table", "collect",
-    "count_in_words", "describe_failures", "findings", "group_of", "list_started", "make_html",
-    "papers", "pooling", "rehearse", "running", "tabulate_claims", "tabulate_scores",
-    "tabulate_verdicts",
+    "PAPERS", "SCALE_NAMES", "Judged", "Table", "collecting", "findings", "papers", "pooling",
+    "rehearse", "running",
 ]  # fmt: skip
 
-_HOMES = {
-    "claims.": ("findings", "papers", "running"),
-    "claims.claims": ("Judged", "rehearse"),
-    "claims.collecting": ("collect", "list_started"),
-    "claims.findings": (
-        *("RECOUNTS", "Findings", "count_in_words", "describe_failures", "group_of", "make_html"),
-        *("tabulate_claims", "tabulate_scores", "tabulate_verdicts"),
-    ),
-    "claims.papers": ("Paper",),
-    "claims.results": ("SCALE_NAMES", "Table"),
-    "pools.": ("pooling",),
-}
-__getattr__ = lazy_names(__name__, {name: home for home, names in _HOMES.items() for name in names})
+_HOMES = {"pooling": "pools."}
+_HOMES |= dict.fromkeys(("collecting", "findings", "papers", "running"), "claims.")
+_HOMES |= dict.fromkeys(("Judged", "rehearse"), "claims.claims")
+_HOMES |= dict.fromkeys(("SCALE_NAMES", "Table"), "claims.results")
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -1,41 +1,9 @@
 """Reports: charts, tables and self-contained HTML pages."""
 
-from softlabel.report import charts
+from softlabel.report import charts, drawing
 from softlabel.report.annotators import annotators_page
-from softlabel.report.charts import (
-    FILLS,
-    Dot,
-    Guide,
-    Line,
-    confusion_chart,
-    histogram,
-    lines,
-    reliability_chart,
-    scatter,
-    spark,
-    stacked,
-    whiskers,
-)
-from softlabel.report.drawing import (
-    FONT,
-    GRID,
-    INK,
-    LETTER,
-    QUIET,
-    SERIES,
-    Frame,
-    Html,
-    Scale,
-    chart_height,
-    el,
-    empty_chart,
-    format_tick,
-    join,
-    rule,
-    svg_document,
-    text_at,
-    ticks,
-)
+from softlabel.report.charts import Line, confusion_chart, reliability_chart
+from softlabel.report.drawing import SERIES, Frame, Html, el, join, ticks
 from softlabel.report.page import (
     WIDE,
     Section,
@@ -54,10 +22,8 @@ from softlabel.report.page import (
 from softlabel.report.runs import runs_section
 
 __all__ = [
-    "FILLS", "FONT", "GRID", "INK", "LETTER", "QUIET", "SERIES", "WIDE", "Dot", "Frame", "Guide",
-    "Html", "Line", "Scale", "Section", "add_caption", "annotators_page", "chart_height", "charts",
-    "command", "confusion_chart", "el", "empty_chart", "figure", "format_interval", "format_number",
-    "format_tick", "histogram", "join", "lines", "listing", "page", "picture", "reliability_chart",
-    "rule", "runs_section", "scatter", "spark", "stacked", "standalone_svg", "svg_document",
-    "table", "text_at", "ticks", "unwrap", "whiskers",
+    "SERIES", "WIDE", "Frame", "Html", "Line", "Section", "add_caption", "annotators_page",
+    "charts", "command", "confusion_chart", "drawing", "el", "figure", "format_interval",
+    "format_number", "join", "listing", "page", "picture", "reliability_chart", "runs_section",
+    "standalone_svg", "table", "ticks", "unwrap",
 ]  # fmt: skip

@@ -1,7 +1,5 @@
 """The page of report cards: everybody in one table, and a card for each person."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -21,7 +19,6 @@ from softlabel.report.page import (
     page,
     table,
 )
-from softlabel.tables import Floats
 
 CLASSES = 20  # above this a matrix cannot be read, and the commonest confusions are listed
 COMMONEST = 8
@@ -93,49 +90,32 @@ def _curve(person: Card) -> Html | None:
 def _confusion(person: Card, labels: Sequence[str]) -> Html | None:
     if person.confusion is None:
         return None
-    if len(labels) > CLASSES:
-        return _commonest(person.confusion, labels)
+    if len(labels) > CLASSES:  # list the pairs of classes confused most
+        wrong = np.where(np.eye(len(labels), dtype=np.bool_), 0, person.confusion)
+        order = np.argsort(-wrong, axis=None, kind="stable")[:COMMONEST]
+        pairs = [divmod(int(place), len(labels)) for place in order]
+        kept = [(a, b) for a, b in pairs if wrong[a, b] > 0]
+        rows = [(f"{labels[a]} → {labels[b]}", float(wrong[a, b])) for a, b in kept]
+        title = "Commonest confusions (reference → said), and how often"
+        return table(title, ["pair", "times"], rows)
     said = f"{format_number(100 * person.reliability.value, 0)} % on the diagonal"
     frame = Frame(f"Confusion of {person.annotator}", said, "said", "reference", WIDTH)
     chart = confusion_chart(person.confusion, labels, frame)
     return add_caption(chart, "Chosen class (columns) by reference class (rows), in %.")
 
 
-def _commonest(confusion: Floats, labels: Sequence[str]) -> Html:
-    """List the pairs of classes confused most, where a matrix would be too large to read."""
-    wrong = np.where(np.eye(len(labels), dtype=np.bool_), 0, confusion)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:COMMONEST]
-    pairs = [divmod(int(place), len(labels)) for place in order]
-    rows = [(f"{labels[a]} → {labels[b]}", float(wrong[a, b])) for a, b in pairs if wrong[a, b] > 0]
-    return table("Commonest confusions (reference → said), and how often", ["pair", "times"], rows)
-
-
 DRAWN = 40  # cards with charts: a page of thousands would not open
 LISTED = 2_000  # rows of the table
 COLUMNS = (
-    "person",
-    "answers",
-    "skips",
-    "agreement",
-    "reliability",
-    "sharpness",
-    "temperature",
-    "repeats changed",
-    "seconds",
-    "flags",
+    *("person", "answers", "skips", "agreement", "reliability", "sharpness", "temperature"),
+    *("repeats changed", "seconds", "flags"),
 )
 
 
 def annotators_page(found: Cards, source: str) -> str:
     """Return the page; ``source`` names where the answers were read from."""
-    sections = [everybody(found), spread(found), each(found)]
-    foot = f"Made by softlabel {__version__}."
-    return page(f"The annotators of {source}", lead(found), sections, foot)
-
-
-def lead(found: Cards) -> list[str]:
     flagged = sum(bool(person.flags) for person in found.people)
-    told = [
+    lead = [
         f"""{len(found.people):,} people gave {found.answers:,} answers to {found.items:,} items
         with {len(found.labels)} classes. {flagged:,} of them have a flag, which names a fact that
         deserves a look and the limit it passed.""",
@@ -144,18 +124,38 @@ def lead(found: Cards) -> list[str]:
         of everybody else who answered the same item.""",
     ]
     if math.isnan(found.temperature):
-        told.append("These are plain votes, which state no chances, so there is no calibration.")
+        lead.append("These are plain votes, which state no chances, so there is no calibration.")
     note = "Cards only describe. Nobody is excluded and no label changes."
-    return [*told, el("p", note, class_="note")]
+    lead.append(el("p", note, class_="note"))
+    sections = [everybody(found), spread(found), each(found)]
+    return page(f"The annotators of {source}", lead, sections, f"Made by softlabel {__version__}.")
 
 
 # ── everybody ────────────────────────────────────────────────────────────────────────────────
 
 
 def everybody(found: Cards) -> Section:
-    people = found.people[:LISTED]
     middle = _middle([person.agreement for person in found.people])
-    rows = [_row(place, person, middle) for place, person in enumerate(people)]
+    rows = []
+    for place, person in enumerate(found.people[:LISTED]):
+        name: object = person.annotator
+        if place < DRAWN:  # linked by number: names of people need not be fit for a link
+            name = el("a", person.annotator, href=f"#card-{place}")
+        agreement, steady = format_number(person.agreement), person.repeats
+        agreed = charts.spark(person.agreement, 0, 1, f"agreement {agreement}", middle=middle)
+        row = (
+            name,
+            f"{person.answers:,}",
+            f"{person.skipped:,}",
+            el("span", agreement, agreed, class_="spark"),
+            format_interval(person.reliability, 2),
+            person.sharpness,
+            person.temperature,
+            f"{steady.changed} of {steady.pairs}" if steady.pairs else "–",
+            format_number(person.seconds.median, 1),
+            marks(person) or "–",
+        )
+        rows.append(row)
     parts: list[str] = [
         """Agreement: 1 minus the mean total variation to the others (the tick marks the median).
         Reliability: the chance to agree with the reference, with its 95 % interval. Sharpness: mean
@@ -169,31 +169,6 @@ def everybody(found: Cards) -> Section:
     return Section("Everybody", parts)
 
 
-def _row(place: int, person: Card, middle: float) -> tuple[object, ...]:
-    name: object = person.annotator
-    if place < DRAWN:
-        name = el("a", person.annotator, href=f"#{_key(place)}")
-    title = f"agreement {format_number(person.agreement)}"
-    agreed = charts.spark(person.agreement, 0, 1, title, middle=middle)
-    steady = person.repeats
-    return (
-        name,
-        f"{person.answers:,}",
-        f"{person.skipped:,}",
-        el("span", format_number(person.agreement), agreed, class_="spark"),
-        format_interval(person.reliability, 2),
-        person.sharpness,
-        person.temperature,
-        f"{steady.changed} of {steady.pairs}" if steady.pairs else "–",
-        format_number(person.seconds.median, 1),
-        marks(person) or "–",
-    )
-
-
-def _key(place: int) -> str:
-    return f"card-{place}"  # names of people need not be fit for a link
-
-
 def _middle(values: Sequence[float]) -> float:
     known = [value for value in values if math.isfinite(value)]
     return float(np.median(known)) if known else math.nan
@@ -203,44 +178,38 @@ def _middle(values: Sequence[float]) -> float:
 
 
 def spread(found: Cards) -> Section:
-    people = found.people
-    parts: list[str] = [
-        figure(
-            lambda width: _sharp_and_close(people, width),
-            """One mark per person. Low entropy and low agreement: confident and alone. High entropy
-            and high agreement: hedging.""",
-        )
-    ]
+    groups = {
+        "no flag": [person for person in found.people if not person.flags],
+        "flag": [person for person in found.people if person.flags],
+    }
+    temperatures = [person.temperature for person in found.people]
+
+    def draw_sharpness(width: float) -> Html:
+        said = "; ".join(f"{name}: {len(some)} people" for name, some in groups.items())
+        x, y = "mean entropy of own labels (nats)", "agreement with the others"
+        frame = Frame("Sharpness against agreement", said, x, y, width, 300)
+        series = {
+            name: ([one.sharpness for one in some], [one.agreement for one in some])
+            for name, some in groups.items()
+            if some
+        }
+        return charts.scatter(series, frame)
+
+    def draw_temperatures(width: float) -> Html:
+        middle = format_number(_middle(temperatures))
+        frame = Frame("Temperatures", f"median {middle}", "t", "people", width, 200)
+        return charts.histogram(temperatures, frame)
+
+    said = """One mark per person. Low entropy and low agreement: confident and alone. High entropy
+        and high agreement: hedging."""
+    parts: list[str] = [figure(draw_sharpness, said)]
     if not math.isnan(found.temperature):
         said = f"""The temperature of each person; {format_number(found.temperature)} fits everybody
             together. Each is shrunk towards it (log t with a standard deviation of 0.5), because
             one person has few answers. For this page only: pooling labels after such a correction
             makes them worse."""
-        parts.append(figure(lambda width: _temperatures(people, width), said))
+        parts.append(figure(draw_temperatures, said))
     return Section("How they are spread", parts)
-
-
-def _sharp_and_close(people: Sequence[Card], width: float) -> Html:
-    groups = {
-        "no flag": [person for person in people if not person.flags],
-        "flag": [person for person in people if person.flags],
-    }
-    said = "; ".join(f"{name}: {len(some)} people" for name, some in groups.items())
-    x, y = "mean entropy of own labels (nats)", "agreement with the others"
-    frame = Frame("Sharpness against agreement", said, x, y, width, 300)
-    series = {
-        name: ([one.sharpness for one in some], [one.agreement for one in some])
-        for name, some in groups.items()
-        if some
-    }
-    return charts.scatter(series, frame)
-
-
-def _temperatures(people: Sequence[Card], width: float) -> Html:
-    values = [person.temperature for person in people]
-    middle = format_number(_middle(values))
-    frame = Frame("Temperatures", f"median {middle}", "t", "people", width, 200)
-    return charts.histogram(values, frame)
 
 
 # ── one by one ───────────────────────────────────────────────────────────────────────────────
@@ -249,7 +218,7 @@ def _temperatures(people: Sequence[Card], width: float) -> Html:
 def each(found: Cards) -> Section:
     drawn = found.people[:DRAWN]
     parts: list[str] = [
-        card(person, found.labels, _key(place)) for place, person in enumerate(drawn)
+        card(person, found.labels, f"card-{place}") for place, person in enumerate(drawn)
     ]
     if len(found.people) > len(drawn):
         more = f"The first {len(drawn)} of {len(found.people):,}, in the order of the table."

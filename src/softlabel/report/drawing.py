@@ -2,20 +2,13 @@
 
 Text is escaped unless it is ``Html``."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-VOID = {
-    "br",
-    "hr",
-    "img",
-    "meta",
-}  # HTML elements without an end tag; written <img/>, also good XML
+VOID = {"br", "hr", "img", "meta"}  # elements without an end tag; written <img/>, also good XML
 
 
 class Html(str):
@@ -179,6 +172,5 @@ def rule(x1: float, y1: float, x2: float, y2: float, stroke: str = GRID, **style
 
 def empty_chart(frame: Frame, height: float = 60) -> Html:
     """Draw a chart that reads "no data"."""
-    return svg_document(
-        frame, height, text_at(frame.width / 2, height / 2 + 4, "no data", "middle")
-    )
+    note = text_at(frame.width / 2, height / 2 + 4, "no data", "middle")
+    return svg_document(frame, height, note)

@@ -5,8 +5,6 @@ has no scripts and fetches nothing, prints in black on white, follows the reader
 setting, and fits a phone.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

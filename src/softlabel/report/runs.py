@@ -1,8 +1,7 @@
 """The section of a page about runs: scores, differences, reliability and entropies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -34,20 +33,12 @@ def runs_section(heading: str, groups: Groups, people: SoftLabels, base: str) ->
     ]
     parts += _differences(groups, people, base)
     some = dict(list(groups.items())[:DRAWN])
-    parts.append(
-        figure(
-            lambda width: _reliability(some, people, width),
-            """How often the predicted class is the one most people chose, by the confidence of the
-            prediction; on the dotted line both are equal.""",
-        )
-    )
-    parts.append(
-        figure(
-            lambda width: _entropies(some, people, width),
-            """Mean entropy of predictions for items on which people disagree little (left) to much
-            (right), in ten groups of equal size.""",
-        )
-    )
+    said = """How often the predicted class is the one most people chose, by the confidence of the
+        prediction; on the dotted line both are equal."""
+    parts.append(figure(partial(_reliability, some, people), said))
+    said = """Mean entropy of predictions for items on which people disagree little (left) to much
+        (right), in ten groups of equal size."""
+    parts.append(figure(partial(_entropies, some, people), said))
     return Section(heading, parts)
 
 
@@ -84,9 +75,17 @@ def _reliability(groups: Groups, people: SoftLabels, width: float) -> Html:
 
 
 def _entropies(groups: Groups, people: SoftLabels, width: float) -> Html:
+    """Draw the means of both entropies in groups of items, sorted by that of people."""
     lines = []
     for name, some in groups.items():
-        values = [_by_entropy(run, people) for run in some]
+        values: list[list[Floats]] = []
+        for run in some:
+            true, predicted, _ = evaluate.matched(run.predictions, people)
+            theirs, ours = entropy(true), entropy(predicted)
+            order = np.argsort(theirs, kind="stable")
+            rows = np.array_split(order, min(BINS, len(order)))
+            both = (theirs, ours)
+            values.append([np.array([side[row].mean() for row in rows]) for side in both])
         x = values[0][0]
         ends = [_over([y[i] for _, y in values]) for i in range(len(x))]
         mean, low, high = (list(part) for part in zip(*ends, strict=True))
@@ -94,18 +93,6 @@ def _entropies(groups: Groups, people: SoftLabels, width: float) -> Html:
     said = "; ".join(f"{line.name}: {line.y[0]:.2f} to {line.y[-1]:.2f}" for line in lines)
     words = "entropy of people (nats)", "entropy of predictions (nats)"
     return charts.lines(lines, Frame("Entropies", said, *words, width, 340))
-
-
-def _by_entropy(run: Run, people: SoftLabels) -> tuple[Floats, Floats]:
-    """Return the means of both entropies in groups of items, sorted by that of people."""
-    true, predicted, _ = evaluate.matched(run.predictions, people)
-    theirs, ours = entropy(true), entropy(predicted)
-    order = np.argsort(theirs, kind="stable")
-    groups = np.array_split(order, min(BINS, len(order)))
-    return (
-        np.array([theirs[some].mean() for some in groups]),
-        np.array([ours[some].mean() for some in groups]),
-    )
 
 
 def _over(values: Sequence[float]) -> tuple[float, float, float]:

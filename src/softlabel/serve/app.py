@@ -1,7 +1,5 @@
 """The application: a study, a store and a secret, wired together; and the checks of its health."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re
@@ -19,23 +17,20 @@ from starlette.types import Scope
 
 from softlabel import __version__
 from softlabel.errors import Conflict, ResponseError, SoftlabelError, StoreError
-from softlabel.serve import texts
+from softlabel.serve import recruit
 from softlabel.serve.guard import Guard, Limits
+from softlabel.serve.participant import sessions as stages
 from softlabel.serve.participant.api import Api, describe_api, json_error
 from softlabel.serve.participant.pages import Pages
-from softlabel.serve.participant.plans import MediaTable, PlanWriter
-from softlabel.serve.participant.sessions import (
-    CONSENT,
-    UNDER_WAY,
-    Newcomers,
-    Sessions,
-    list_stages,
-)
+from softlabel.serve.participant.plans import MediaTable, PlanWriter, list_parts
+from softlabel.serve.participant.sessions import Newcomers, Sessions
 from softlabel.serve.recruit import make_recruiter
-from softlabel.serve.researcher.pages import make_router
+from softlabel.serve.researcher.routes import make_router
+from softlabel.serve.running import Running
 from softlabel.serve.secret import Secret
 from softlabel.serve.site import Clock, Renderer, Site
 from softlabel.serve.static import StaticTable, list_preloads
+from softlabel.serve.texts import speaking
 from softlabel.store import Store
 from softlabel.study import Study
 
@@ -44,7 +39,6 @@ ERROR_NAMES = {400: "request", 403: "origin", 404: "path", 405: "method", 413: "
 ERROR_NAMES |= {421: "host", 429: "rate", 500: "mistake", 503: "store"}
 FRESH = 1.0  # seconds for which the result of a check is used again: anybody may ask
 PATIENCE = 5.0  # seconds for one write
-QUIET = 60.0  # seconds during which the same error is only counted
 PUBLIC_REASONS = {  # a part of the database's message, and what the public may know of it
     "full": "the disk is full",
     "locked": "the database is locked",
@@ -69,21 +63,23 @@ def make_app(
     """Make the application that serves this study.
 
     ``now`` is a clock that does not go back; by default it starts after everything in the store.
-    ``url`` is the public address, if known.  ``hosts`` are the host names that requests may use;
-    None allows any.
+    ``url`` is the public address, if known.  ``hosts`` are the host names accepted; None: any.
     """
-    words, recruiter = texts.load(study.language), make_recruiter(study.recruit)
+    names = (urlsplit(url).netloc,) if url else tuple(LOOPBACK)
+    recruiter = make_recruiter(study.recruit, names, partial(find_remote, study))
     render = Renderer(
         study,
-        words,
-        steps=list_stages(study),
-        leaving=UNDER_WAY - {CONSENT},
+        steps=stages.list_stages(study),
+        leaving=stages.UNDER_WAY - {stages.CONSENT} | {stages.PAUSED},
         platform=recruiter.platform(),
         preloads=list_preloads(study.mode),
+        parts=list_parts(study),
     )
     now, secure = now or Clock(store.newest()), bool(url) and urlsplit(url).scheme == "https"
-    site = Site(study, store, secret, words, render, recruiter, now, secure)
+    site = Site(study, store, secret, render, recruiter, now, secure)
     sessions, newcomers, static = Sessions(site), Newcomers(site), StaticTable()
+    running, media = Running(site), MediaTable(study)
+    site.listen(render.adopt, newcomers.adopt, media.adopt)
     store_errors = StoreErrors()
     app = FastAPI(
         title=study.title,
@@ -93,11 +89,14 @@ def make_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # looking costs 6 %
     )
-    Api(site, sessions, newcomers, PlanWriter(study, words, static)).add_to(app)
-    Pages(site, sessions, newcomers).add_to(app)
+    plan_writer = PlanWriter(study, render.catalogues, static)
+    Api(site, sessions, newcomers, running, plan_writer).add_to(app)
+    Pages(site, sessions, newcomers, running).add_to(app)
     static.add_to(app)
-    MediaTable(study).add_to(app)
-    app.include_router(make_router(site))
+    media.add_to(app)
+    app.include_router(make_router(site, running))
+    if study.recruit.kind == "prolific":
+        recruit.webhooks.Hooks(site).add_to(app)
     app.add_api_route("/health", partial(health, store), methods=["GET"])
     not_ready = {503: {"description": "answers cannot be stored now; says why"}}
     ready = Ready(store, store_errors).answer
@@ -106,7 +105,7 @@ def make_app(
     if url:  # as in a Host header, without the port
         name = urlsplit(url).hostname or ""
         hosts = LOOPBACK | {f"[{name}]" if ":" in name else name}
-    _add_error_handlers(app, site, store_errors)
+    _handle_errors(app, site, store_errors)
     app.add_middleware(
         Guard,
         refuse=partial(refuse, site),
@@ -116,6 +115,11 @@ def make_app(
         hosts=hosts,
     )
     return app
+
+
+def find_remote(study: Study) -> str | None:
+    """Return the id of the study at its recruiter, if it is known."""
+    return recruit.link.read_link(study.folder).study
 
 
 def check_url(url: str) -> None:
@@ -138,51 +142,66 @@ def check_url(url: str) -> None:
         )
 
 
-# ── errors ───────────────────────────────────────────────────────────────────────────────────
-
-
 def refuse(site: Site, scope: Scope, status: int, headers: dict[str, str]) -> Response:
     """Make an error response: JSON for programs, a page for people."""
     if scope["path"].startswith("/api"):
         return json_error(status, ERROR_NAMES.get(status, "request"), headers)
+    if speaking.get() is None:  # nobody has looked yet who is asking
+        stages.speak_to(site.study, Request(scope), None)
     return site.render.error(status, headers)
 
 
-def _add_error_handlers(app: FastAPI, site: Site, store_errors: StoreErrors) -> None:
+def _handle_errors(app: FastAPI, site: Site, store_errors: "StoreErrors") -> None:
+    @app.exception_handler(HTTPException)
+    @app.exception_handler(RequestValidationError)
     async def on_http_error(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException):  # a request that cannot be read
             return refuse(site, request.scope, 400, {})
         return refuse(site, request.scope, error.status_code, dict(error.headers or {}))
 
-    async def on_unreadable_answer(request: Request, error: Exception) -> Response:
-        assert isinstance(error, ResponseError)
+    @app.exception_handler(ResponseError)
+    async def on_unreadable_answer(request: Request, error: ResponseError) -> Response:
         return json_error(422, "answer", field=error.field, reason=error.reason)
 
-    async def on_conflict(request: Request, error: Exception) -> Response:
+    @app.exception_handler(Conflict)
+    async def on_conflict(request: Request, error: Conflict) -> Response:
         """What is stored stays; a page shows the stage that the person has reached by now."""
-        assert isinstance(error, Conflict)
         if request.url.path.startswith("/api"):
             return json_error(409, error.reason)
         return RedirectResponse("/", 303)
 
-    async def on_store_error(request: Request, error: Exception) -> Response:
+    @app.exception_handler(StoreError)
+    async def on_store_error(request: Request, error: StoreError) -> Response:
         """Nothing was changed, and the person may try again."""
         store_errors.log(str(error))
         return refuse(site, request.scope, 503, {"retry-after": "5"})
-
-    for kind in (HTTPException, RequestValidationError):
-        app.add_exception_handler(kind, on_http_error)
-    app.add_exception_handler(ResponseError, on_unreadable_answer)
-    app.add_exception_handler(Conflict, on_conflict)
-    app.add_exception_handler(StoreError, on_store_error)
-
-
-# ── health ───────────────────────────────────────────────────────────────────────────────────
 
 
 async def health(store: Store) -> dict[str, bool]:
     """Whether the server answers."""
     return {"ok": True, "rehearsal": True} if store.rehearsal else {"ok": True}
+
+
+class StoreErrors:
+    """Log store errors with the time; log the same one once a minute, with its count."""
+
+    def __init__(self, quiet: float = 60.0) -> None:
+        self.quiet = quiet  # seconds during which the same error is only counted
+        self._more: dict[str, int] = {}
+
+    def log(self, text: str) -> None:
+        """Log the error now, or count it."""
+        if text in self._more:
+            self._more[text] += 1
+            return
+        self._more[text] = 0
+        log.error("%s the store refused: %s", _timestamp(), text)
+
+        def sum_up() -> None:
+            if more := self._more.pop(text):
+                log.error("%s %d more times in %.0f s: %s", _timestamp(), more, self.quiet, text)
+
+        asyncio.get_running_loop().call_later(self.quiet, sum_up)
 
 
 class Ready:
@@ -216,28 +235,6 @@ class Ready:
             known = (reason for part, reason in PUBLIC_REASONS.items() if part in text)
             return next(known, "the database cannot be written")
         return ""
-
-
-class StoreErrors:
-    """Log store errors with the time; log the same one once a minute, with its count."""
-
-    def __init__(self, quiet: float = QUIET) -> None:
-        self.quiet = quiet
-        self._more: dict[str, int] = {}
-
-    def log(self, text: str) -> None:
-        """Log the error now, or count it."""
-        if text in self._more:
-            self._more[text] += 1
-            return
-        self._more[text] = 0
-        log.error("%s the store refused: %s", _timestamp(), text)
-
-        def sum_up() -> None:
-            if more := self._more.pop(text):
-                log.error("%s %d more times in %.0f s: %s", _timestamp(), more, self.quiet, text)
-
-        asyncio.get_running_loop().call_later(self.quiet, sum_up)
 
 
 def _timestamp() -> str:

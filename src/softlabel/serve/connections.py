@@ -4,8 +4,6 @@ uvicorn limits none of this, and its parser copies a header again with every pac
 header of 42 MB kept everybody else waiting for ten seconds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import logging
@@ -22,12 +20,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from softlabel.serve.guard import network_of, parse_address
 
-HEAD, BODY = "head", "body"  # what a connection is in the middle of sending
-PAST = "past"  # of a timer: set for something that has ended
+HEAD, BODY, PAST = "head", "body", "past"  # what a connection is sending, or a timer is set for
 SPARE = 128  # files that are open for other things than connections
 REMINDER = 60.0  # seconds between two lines of the log about refused connections
 log = logging.getLogger("softlabel.serve")
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def _reply(status: HTTPStatus, text: str) -> bytes:
@@ -77,7 +73,8 @@ class Gate:
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self.per_address: Counter[str] = Counter()
-        self._trusted: list[Network] | None = None  # proxies whose X-Forwarded-For is believed
+        # proxies whose X-Forwarded-For is believed
+        self._trusted: list[ipaddress.IPv4Network | ipaddress.IPv6Network] | None = None
         self._trust_all = False
         self._logged_at = -REMINDER
 
@@ -91,10 +88,8 @@ class Gate:
         return Connection(self, config=config, **options)
 
     def admit(self, host: str, total: int) -> str | None:
-        """Return the key under which a connection is counted, or None if it is one too many.
-
-        ``total`` connections are open, with this one.
-        """
+        """Return the key under which a connection is counted, or None if it is one too many of the
+        ``total`` that are open, with this one."""
         address = parse_address(host)
         key = network_of(address) if address else host
         trusted = self._trust_all or any(address in net for net in self._trusted or () if address)
@@ -130,8 +125,6 @@ class Connection(HttpToolsProtocol):
         self._moved = False  # whether the current piece ended a head or belonged to a body
         self._stalled: asyncio.TimerHandle | None = None
 
-    # ── opening and closing ──────────────────────────────────────────────────────────────────
-
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._key = self.gate.admit(self.client[0] if self.client else "", len(self.connections))
@@ -149,8 +142,6 @@ class Connection(HttpToolsProtocol):
         for timer in (self._timer, self._stalled):
             if timer is not None:
                 timer.cancel()
-
-    # ── what the client sends ────────────────────────────────────────────────────────────────
 
     def data_received(self, data: bytes) -> None:
         most = self.limits.head
@@ -187,8 +178,6 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._reading, self._timed, self._moved = None, PAST, True
-
-    # ── time ─────────────────────────────────────────────────────────────────────────────────
 
     def _set_timer(self) -> None:
         if self._timer is not None:

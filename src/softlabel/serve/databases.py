@@ -4,8 +4,6 @@
 database keeps a mark of the key that made its pseudonyms.  Rehearsals have databases of their own.
 """
 
-from __future__ import annotations
-
 import stat
 import time
 from collections.abc import Iterator
@@ -32,11 +30,8 @@ RESTORE = (
 
 @dataclass(frozen=True)
 class Choice:
-    """Which database to serve a study with.
-
-    ``new_database`` allows one that is not the study's; ``new_secret`` allows one whose pseudonyms
-    were made with another key.
-    """
+    """Which database to serve a study with.  ``new_database`` allows one that is not the study's,
+    ``new_secret`` one whose pseudonyms were made with another key."""
 
     db: str | None = None
     rehearsal: bool = False
@@ -66,9 +61,20 @@ def open_known(folder: Path, study: str, choice: Choice) -> Store:
             raise StoreError(f"{recorded}, but {name} is database {id}; {RESTORE}")
     make_private_folder(folder)
     store = stores.open(place, rehearsal=choice.rehearsal)
-    try:
-        if not choice.new_secret:
-            _refuse_other_secret(folder, study, store, known)
+    if choice.new_secret:
+        return store
+    try:  # a new key would silently give everybody a new pseudonym
+        if known is None:
+            why, lost = "is missing", bool(store.crowd(study).people)
+        else:
+            marks = (None, _mark(store, known))
+            why, lost = "is not the one", _last_mark(store, study) not in marks
+        if lost:
+            raise StoreError(
+                f"{folder / FOLDER / NAME} {why}: the pseudonyms in {store.name} were made with "
+                "another; restore that from a backup, or go on with softlabel serve --new-secret, "
+                "which treats people who come back as new ones"
+            )
     except StoreError:
         store.close()
         raise
@@ -100,6 +106,23 @@ def open_checked(folder: Path, study: str, choice: Choice) -> Iterator[Store]:
 def open_to_read(folder: Path, db: str | None) -> Store:
     """Open the database that was named, or the study's own file, and change nothing in it."""
     return stores.open(place_of(folder, db), read_only=True)
+
+
+@contextmanager
+def open_with_key(folder: Path, db: str | None) -> Iterator[tuple[Study, Store, Secret]]:
+    """Open a study, its database and its secret, and change nothing in them; refuse a secret that
+    did not make the pseudonyms of the database."""
+    study, path = studies.read(folder), folder / FOLDER / NAME
+    if not path.exists():
+        raise StoreError(f"there is no {path}, so nobody's pseudonym is known; restore it")
+    secret = secrets.read_secret(path)
+    with open_to_read(folder, db) as store:
+        if _last_mark(store, study.name) not in (None, _mark(store, secret)):
+            raise StoreError(
+                f"{path} is not the one that the pseudonyms in {store.name} were made with; "
+                "restore that from a backup"
+            )
+        yield study, store, secret
 
 
 @contextmanager
@@ -174,8 +197,7 @@ def warnings(store: Store) -> Iterator[str]:
 
 
 def _key(folder: Path, place: str | Path) -> str:
-    """Return the name of a place in ``secret.json``: relative if it is inside the folder, so that
-    the folder can be moved."""
+    """Return the name of a place in ``secret.json``: relative inside the folder, which may move."""
     return stores.display_name(place).removeprefix(f"{folder.absolute()}/")
 
 
@@ -186,20 +208,6 @@ def _recorded(folder: Path, place: str | Path) -> tuple[Secret | None, str | Non
         return None, None
     secret = secrets.read_secret(path)
     return secret, secret.databases.get(_key(folder, place))
-
-
-def _refuse_other_secret(folder: Path, study: str, store: Store, known: Secret | None) -> None:
-    """Refuse a new key, which would silently give everybody a new pseudonym."""
-    if known is None:
-        why, lost = "is missing", bool(store.crowd(study).people)
-    else:
-        why, lost = "is not the one", _last_mark(store, study) not in (None, _mark(store, known))
-    if lost:
-        raise StoreError(
-            f"{folder / FOLDER / NAME} {why}: the pseudonyms in {store.name} were made with "
-            "another; restore that from a backup, or go on with softlabel serve --new-secret, "
-            "which treats people who come back as new ones"
-        )
 
 
 def _last_mark(store: Store, study: str) -> object:

@@ -3,8 +3,6 @@
 One plain ASGI layer, because it runs for every answer of every annotator.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import logging
 import math
@@ -22,13 +20,12 @@ SAFE = {"GET", "HEAD", "OPTIONS"}
 # not limited: cheap to send, and a page requests many of them at once
 FREE = ("/static/", "/media/", "/health", "/ready")
 LOGIN = "/research/login"
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types 'none'"
-)
+HOOKS = "/hooks/"  # messages of a recruiter's server, which prove their origin by a signature
+UPLOAD = "/research/run/add"
 HEADERS = {
-    "content-security-policy": POLICY,
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; media-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -36,7 +33,6 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-HTTPS_ONLY = {"strict-transport-security": "max-age=31536000"}
 
 log = logging.getLogger("softlabel.serve")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -57,6 +53,7 @@ class Limits:
     """Limits per client.  Many people can arrive from one address, but only one from a session."""
 
     body: int = 64 * 1024  # bytes
+    upload: int = (5 * 1024 + 64) * 1024  # bytes, of a table with the form around it
     session: Rate = Rate(burst=500, per_second=50)
     address: Rate = Rate(burst=8000, per_second=400)
     login: Rate = Rate(burst=10, per_second=0.2)
@@ -102,7 +99,7 @@ class Guard:
     ) -> None:
         self.app, self.refuse, self.token_of = app, refuse, token_of
         self.limits, self.hosts = limits, hosts
-        always = HEADERS | (HTTPS_ONLY if secure else {})
+        always = HEADERS | ({"strict-transport-security": "max-age=31536000"} if secure else {})
         self.always = [(name.encode(), value.encode()) for name, value in always.items()]
         self.by_session, self.by_address = Buckets(limits.session), Buckets(limits.address)
         self.by_login = Buckets(limits.login)
@@ -143,14 +140,15 @@ class Guard:
         if self.hosts is not None and name not in self.hosts:
             return self.refuse(scope, 421, {}), receive
         safe = scope["method"] in SAFE
-        if not safe and not is_ours(headers):
+        if not safe and not is_ours(headers) and not scope["path"].startswith(HOOKS):
             return self.refuse(scope, 403, {}), receive
         if seconds := self._wait(scope, headers):
             return self.refuse(scope, 429, {"retry-after": str(math.ceil(seconds))}), receive
         if safe:
             return self.app, receive
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self.limits.body:
+        most = self.limits.upload if scope["path"] == UPLOAD else self.limits.body
+        if not length.isdigit() or int(length) > most:
             return self.refuse(scope, 413, {"connection": "close"}), receive
         size = 0
 
@@ -159,7 +157,7 @@ class Guard:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > self.limits.body:
+            if size > most:
                 raise HTTPException(413, headers={"connection": "close"})
             return message
 

@@ -1,7 +1,5 @@
 """The process that serves a study: one study, one store, one port."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket
@@ -14,17 +12,16 @@ import uvicorn
 
 from softlabel import study as studies
 from softlabel.errors import SoftlabelError
-from softlabel.serve import databases
+from softlabel.serve import databases, recruit
 from softlabel.serve.app import LOOPBACK, check_url, make_app
 from softlabel.serve.connections import ConnectionLimits, Gate, fit_to_system
 from softlabel.serve.databases import Choice
 from softlabel.serve.secret import Handover, open_secret, open_with_token
 from softlabel.serve.site import Clock
 
-KEEP_ALIVE = 75  # seconds; people think longer than the 5 s after which uvicorn would hang up
-
 MINUTE = 60.0
-Ready = Callable[[str], None]
+LOCAL = ("127.0.0.1", "localhost", "::1")
+Ready = Callable[[str], object]
 
 
 def run(
@@ -41,8 +38,13 @@ def run(
     if url is not None:
         check_url(url)
     study, token = studies.read(folder), token or Handover()
+    if study.recruit.signed and url is None and host not in LOCAL:
+        raise SoftlabelError(
+            "study.toml, recruit.signed = true: signed links are made for one host, so serve needs "
+            "--url with the public address, such as https://birds.example.org"
+        )
     with (
-        _listen(host, port) as listener,
+        listen(host, port) as listener,
         databases.open_checked(folder, study.name, database) as store,
     ):
         now = Clock(store.newest())
@@ -65,9 +67,10 @@ def run(
         for line in databases.warnings(store):
             _print_error(line)
         # a foreign page whose name resolves to this machine must not reach a local server
-        hosts = LOOPBACK if host in ("127.0.0.1", "localhost", "::1") else None
+        hosts = LOOPBACK if host in LOCAL else None
         app = make_app(study, store, secret, now=now, url=url, hosts=hosts)
-        with _ignore_signals():
+        asking = recruit.submissions.keep_asking(study, store, secret)
+        with ignore_signals(), asking:
             Server(configure(app), study.name, url, ready).run([listener])
 
 
@@ -81,7 +84,7 @@ def configure(app: object, limits: ConnectionLimits | None = None) -> uvicorn.Co
         access_log=False,
         server_header=False,
         lifespan="off",
-        timeout_keep_alive=KEEP_ALIVE,
+        timeout_keep_alive=75,  # s; people think longer than the 5 s that uvicorn would wait
         timeout_graceful_shutdown=10,
     )
 
@@ -92,7 +95,7 @@ def _print_error(text: str) -> None:
     sys.stderr.flush()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Open a listening socket; port 0 takes any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -116,15 +119,20 @@ class Server(uvicorn.Server):
         assert sockets, "the socket is opened before the server"
         host, port = sockets[0].getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        opened = self.announce(address)
+        if self.ready is not None:
+            asyncio.get_running_loop().run_in_executor(None, self.ready, opened)
+
+    def announce(self, address: str) -> str:
+        """Print the address; return the one to open."""
         _print_error(f"the researcher's pages: {(self.url or address).rstrip('/')}/research")
         sys.stdout.write(f"softlabel serves {self.name} at {address}\n")
         sys.stdout.flush()
-        if self.ready is not None:
-            asyncio.get_running_loop().run_in_executor(None, self.ready, address)
+        return address
 
 
 @contextmanager
-def _ignore_signals() -> Iterator[None]:
+def ignore_signals() -> Iterator[None]:
     """Ignore the signal that uvicorn raises again after it has shut down."""
     both = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, lambda number, frame: None) for number in both]

@@ -1,7 +1,5 @@
 """The secrets of a study: the key of the pseudonyms, and the hash of the researcher's token."""
 
-from __future__ import annotations
-
 import base64
 import hmac
 import json
@@ -17,7 +15,6 @@ from softlabel.errors import SoftlabelError
 
 FOLDER = ".softlabel"
 NAME = "secret.json"
-TOKEN_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ class Handover:
 
 def new_token() -> str:
     """Return 256 random bits as text that fits into an address."""
-    return secrets.token_urlsafe(TOKEN_BYTES)
+    return secrets.token_urlsafe(32)
 
 
 def hash_token(token: str) -> str:

@@ -1,10 +1,8 @@
 """What the handlers of all pages share: the site, its clock, its renderer, and its forms."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,12 +20,10 @@ from starlette.responses import HTMLResponse
 
 from softlabel.serve.recruit import Recruiter
 from softlabel.serve.secret import Secret
-from softlabel.serve.texts import Catalogue
+from softlabel.serve.texts import Catalogue, load_all, speaking
 from softlabel.store import Store
 from softlabel.study import Study
 
-TEMPLATES = Path(__file__).parent / "templates"
-LINK_SCHEMES = {"http", "https", "mailto"}
 MOST_FIELDS, LONGEST_FIELD = 200, 5000
 Headers = Mapping[str, str] | None
 Ticks = Callable[[], float]
@@ -36,24 +32,6 @@ Ticks = Callable[[], float]
 elapsed: Ticks = time.monotonic
 if hasattr(time, "CLOCK_BOOTTIME"):
     elapsed = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
-
-
-@dataclass(frozen=True)
-class Site:
-    """The study, its store, and the texts and secrets of its pages; one per app.
-
-    Handlers call the store's reading methods in a thread (``asyncio.to_thread``), so that nobody
-    else waits for them, and await its writes, which end once they are on the disk.
-    """
-
-    study: Study
-    store: Store
-    secret: Secret
-    texts: Catalogue
-    render: Renderer
-    recruiter: Recruiter
-    now: Ticks
-    secure: bool  # served over https
 
 
 class Clock:
@@ -75,19 +53,14 @@ class Clock:
         return self._zero + self._ticks()
 
 
-# ── pages ────────────────────────────────────────────────────────────────────────────────────
-
-
 class Renderer:
-    """Fill templates.  All values are escaped, and a missing value is an error.
+    """Fill templates in the language of the request: the ``shared`` values are known to all, all
+    values are escaped, and a missing one is an error."""
 
-    ``shared`` are values that every template may use.
-    """
-
-    def __init__(self, study: Study, texts: Catalogue, **shared: Any) -> None:
-        self.texts = texts
+    def __init__(self, study: Study, **shared: Any) -> None:
+        self.study, self.catalogues = study, load_all(study)
         self._templates = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(TEMPLATES),
+            loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
             autoescape=True,
             auto_reload=False,
             undefined=jinja2.StrictUndefined,
@@ -95,21 +68,38 @@ class Renderer:
             lstrip_blocks=True,
         )
         self._templates.filters["markdown"] = render_markdown
-        words = {"lang": texts.code, "dir": texts.dir, "t": texts.page, "say": texts.say}
-        self._templates.globals |= shared | {"study": study} | words
+        names = {code: words.name for code, words in self.catalogues.items()}
+        self._templates.globals |= shared | {"languages": names}
+
+    @property
+    def texts(self) -> Catalogue:
+        """The words in the language of this request."""
+        return self.catalogues.get(speaking.get() or "", self.catalogues[self.study.language])
+
+    def share(self, **values: Any) -> None:
+        """Make values known to all templates."""
+        self._templates.globals |= values
+
+    def adopt(self, study: Study) -> None:
+        """Fill templates with another version of the study from now on."""
+        self.study, self.catalogues = study, load_all(study)
 
     def __call__(
         self, template: str, status: int = 200, headers: Headers = None, **values: Any
     ) -> HTMLResponse:
-        text = self._templates.get_template(template).render(values)
+        texts = self.texts
+        words = {"lang": texts.code, "dir": texts.dir, "t": texts.page, "say": texts.say}
+        words["study"] = self.study.speak(texts.code)
+        text = self._templates.get_template(template).render(words | values)
         return HTMLResponse(text, status_code=status, headers=dict(headers or {}))
 
     def message(
         self, title: str, text: str, status: int = 200, headers: Headers = None, **values: object
     ) -> HTMLResponse:
         """Render a page with one message; ``title`` and ``text`` are keys of the catalogue."""
-        filled = self.texts.say(text, **values)
-        return self("message.html", status, headers, title=self.texts.page[title], text=filled)
+        texts = self.texts
+        filled = texts.say(text, **values)
+        return self("message.html", status, headers, title=texts.page[title], text=filled)
 
     def error(self, status: int, headers: Headers = None) -> HTMLResponse:
         """Render the page of an HTTP error."""
@@ -119,12 +109,41 @@ class Renderer:
         return self.message("error_title", text, status, headers)
 
 
+@dataclass(eq=False)
+class Site:
+    """The study, its store, and the texts and secrets of its pages; one per app.
+
+    Handlers call the store's reading methods in a thread (``asyncio.to_thread``), so that nobody
+    else waits for them, and await its writes, which end once they are on the disk.
+
+    The study is replaced while people take part when items are added or its quota is changed;
+    what depends on it and is made only once is told through ``listen``.
+    """
+
+    study: Study
+    store: Store
+    secret: Secret
+    render: Renderer
+    recruiter: Recruiter
+    now: Ticks
+    secure: bool  # served over https
+    _listeners: list[Callable[[Study], None]] = field(default_factory=list)
+
+    def listen(self, *adopt: Callable[[Study], None]) -> None:
+        """Call these with every new version of the study."""
+        self._listeners += adopt
+
+    def adopt(self, study: Study) -> None:
+        """Go on with another version of the study: other items, or another quota."""
+        self.study = study
+        for adopt in self._listeners:
+            adopt(study)
+
+
 @lru_cache(maxsize=256)  # a study has a few texts, and everybody reads them
 def render_markdown(text: str) -> Markup:
-    """Turn Markdown into safe HTML: no raw HTML, no pictures, plain links only.
-
-    The page has its own first heading, so the headings of the text begin at the second level.
-    """
+    """Turn Markdown into safe HTML: no raw HTML, no pictures, plain links only, and headings from
+    the second level on, since the page has its own first one."""
     tokens = _markdown.parse(text)
     headings = [token for token in tokens if token.type in ("heading_open", "heading_close")]
     top = min((int(token.tag[1]) for token in headings), default=2)
@@ -135,7 +154,7 @@ def render_markdown(text: str) -> Markup:
 
 def _is_plain_link(address: str) -> bool:
     try:
-        return urlsplit(address).scheme.lower() in LINK_SCHEMES
+        return urlsplit(address).scheme.lower() in {"http", "https", "mailto"}
     except ValueError:
         return False
 
@@ -155,9 +174,6 @@ _markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("i
 # the library's own rule also accepts relative addresses and data: pictures
 _markdown.validateLink = _is_plain_link  # type: ignore[method-assign,assignment]
 _markdown.add_render_rule("link_open", _open_link)
-
-
-# ── forms ────────────────────────────────────────────────────────────────────────────────────
 
 
 async def read_form(request: Request) -> Mapping[str, str]:

@@ -1,10 +1,7 @@
 """Scripts and styles, read once at start; nothing else can be asked for.
 
-They are our own files in ``static/`` and, under ``modes/``, the scripts in the folder of every
-registered mode.
+They are our own files in ``static/`` and, under ``modes/``, the scripts of registered modes.
 """
-
-from __future__ import annotations
 
 import gzip
 import posixpath
@@ -16,8 +13,7 @@ from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from softlabel import registry
-from softlabel.elicit import FORM, Mode, find_scripts
+from softlabel import elicit, registry
 from softlabel.errors import SoftlabelError
 
 FOLDER = Path(__file__).parent / "static"
@@ -25,11 +21,7 @@ TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".json": "application/json",
-    ".woff2": "font/woff2",
 }
-ICON = "icon.svg"
 AGAIN = "no-cache"  # kept by the browser, but asked about: a new version shows at once
 IMPORT = re.compile(r'^(?:import|export)\b[^"()=]*"([^"]+)"', re.MULTILINE)
 
@@ -47,14 +39,12 @@ class StaticTable:
             self.files[name] = plain, packed, headers, TYPES[path.suffix]
 
     def add_to(self, app: FastAPI) -> None:
-        app.add_api_route(
-            "/static/{name:path}", self.send, response_class=Response, responses={404: {}}
-        )
+        app.get("/static/{name:path}", response_class=Response, responses={404: {}})(self.send)
         app.add_api_route("/favicon.ico", self.icon, include_in_schema=False)
 
     async def icon(self, request: Request) -> Response:
         """For browsers that ask before they have read the page."""
-        return await self.send(request, ICON)
+        return await self.send(request, "icon.svg")
 
     async def send(self, request: Request, name: str) -> Response:
         """A script or a style of the pages."""
@@ -76,15 +66,15 @@ def find_files(folder: Path = FOLDER) -> dict[str, Path]:
         for path in sorted(folder.rglob("*"))
         if path.suffix in TYPES
     }
-    modes = registry.members("mode").values()
-    for path in (FORM, *(script for mode in modes for script in find_scripts(mode))):
+    scripts = map(elicit.mode.find_scripts, registry.members("mode").values())
+    for path in (elicit.mode.FORM, *sum(scripts, ())):
         other = files.setdefault(f"modes/{path.name}", path)
         if other != path:
             raise SoftlabelError(f"two scripts of modes have the same name: {other} and {path}")
     return files
 
 
-def list_preloads(mode: Mode) -> list[str]:
+def list_preloads(mode: elicit.Mode) -> list[str]:
     """Return the scripts that the page of the task imports in this mode, itself excluded.
 
     The page asks for all of them at once, not for one after the other as it reads their imports.
@@ -92,7 +82,7 @@ def list_preloads(mode: Mode) -> list[str]:
     files = find_files()
     page = f"modes/{mode.name}.js"
     names: set[str] = set()
-    waiting = ["task.js", page if page in files else f"modes/{FORM.name}"]
+    waiting = ["task.js", page if page in files else f"modes/{elicit.mode.FORM.name}"]
     while waiting:
         name = waiting.pop()
         if name in files and name not in names:

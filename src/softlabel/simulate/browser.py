@@ -11,19 +11,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from softlabel.errors import SoftlabelError
+from softlabel.simulate import visit
 from softlabel.simulate.client import ANSWERS, Progress, Refused
 from softlabel.simulate.crowd import Report, check_rehearsal
 from softlabel.simulate.people import Habits, Participant, draw_participants, read_truth
-from softlabel.simulate.visit import (
-    FORM,
-    MOST_PAGES,
-    End,
-    Looks,
-    Outcome,
-    Site,
-    fill_form,
-    make_links,
-)
+from softlabel.simulate.visit import End, Looks, Outcome, Site
 from softlabel.study import Study
 
 if TYPE_CHECKING:
@@ -54,7 +46,7 @@ def fill_in_browser(
     begin, errors = time.perf_counter(), Counter[str]()
     outcomes: list[Outcome] = []
     with _launch_chromium() as browser:
-        for participant, link in zip(people, make_links(study, people, db), strict=True):
+        for participant, link in zip(people, visit.make_links(study, people, db), strict=True):
             outcomes.append(BrowserVisit(site, participant, browser, errors).run(link))
             if progress is not None:
                 done = sum(len(outcome.acknowledged) for outcome in outcomes)
@@ -104,7 +96,7 @@ class BrowserVisit:
         end: End = "turned away"  # unless there is something to answer
         try:
             self.page.goto(self.site.url + link)
-            for _ in range(MOST_PAGES):
+            for _ in range(visit.MOST_PAGES):
                 if self.page.locator("#task").count():
                     self._work()
                     end = "finished"
@@ -130,10 +122,10 @@ class BrowserVisit:
     def _fill_form(self) -> bool:
         """Fill in the form on the page, if there is one."""
         page = self.page
-        form = FORM.search(page.content())
+        form = visit.FORM.search(page.content())
         if form is None:
             return False
-        for name, text in fill_form(self.site.study, form[1]).items():
+        for name, text in visit.fill_form(self.site.study, form[1]).items():
             option = page.locator(f'[name="{name}"][value="{text}"]')
             if option.count():
                 option.check()

@@ -1,8 +1,6 @@
 """A browser's side of HTTP/1.1 on bare asyncio: one kept-alive connection, its cookies, and
 requests that are sent again while the server cannot take them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
@@ -44,8 +42,7 @@ class Reply:
 
 
 class Client:
-    """One browser.  Every failure of the network is raised as an ``OSError``; ``headers`` go with
-    every request."""
+    """One browser.  All network failures are an ``OSError``; ``headers`` go with every request."""
 
     def __init__(
         self, address: str, *, timeout: float = 30.0, headers: Mapping[str, str] | None = None
@@ -175,9 +172,6 @@ async def _read_body(reader: asyncio.StreamReader, status: int, headers: dict[st
     return await reader.read()
 
 
-# ── requests that are sent again ─────────────────────────────────────────────────────────────
-
-
 @dataclass
 class Log:
     """What all visits at the same time met: seconds of requests by kind, what went wrong, how often
@@ -201,8 +195,7 @@ class Refused(SoftlabelError):
 
 
 class RetryingClient(Client):
-    """Sends requests again while the network or the server cannot take them, as browsers do; logs
-    times and failures."""
+    """Sends requests again while network or server cannot take them; logs times and failures."""
 
     def __init__(self, url: str, log: Log) -> None:
         super().__init__(url)

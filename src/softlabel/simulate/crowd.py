@@ -1,7 +1,5 @@
 """Many simulated people at once: they arrive one after another and answer side by side."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
@@ -14,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from softlabel.errors import SoftlabelError
 from softlabel.simulate.client import Client, Log, Progress, Request
@@ -22,6 +20,7 @@ from softlabel.simulate.people import Habits, draw_participants, read_truth
 from softlabel.simulate.visit import Outcome, Site, Visit, make_links
 from softlabel.study import Study
 
+T = TypeVar("T")
 PATIENCE = 60.0  # seconds for a server to start, or to stop
 LISTENS = re.compile(r" at (http://\S+?)/?\s")
 
@@ -78,41 +77,42 @@ def fill_study(  # noqa: PLR0913  each is one thing to say about the people
     begin = time.perf_counter()
     links = make_links(study, people, db)
 
-    async def run() -> None:
-        async with asyncio.TaskGroup() as group:
-            for visit, link in zip(visits, links, strict=True):
-                await visit.enter(link)
-                if site.habits.think:
-                    group.create_task(visit.stay())
-        free = asyncio.Semaphore(concurrency)
-
-        async def work(visit: Visit) -> None:
-            async with free:
-                await visit.work()
-
-        while here := [visit for visit in visits if visit.end is None]:
-            async with asyncio.TaskGroup() as group:
-                for visit in here:
-                    group.create_task(work(visit))
-            for visit in here:
-                if visit.end is None:
-                    await visit.ask_more()
-
-    _complete(run())
+    complete(take_part(visits, links, concurrency))
     seconds = time.perf_counter() - begin
     outcomes = tuple(visit.outcome for visit in visits)
     return Report(outcomes, seconds, log.errors, log.waits, log.latencies)
 
 
-def _complete(work: Coroutine[Any, Any, None]) -> None:
+async def take_part(visits: Sequence[Visit], links: Sequence[str], concurrency: int) -> None:
+    """Let people enter in this order, and stay until the last of them has left."""
+    async with asyncio.TaskGroup() as group:
+        for visit, link in zip(visits, links, strict=True):
+            await visit.enter(link)
+            if visit.site.habits.think:
+                group.create_task(visit.stay())
+    free = asyncio.Semaphore(concurrency)
+
+    async def work(visit: Visit) -> None:
+        async with free:
+            await visit.work()
+
+    while here := [visit for visit in visits if visit.end is None]:
+        async with asyncio.TaskGroup() as group:
+            for visit in here:
+                group.create_task(work(visit))
+        for visit in here:
+            if visit.end is None:
+                await visit.ask_more()
+
+
+def complete(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end; in a notebook, which has a running loop of its own, in another thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        asyncio.run(work)
-    else:
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, work).result()
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 def check_rehearsal(url: str) -> None:
@@ -134,10 +134,7 @@ def check_rehearsal(url: str) -> None:
                 "that marks them as simulated: softlabel serve DIR --rehearsal"
             )
 
-    _complete(check())
-
-
-# ── a server process, for as long as it is needed ────────────────────────────────────────────
+    complete(check())
 
 
 @dataclass(frozen=True, eq=False)

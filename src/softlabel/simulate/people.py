@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from softlabel.elicit import Mode, expected_seconds
+from softlabel import elicit
 from softlabel.errors import DataError, FileError, SoftlabelError
 from softlabel.records import stack_answers
 from softlabel.registry import check_parameters
@@ -38,7 +38,8 @@ UNSEEN = 1e-6  # chance below which nobody notices a class; keeps log 0 out of t
 CARELESS = 1 / 8  # of the participants
 FILE = "truth.csv"  # in the study folder: id, one column per label
 DOUBT = 0.4  # Dirichlet concentration of beliefs that are made up: mostly one label, often two
-Screen = tuple[str | None, str | None, str | None]  # picture, sound, text
+Screen = tuple[str | None, ...]  # pictures, sound, video, texts
+MEDIA = ("image", "image_2", "audio", "video")
 Kind = Literal["target", "repeat"]
 
 
@@ -128,8 +129,7 @@ def plan_showings(
 
 def draw_opinions(truth: Floats, persons: Sequence[Person], rng: np.random.Generator) -> Floats:
     """Draw the log chances (a, m, k) on which each person has settled for each item: the truth plus
-    the lasting part of their error.  Give the same ones to two modes to ask the same people twice.
-    """
+    the lasting part of their error.  Given to two modes, they ask the same people twice."""
     truth = np.asarray(truth, dtype=np.float64)
     check_simplex("truth", truth)
     lasting = np.array([p.noise * np.sqrt(1 - p.wobble) for p in persons])
@@ -149,7 +149,7 @@ def draw_belief(person: Person, opinion: Floats, rng: np.random.Generator) -> tu
 def simulate_answers(
     truth: Floats,
     persons: Sequence[Person],
-    mode: Mode,
+    mode: elicit.Mode,
     labels: Sequence[str],
     rng: np.random.Generator,
     *,
@@ -158,8 +158,7 @@ def simulate_answers(
 ) -> list[Response]:
     """Return what these people send about items with this truth (m, k), in order of showing.
 
-    Without ``showings`` everybody sees every item once; ``held`` are their opinions, drawn here if
-    not given.
+    Without ``showings`` everybody sees every item once; ``held`` are their opinions (None: drawn).
     """
     held = draw_opinions(truth, persons, rng) if held is None else held
     items, k = np.asarray(truth).shape
@@ -177,7 +176,7 @@ def simulate_answers(
     return responses
 
 
-def read_responses(index: Index, mode: Mode, responses: Sequence[Response]) -> Statements:
+def read_responses(index: Index, mode: elicit.Mode, responses: Sequence[Response]) -> Statements:
     """Read these answers by the mode that asked for them."""
     labels = index.labels.tolist()
     item = np.array([response.item for response in responses], dtype=np.int64)
@@ -198,18 +197,20 @@ def keyed_rng(seed: int, *names: object) -> np.random.Generator:
 @dataclass(frozen=True)
 class Habits:
     """How people treat their browsers: shares of answers sent twice and of requests broken off in
-    the middle, of people who fail the quiz at first and of people who leave before the end;
-    ``think`` is the mean time, in seconds, that they really take over each page and item."""
+    the middle, of people who fail the quiz at first, of ``hopeless`` people who fail it every time,
+    and of people who leave before the end; ``think`` is the mean time, in seconds, that they really
+    take over each page and item."""
 
     duplicates: float = 0.0
     disconnects: float = 0.0
     fail_quiz: float = 0.0
     leavers: float = 0.0
     think: float = 0.0
+    hopeless: float = 0.0
 
     def __post_init__(self) -> None:
-        rates = dict.fromkeys(("duplicates", "disconnects", "fail_quiz", "leavers"), (0, 1))
-        check_parameters(self, **rates, think=(0, 86_400))
+        rates = ("duplicates", "disconnects", "fail_quiz", "leavers", "hopeless")
+        check_parameters(self, **dict.fromkeys(rates, (0, 1)), think=(0, 86_400))
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,7 @@ class Participant:
         return keyed_rng(self.seed, self.number, *occasion)
 
     def answer(
-        self, item: str, truth: Floats, occasion: str, mode: Mode, labels: Sequence[str]
+        self, item: str, truth: Floats, occasion: str, mode: elicit.Mode, labels: Sequence[str]
     ) -> dict[str, Any]:
         """Answer about an item with this truth (k,).  On another occasion the opinion is the same,
         and the look at the item is a new one."""
@@ -247,13 +248,12 @@ DISTRACTED = 0.02  # share of answers during which the page was hidden for a whi
 
 
 def simulate_timing(
-    answer: Mapping[str, Any], mode: Mode, rng: np.random.Generator
+    answer: Mapping[str, Any], mode: elicit.Mode, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Return the timing of one answer as a browser would have measured it, in milliseconds since
-    the item was painted."""
+    """Return the timing of one answer as a browser measures it: ms since the item was painted."""
     given = [field.name for field in mode.fields if answer.get(field.name) not in (None, [], {})]
     medians = np.array([FIRST_INPUT, *[PER_FIELD] * (len(given) - 1), SUBMIT])
-    expected = expected_seconds(mode)
+    expected = elicit.mode.expected_seconds(mode)
     slower = 1.0 if expected is None else expected.slower
     steps = medians * slower * np.exp(rng.normal(0, SPREAD, len(medians)))
     hidden = rng.exponential(20_000.0) if rng.random() < DISTRACTED else 0.0
@@ -274,17 +274,17 @@ def simulate_timing(
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The truth of each item.  The server never says which item it shows, so an item is known by
-    what can be seen of it."""
+    """The truth of each item.  The server never names an item; it is known by what can be seen."""
 
     ids: Mapping[Screen, str]
     of: Mapping[str, Floats]  # (k,) by item id, in the study's order of labels
 
     def identify(self, showing: Mapping[str, Any]) -> str:
         """Return the id of the item in a showing of the plan."""
-        media = (showing["image"], showing["audio"])
-        image, audio = (address and address.rpartition("/")[2] for address in media)
-        seen = (image, audio, showing["text"])
+        media = (showing.get(name) for name in MEDIA)
+        files = (address and address.rpartition("/")[2] for address in media)
+        texts = (one["text"] for one in showing.get("texts", ()))
+        seen = (*files, showing["text"], *texts)
         if seen not in self.ids:
             raise DataError(f"the server shows {seen}, which is no item of this study folder")
         return self.ids[seen]
@@ -299,8 +299,9 @@ def read_truth(study: Study, seed: int) -> Truth:
     ids: dict[Screen, str] = {}
     of: dict[str, Floats] = {}
     for item in (*study.items, *study.practice, *study.checks):
-        image, audio = (media.sha256 if media else None for media in (item.image, item.audio))
-        ids.setdefault((image, audio, item.text), item.id)
+        media = (getattr(item, name) for name in MEDIA)
+        files = (file and file.sha256 for file in media)
+        ids.setdefault((*files, item.text, *(text for _, text in item.texts)), item.id)
         if item.gold is not None and (item.id not in written or item.kind == "attention"):
             of[item.id] = np.array(item.gold)
         elif item.id in written:

@@ -4,8 +4,6 @@ A visit uses nothing but the pages and the interface that a browser uses: it rea
 the page, sends what a person would send, and keeps an answer until it is acknowledged.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time
@@ -19,14 +17,15 @@ from urllib.parse import urlencode
 
 from softlabel.errors import SoftlabelError
 from softlabel.simulate.client import Log, Refused, Reply, RetryingClient
-from softlabel.simulate.people import Habits, Participant, Truth, simulate_timing
-from softlabel.study import Recruit, Study
+from softlabel.simulate.people import MEDIA, Habits, Participant, Truth, simulate_timing
+from softlabel.study import Question, Recruit, Study
 
 MOST_PAGES = 100  # more pages than this before the first item means that they go in circles
-FORM = re.compile(r'<form\b[^>]*\baction="/(consent|instructions|quiz|debrief)"')
+FORM = re.compile(r'<form\b[^>]*\baction="/(consent|questions|instructions|quiz|debrief)"')
 NEXT = re.compile(r'<a\b(?=[^>]*\bclass="[^"]*\bprimary\b)[^>]*\bhref="(/\?page=\d+)"')
 TASK = re.compile(r'<main\b[^>]*\bid="task"')
 CLIENT = {"pointer": "fine", "viewport": [1280, 800], "locale": "en", "app": "softlabel simulate"}
+REMARK = "(a simulated person)"
 HEX_ID = 24  # digits of an id on Prolific
 
 End = Literal["finished", "left", "turned away", "failed"]
@@ -166,8 +165,6 @@ class Visit:
             if self.end is not None:
                 await self.client.close()
 
-    # ── pages ────────────────────────────────────────────────────────────────────────────────
-
     async def _fill_forms(self, page: Reply) -> Reply:
         """Fill in every form, up to a page that has none."""
         study = self.site.study
@@ -183,7 +180,8 @@ class Visit:
             if form == "quiz" and study.quiz is not None:
                 self._quizzes += 1
                 unsure = self.participant.draw("quiz").random() < self.site.habits.fail_quiz
-                wrong = int(self._quizzes == 1 and study.quiz.tries > 1 and unsure)
+                hopeless = self.participant.draw("hopeless").random() < self.site.habits.hopeless
+                wrong = int(hopeless or (self._quizzes == 1 and study.quiz.tries > 1 and unsure))
             fields = fill_form(study, form, wrong)
             page = await self._follow(await self.client.post_form(f"/{form}", fields))
         raise Refused("the pages of the study go in circles")
@@ -196,11 +194,9 @@ class Visit:
             reply = await self.client.get(reply.headers["location"])
         return reply
 
-    # ── items ────────────────────────────────────────────────────────────────────────────────
-
     async def _answer(self, showing: Mapping[str, Any]) -> None:
         item, occasion = self._looks.look(showing)
-        for address in (showing["image"], showing["audio"]):
+        for address in (showing.get(name) for name in MEDIA):
             if address is not None and address not in self._media:  # not in this browser's cache
                 await self.client.get(address)
                 self._media.add(address)
@@ -255,13 +251,24 @@ def fill_form(study: Study, form: str, wrong: int = 0) -> dict[str, str]:
     if form == "quiz" and study.quiz is not None:
         questions = enumerate(study.quiz.questions)
         return {f"q{i}": str(((q.right or 0) + wrong) % len(q.options)) for i, q in questions}
-    if form == "debrief":
-        remark = "(a simulated person)"
-        return {f"d{i}": "0" if q.options else remark for i, q in enumerate(study.debrief)}
+    if form in ("questions", "debrief"):
+        before = form == "questions"
+        asked, prefix = (study.before, "b") if before else (study.debrief, "d")
+        fields = ((f"{prefix}{place}", question) for place, question in enumerate(asked))
+        return dict(_answer_question(name, question) for name, question in fields)
     return {}
 
 
-# ── links ────────────────────────────────────────────────────────────────────────────────────
+def _answer_question(name: str, question: Question) -> tuple[str, str]:
+    """Return the first option, the least number, or a remark, as a form sends it."""
+    if question.kind == "choices":
+        return f"{name}.0", "on"
+    if question.options:
+        return name, "0"
+    if question.kind == "number":
+        ends = (end for end in (question.low, question.high) if end is not None)
+        return name, f"{next(ends, 0):.12g}"
+    return name, REMARK[: int(question.high or len(REMARK))]
 
 
 def make_links(study: Study, people: Sequence[Participant], db: str | None) -> list[str]:

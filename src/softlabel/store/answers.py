@@ -3,8 +3,6 @@
 A skip is stored in the same way, but it is not an answer: nothing that counts answers counts it.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -25,6 +23,7 @@ _names = ("item", "kind", "repeat_of", "batch", "state", "response", "revisions"
 COLUMNS = [showing.c.study, session.c.annotator, session.c.stage]
 COLUMNS += [showing.c[name] for name in _names]
 _showings = showing.join(session, session.c.id == showing.c.session)
+_here = (showing.c.session == bind("me"), showing.c.position == bind("place"))
 _current = response.alias()
 SHOWN = (
     sa.select(
@@ -39,12 +38,10 @@ SHOWN = (
             _current, _current.c.id == showing.c.response
         )
     )
-    .where(showing.c.session == bind("me"), showing.c.position == bind("place"))
+    .where(*_here)
 )
 STORE = sa.insert(response).inline()  # its number is not needed
-_this_showing = sa.update(showing).where(
-    showing.c.session == bind("me"), showing.c.position == bind("place")
-)
+_this_showing = sa.update(showing).where(*_here)
 MARK = _this_showing.values(state=bind("becomes"), response=bind("id"))
 COUNT_REVISION = _this_showing.values(revisions=showing.c.revisions + 1)
 RELEASE = _this_showing.values(state="released")
@@ -83,9 +80,6 @@ class Arrival(NamedTuple):
     new: NewResponse
     now: float
     most_skips: int | None = None
-
-
-# ── one answer ───────────────────────────────────────────────────────────────────────────────
 
 
 def answer(connection: sa.Connection, arrival: Arrival) -> Ack:
@@ -129,10 +123,8 @@ def answer(connection: sa.Connection, arrival: Arrival) -> Ack:
 
 
 def _counts(connection: sa.Connection, shown: Row, session_id: str, new: NewResponse) -> bool:
-    """Return whether this becomes the response that counts; raise if it may not be stored.
-
-    A response may arrive after the one that revises it.  Then it is stored as the earlier one.
-    """
+    """Return whether this becomes the response that counts; raise if it may not be stored.  One
+    that arrives after the one that revises it is stored as the earlier one."""
     place = {"me": session_id, "place": new.position, "id": new.id}
     if new.supersedes is not None and new.supersedes != shown.response:
         where = connection.execute(ELSEWHERE, {"id": new.supersedes}).first()
@@ -175,9 +167,6 @@ def _row(shown: Row, arrival: Arrival, *, late: bool) -> dict[str, Any]:
     }
 
 
-# ── the state of a showing ───────────────────────────────────────────────────────────────────
-
-
 def _next_state(connection: sa.Connection, shown: Row, session_id: str, *, skips: bool) -> State:
     """Return the state of a showing after an answer or a skip, and keep its item's places right.
 
@@ -197,30 +186,21 @@ def _next_state(connection: sa.Connection, shown: Row, session_id: str, *, skips
         if twin is not None:
             connection.execute(RELEASE, {"me": session_id, "place": twin.position})
             holds_place = True
-    if not skips:
-        return "answered" if holds_place else _retake(connection, shown, session_id)
-    if holds_place and shown.kind == "target":
-        connection.execute(sessions.FREE, {"of": shown.study, "wanted": shown.item})
-    return "skipped"
-
-
-def _retake(connection: sa.Connection, shown: Row, session_id: str) -> State:
-    """Take a place again for an answer whose place was freed; it counts if there is one.
-
-    The first such answer in a batch that was given up takes a seat of the batch again.
-    """
-    if shown.kind != "target":
+    if skips:
+        if holds_place and shown.kind == "target":
+            connection.execute(sessions.FREE, {"of": shown.study, "wanted": shown.item})
+        return "skipped"
+    if holds_place or shown.kind != "target":
         return "answered"
     quota = connection.execute(sessions.QUOTA, {"of": shown.study}).scalar_one()
     if not sessions.take_places(connection, shown.study, [shown.item], quota):
         return "released"
     if shown.batch is not None and sessions.get_batch(connection, session_id) is None:
+        # the first such answer in a batch that was given up takes a seat of the batch again
         connection.execute(sessions.TAKE_BATCH, {"of": shown.study, "held": shown.batch})
         connection.execute(REJOIN, {"me": session_id, "held": shown.batch})
     return "answered"
 
-
-# ── many answers at once ─────────────────────────────────────────────────────────────────────
 
 OPEN = (
     sa.select(showing.c.session, showing.c.position, *COLUMNS)
@@ -236,11 +216,8 @@ KNOWN = sa.select(response.c.id).where(response.c.id.in_(bind("ids", expanding=T
 
 
 def answer_many(connection: sa.Connection, arrivals: Sequence[Arrival]) -> list[Ack | None]:
-    """Store the plain responses among these; return None for each that ``answer`` must handle.
-
-    Plain is the first answer to an open showing under a new id; a skip is not plain.  However
-    many there are, storing them takes five statements.
-    """
+    """Store the plain responses among these, in five statements; return None for each that
+    ``answer`` must handle.  Plain: a first answer, no skip, to an open showing, under a new id."""
     first = {(each.session, each.new.position): each for each in reversed(arrivals)}
     values = {"places": list(first), "sessions": sorted({each.session for each in arrivals})}
     shown = {tuple(row[:2]): row for row in connection.execute(OPEN, values)}

@@ -5,10 +5,9 @@ few at a time.  In a study with batches, a person takes a seat of one batch and 
 it later; until then nobody else is given those items.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import count, islice, takewhile
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from softlabel.records import CHECKS, PRACTICE
 from softlabel.store import sessions
 from softlabel.store.rows import FINAL_STAGES, RETIRED, Plan, Portion, Session, Showing
 from softlabel.store.schema import UNSETTLED, batch, item, session, showing
-from softlabel.store.sessions import ONCE, QUOTA, has_item
+from softlabel.store.sessions import ONCE, has_item
 
 BEFORE = 3  # answers sent before the open showings: a reloaded page can still revise the last one
 STRIDE = 5  # neighbours taken together before the walk starts again elsewhere
@@ -30,7 +29,6 @@ PROBED = 8  # items that show whether a batch has a free seat: mostly all or non
 PLACES = 2**31  # positions on the circle that assignment walks along
 CIRCLE = 2**31 - 1  # a prime: multiplied by any smaller number, places come in another order
 NOBODY, ANY_NUMBER = "", 2**31 - 1
-Row = Any  # of a statement that selects ``id`` and ``taken``
 
 
 # ── random numbers ───────────────────────────────────────────────────────────────────────────
@@ -54,39 +52,34 @@ def draw_place(*names: object) -> int:
 # ── what a person has been shown ─────────────────────────────────────────────────────────────
 
 COLUMNS = tuple(showing.c[name] for name in Showing._fields)
-SHOWN = sa.select(*COLUMNS).where(showing.c.session == bind("me")).order_by(showing.c.position)
+_my_showing = showing.c.session == bind("me")
+SHOWN = sa.select(*COLUMNS).where(_my_showing).order_by(showing.c.position)
 UNSETTLED_ROWS = SHOWN.where(sa.text(f"({UNSETTLED})"))
-LAST = sa.select(sa.func.max(showing.c.position)).where(showing.c.session == bind("me"))
+LAST = sa.select(sa.func.max(showing.c.position)).where(_my_showing)
 OPEN = (  # the positions that still wait for an answer
     sa.select(showing.c.position)
-    .where(showing.c.session == bind("me"), showing.c.state == "open", sa.text(f"({UNSETTLED})"))
+    .where(_my_showing, showing.c.state == "open", sa.text(f"({UNSETTLED})"))
     .order_by(showing.c.position)
 )
 
 
 class Past(NamedTuple):
-    """What a session has been shown.
-
-    ``rows`` are all showings but the answered and skipped targets, which are only counted
-    because there may be thousands.  ``end`` is the next free position.
-    """
+    """What a session has been shown: all showings but the answered and skipped targets (perhaps
+    thousands), and the next free position.  What was released without a response does not count."""
 
     rows: tuple[Showing, ...]
     end: int
 
     @property
     def shown(self) -> int:
-        """The number of showings that count."""
         return self.end - sum(not is_live(s) for s in self.rows)
 
     @property
     def targets(self) -> int:
-        """The number of targets that count."""
         return self.shown - sum(s.kind != "target" and is_live(s) for s in self.rows)
 
     @property
     def opened(self) -> int:
-        """The number of showings that wait for an answer."""
         return sum(s.state == "open" for s in self.rows)
 
     @property
@@ -109,7 +102,7 @@ class Past(NamedTuple):
         late = {s.item for s in self.released if is_live(s)}
         return {s.item for s in self.released} - late
 
-    def add(self, new: Sequence[Showing]) -> Past:
+    def add(self, new: Sequence[Showing]) -> "Past":
         return Past((*self.rows, *new), self.end + len(new))
 
 
@@ -125,11 +118,7 @@ TARGETS = SHOWN.where(
 )
 ANSWERED = (
     sa.select(*COLUMNS)
-    .where(
-        showing.c.session == bind("me"),
-        showing.c.position < bind("first"),
-        showing.c.response.is_not(None),
-    )
+    .where(_my_showing, showing.c.position < bind("first"), showing.c.response.is_not(None))
     .order_by(showing.c.position.desc())
     .limit(BEFORE)
 )
@@ -141,9 +130,7 @@ GONE = sa.select(item.c.id).where(
     item.c.kind.in_([RETIRED + kind for kind in ("target", PRACTICE, *CHECKS)]),
 )
 AMONG = sa.select(showing.c.item).where(
-    showing.c.session == bind("me"),
-    showing.c.item.in_(bind("names", expanding=True)),
-    *ONCE,
+    _my_showing, showing.c.item.in_(bind("names", expanding=True)), *ONCE
 )
 
 
@@ -160,17 +147,25 @@ class Picked(NamedTuple):
 
 
 def lease(connection: sa.Connection, session_id: str, plan: Plan, now: float) -> Portion:
-    """Extend the lease of what the session holds, and add items if it runs out."""
+    """Extend the lease of what the session holds, and add items if it runs out.  While the study is
+    paused or closed nothing is added: a Conflict for a person who holds nothing and would get
+    some, except that closing ends the list of whoever has been given some."""
     me = sessions.get(connection, session_id)
     if me.stage in FINAL_STAGES:
         raise Conflict("left", f"session {session_id} is {me.stage}: it gets no more items")
+    run = sessions.get_control(connection, me.study)
+    plan, halted = replace(plan, per_item=run.per_item_set or plan.per_item), run.state != "open"
     sessions.release_expired(connection, me.study, now, spared=me.id)
     held = sessions.get_batch(connection, me.id)
-    rows = connection.execute(UNSETTLED_ROWS, {"me": session_id})
-    last = connection.execute(LAST, {"me": session_id}).scalar()
-    before = Past(tuple(Showing(*row) for row in rows), 0 if last is None else last + 1)
-    picked = pick(connection, me, held, plan, before)
+    before = _read_past(connection, session_id)
+    picked = Picked((), held, True, 0 if plan.batches else None)
+    known = me.answered > 0 or me.skipped > 0 or me.lease_end > 0
+    if known or sessions.has_room_for(connection, me.study, run.people_cap):
+        picked = pick(connection, me, held, plan, before)
     main = _arrange(connection, me, plan, before, picked)
+    withheld = halted and bool(main)  # what this person would get now
+    if withheld:
+        main, picked = [], picked._replace(items=(), batch=held, last=False)
     _insert_showings(connection, me.study, main)
     taken = sessions.take_places(connection, me.study, picked.items, plan.per_item)
     assert taken == len(picked.items), f"picked {picked.items}, but some are at their quota"
@@ -179,12 +174,62 @@ def lease(connection: sa.Connection, session_id: str, plan: Plan, now: float) ->
     past = before.add(main)
     gone = set(connection.execute(GONE, {"of": me.study}).scalars())
     again = _find_repeats(connection, me, plan, past, gone) if picked.last else []
+    if halted and again:
+        withheld, again = True, []
+    if withheld and not past.opened and (run.state == "paused" or not past.shown):
+        raise Conflict(run.state, f"study {me.study!r} is {run.state}: it gives out no items")
+    due = _take_due(again, plan, before, past)
+    _insert_showings(connection, me.study, due)
+    past = past.add(due)
+    until = me.lease_end if withheld else 0.0  # who waits for a batch keeps the seat for a while
+    until = now + plan.lease_seconds if past.opened else until
+    values = {"holder": me.id, "until": until, "seconds": plan.lease_seconds}
+    connection.execute(sessions.HOLD, values | {"held": held or picked.batch})
+    is_all = picked.last and len(due) == len(again) and past.opened <= 2 * plan.ahead
+    return Portion(
+        showings=_list_next(connection, me, plan, past),
+        shown=past.shown,
+        done=past.shown - past.opened,
+        gone=_count_gone(connection, me, past, gone),
+        coming=_count_coming(plan, past, picked, len(again) - len(due)),
+        more=run.state != "closed" and past.opened > 0 and (withheld or not is_all),
+    )
+
+
+def _list_next(
+    connection: sa.Connection, me: Session, plan: Plan, past: Past
+) -> tuple[Showing, ...]:
+    """Return the next open showings, preceded by the last answers."""
+    opened = [s for s in past.rows if s.state == "open"][: 2 * plan.ahead]
+    first = opened[0].position if opened else past.end
+    last_ones = connection.execute(ANSWERED, {"me": me.id, "first": first})
+    repeated = {s.repeat_of for s in opened}  # not shown together with their repeats
+    answered = [s for s in map(Showing._make, last_ones) if s.position not in repeated]
+    return (*reversed(answered), *opened)
+
+
+def _count_gone(connection: sa.Connection, me: Session, past: Past, gone: set[str]) -> int:
+    """Count the showings of this person whose items are ``gone`` from the study."""
+    if not gone:
+        return 0
+    held = connection.execute(AMONG, {"me": me.id, "names": sorted(gone)}).all()
+    others = [s for s in past.rows if s.kind == "repeat" or s.state == "released"]
+    return len(held) + sum(is_live(s) and s.item in gone for s in others)
+
+
+def _read_past(connection: sa.Connection, session_id: str) -> Past:
+    rows = connection.execute(UNSETTLED_ROWS, {"me": session_id})
+    last = connection.execute(LAST, {"me": session_id}).scalar()
+    return Past(tuple(Showing(*row) for row in rows), 0 if last is None else last + 1)
+
+
+def _take_due(again: list[Showing], plan: Plan, before: Past, past: Past) -> list[Showing]:
+    """Return the repeats that are due now, of first showings that are ``again`` to be shown."""
     due = again  # a person who is given everything at once gets the repeats with it
     if before.targets:  # otherwise no item is sent together with its repeat
-        answered = takewhile(lambda first: first.state != "open", again)
         room = 0 if past.opened > _refill_level(plan.ahead) else plan.ahead - past.opened
-        due = list(islice(answered, room))
-    repeats = [
+        due = list(islice(takewhile(lambda first: first.state != "open", again), room))
+    return [
         first._replace(
             position=past.end + number,
             kind="repeat",
@@ -194,20 +239,6 @@ def lease(connection: sa.Connection, session_id: str, plan: Plan, now: float) ->
         )
         for number, first in enumerate(due)
     ]
-    _insert_showings(connection, me.study, repeats)
-    past = past.add(repeats)
-    until = now + plan.lease_seconds if past.opened else 0.0
-    values = {"holder": me.id, "until": until, "seconds": plan.lease_seconds}
-    connection.execute(sessions.HOLD, values | {"held": held or picked.batch})
-    is_all = picked.last and len(due) == len(again) and past.opened <= 2 * plan.ahead
-    return Portion(
-        showings=_list_next(connection, me, past, 2 * plan.ahead),
-        shown=past.shown,
-        done=past.shown - past.opened,
-        gone=_count_gone(connection, me, past, gone),
-        coming=_count_coming(plan, past, picked, len(again) - len(due)),
-        more=past.opened > 0 and not is_all,
-    )
 
 
 def _refill_level(most: int) -> int:
@@ -223,10 +254,8 @@ def _insert_showings(connection: sa.Connection, of: str, new: Sequence[Showing])
 def _arrange(
     connection: sa.Connection, me: Session, plan: Plan, past: Past, picked: Picked
 ) -> list[Showing]:
-    """Return the new showings: practice, then targets mixed with the checks that are due.
-
-    The checks are spread over the targets of a batch.
-    """
+    """Return the new showings: practice, then targets mixed with the checks that are due, which are
+    spread over the targets of a batch."""
     if not picked.items and not past.targets:
         return []  # nothing to ask this person: no practice either
     shown = {s.item for s in past.rows if is_live(s)}
@@ -259,11 +288,9 @@ def _arrange(
 def _find_repeats(
     connection: sa.Connection, me: Session, plan: Plan, past: Past, gone: set[str]
 ) -> list[Showing]:
-    """Return the first showings of the items that are still to be repeated at the end.
-
-    The plan gives their places among this person's targets.  An item that is ``gone`` from the
-    study, or was skipped, keeps its place and is not repeated.
-    """
+    """Return the first showings of the items still to be repeated at the end: the plan gives their
+    places among this person's targets.  An item that is ``gone`` from the study, or was skipped,
+    keeps its place and is not repeated."""
     excluded = gone | {s.item for s in past.rows if s.kind == "repeat" and is_live(s)}
     wanted = plan.repeat_positions[: plan.repeats]
     if not wanted:
@@ -273,35 +300,9 @@ def _find_repeats(
     return [first for first in firsts if first.state != "skipped" and first.item not in excluded]
 
 
-def _list_next(
-    connection: sa.Connection, me: Session, past: Past, most: int
-) -> tuple[Showing, ...]:
-    """Return the next open showings, preceded by the last answered ones.
-
-    A first showing is left out if its repeat is among the open ones.
-    """
-    opened = [s for s in past.rows if s.state == "open"][:most]
-    first = opened[0].position if opened else past.end
-    rows = connection.execute(ANSWERED, {"me": me.id, "first": first})
-    repeated = {s.repeat_of for s in opened}
-    answered = [s for s in (Showing(*row) for row in rows) if s.position not in repeated]
-    return (*reversed(answered), *opened)
-
-
-def _count_gone(connection: sa.Connection, me: Session, past: Past, gone: set[str]) -> int:
-    """Count the showings that count and whose items have left the study."""
-    if not gone:
-        return 0
-    held = connection.execute(AMONG, {"me": me.id, "names": sorted(gone)}).scalars().all()
-    others = [s for s in past.rows if s.kind == "repeat" or s.state == "released"]
-    return len(held) + sum(is_live(s) and s.item in gone for s in others)
-
-
 def _count_coming(plan: Plan, past: Past, picked: Picked, repeats: int) -> int | None:
-    """Count the showings that will follow if the person has a batch, else return None.
-
-    ``repeats`` of them are left when the whole batch has been given.
-    """
+    """Count the showings that will follow if the person has a batch, else return None; ``repeats``
+    of them are left when the whole batch has been given."""
     if picked.rest is None or picked.last:
         return None if picked.rest is None else repeats
     rest = picked.rest - len(picked.items)
@@ -424,15 +425,17 @@ HAVE = (
 )
 LAST_BATCH = (
     sa.select(showing.c.batch)
-    .where(showing.c.session == bind("me"), showing.c.kind == "target")
+    .where(_my_showing, showing.c.kind == "target")
     .order_by(showing.c.position.desc())
     .limit(1)
 )
 
 
 def has_room(connection: sa.Connection, of: str, *, batches: bool) -> bool:
-    """Return whether a person who enters now would be given something."""
-    quota = connection.execute(QUOTA, {"of": of}).scalar_one()
+    run = sessions.get_control(connection, of)
+    quota = run.per_item
+    if not sessions.has_room_for(connection, of, run.people_cap):
+        return False
     if not batches:
         return _find_level(connection, of, quota, 0) is not None
     values = {"of": of, "quota": quota}
@@ -455,7 +458,15 @@ def _pick_in_batch(
     if name is not None:  # one more than wanted shows whether these are the last ones
         names = _next_in_batch(connection, me, plan, name, wanted + 1, held)
     if not names and not past.targets:
-        name, names = _choose_batch(connection, me, plan, wanted + 1)
+        # the least taken batch that has a free seat, and its first items
+        values, name = {"of": me.study, "quota": plan.per_item}, None
+        rows = connection.execute(BATCHES, values).all()
+        for row in sorted(rows, key=lambda row: (row.taken, draw(plan.seed, me.number, row.name))):
+            if row.taken < plan.per_item or _has_seat(connection, values | {"name": row.name}):
+                names = _next_in_batch(connection, me, plan, row.name, wanted + 1, None)
+            if names:
+                name = row.name
+                break
     last = len(names) <= wanted
     rest = len(names) if last else _count_rest(connection, me, plan, past, name)
     return Picked(tuple(names[:wanted]), name if names else held, last, max(rest, len(names)))
@@ -468,19 +479,6 @@ def _count_rest(
     values = {"of": me.study, "me": me.id, "quota": plan.per_item, "name": name}
     size, full = (connection.execute(query, values).scalar_one() for query in (SIZE, FULL))
     return int(size) - int(full) - past.targets
-
-
-def _choose_batch(
-    connection: sa.Connection, me: Session, plan: Plan, wanted: int
-) -> tuple[str | None, list[str]]:
-    """Return the least taken batch that has a free seat, and its first items."""
-    values = {"of": me.study, "quota": plan.per_item}
-    rows = connection.execute(BATCHES, values).all()
-    for row in sorted(rows, key=lambda row: (row.taken, draw(plan.seed, me.number, row.name))):
-        free = row.taken < plan.per_item or _has_seat(connection, values | {"name": row.name})
-        if free and (names := _next_in_batch(connection, me, plan, row.name, wanted, None)):
-            return row.name, names
-    return None, []
 
 
 def _next_in_batch(
@@ -513,7 +511,7 @@ def _has_seat(connection: sa.Connection, values: dict[str, Any]) -> bool:
 
 
 def _with_room(
-    connection: sa.Connection, rows: Sequence[Row], holders: Sequence[str], quota: int
+    connection: sa.Connection, rows: Sequence[Any], holders: Sequence[str], quota: int
 ) -> list[str]:
     """Return the items that have a place left when each holder of the batch has got theirs."""
     scarce = [row.id for row in rows if row.taken + len(holders) >= quota] if holders else []

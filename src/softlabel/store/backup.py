@@ -1,7 +1,5 @@
 """Copies of an SQLite database: made while it is in use, and restored while it is not."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import sqlite3
@@ -40,10 +38,8 @@ def backup(place: str | Path, to: Path) -> Contents:
 
 
 def restore(place: str | Path, source: Path) -> tuple[Contents, Path | None]:
-    """Put a copy in the place of a database that nobody is using.
-
-    Returns what the copy holds, and where the file that was there before is kept.
-    """
+    """Put a copy in the place of a database that nobody is using; return what it holds, and where
+    the file that was there before is kept."""
     path = _sqlite_path(place, "pg_restore --clean --if-exists --dbname='{address}' {file}", source)
     if not path.parent.is_dir():
         raise StoreError(f"{path}: there is no folder {path.parent}")

@@ -1,7 +1,5 @@
 """Opening a database: one engine that writes, one that only reads, and the current schema."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import sqlite3
@@ -9,7 +7,7 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
@@ -17,9 +15,6 @@ from sqlalchemy.pool import QueuePool
 from softlabel.errors import MissingExtra, StoreError
 from softlabel.store.file import ReadOnlyFile, WatchedFile, inspect
 from softlabel.store.schema import identity
-
-if TYPE_CHECKING:
-    from alembic.config import Config
 
 SECONDS_TO_WAIT = 10  # for a lock that another program holds
 READERS = 8
@@ -39,7 +34,7 @@ POSTGRESQL_SETTINGS = {
     "lock_timeout": f"{SECONDS_TO_WAIT}s",
     "idle_in_transaction_session_timeout": f"{3 * SECONDS_TO_WAIT}s",  # for a frozen writer
 }
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 HEAD = REVISIONS[-1]
 VERSION = sa.text("SELECT version_num FROM alembic_version")
 
@@ -73,19 +68,27 @@ class Engines(NamedTuple):
             self.file.close()
 
 
-# ── opening ──────────────────────────────────────────────────────────────────────────────────
-
-
 def make_engines(place: str | Path, *, create: bool, read_only: bool = False) -> Engines:
-    """Return the engines of a path, a ``sqlite:///`` or a ``postgresql://`` address.
-
-    With ``read_only`` both are the reading engine, and nothing is ever changed.
-    """
+    """Return the engines of a path, a ``sqlite:///`` or a ``postgresql://`` address; with
+    ``read_only`` both are the reading engine, and nothing is ever changed."""
     where = locate(place)
     if isinstance(where, Path):
         return _open_sqlite(where, create=create, read_only=read_only)
-    engines = _open_postgresql(where)
-    return engines._replace(write=engines.read) if read_only else engines
+    try:
+        write = sa.create_engine(where, pool_pre_ping=True, pool_size=1, max_overflow=0)
+    except ModuleNotFoundError:
+        raise MissingExtra("PostgreSQL", "serve") from None
+    read = sa.create_engine(
+        where,
+        pool_pre_ping=True,
+        pool_size=READERS,
+        pool_reset_on_return=None,
+        isolation_level="AUTOCOMMIT",
+    )
+    _set_on_connect(write, POSTGRESQL_SETTINGS)
+    _set_on_connect(read, {"default_transaction_read_only": "on"})
+    name = where.render_as_string(hide_password=True)
+    return Engines(read if read_only else write, read, name)
 
 
 def locate(place: str | Path) -> Path | sa.URL:
@@ -157,23 +160,6 @@ def _connect_to_write(file: WatchedFile) -> sqlite3.Connection:
     return connection
 
 
-def _open_postgresql(url: sa.URL) -> Engines:
-    try:
-        write = sa.create_engine(url, pool_pre_ping=True, pool_size=1, max_overflow=0)
-    except ModuleNotFoundError:
-        raise MissingExtra("PostgreSQL", "serve") from None
-    read = sa.create_engine(
-        url,
-        pool_pre_ping=True,
-        pool_size=READERS,
-        pool_reset_on_return=None,
-        isolation_level="AUTOCOMMIT",
-    )
-    _set_on_connect(write, POSTGRESQL_SETTINGS)
-    _set_on_connect(read, {"default_transaction_read_only": "on"})
-    return Engines(write, read, url.render_as_string(hide_password=True))
-
-
 def _set_on_connect(engine: sa.Engine, settings: dict[str, str]) -> None:
     def connected(connection: Any, _: Any) -> None:
         for key, value in settings.items():
@@ -181,9 +167,6 @@ def _set_on_connect(engine: sa.Engine, settings: dict[str, str]) -> None:
         connection.commit()
 
     sa.event.listen(engine, "connect", connected)
-
-
-# ── migrations ───────────────────────────────────────────────────────────────────────────────
 
 
 def upgrade(engines: Engines, *, create: bool = True) -> None:
@@ -229,15 +212,11 @@ def read_revision(connection: sa.Connection) -> str | None:
 
 
 def read_identity(connection: sa.Connection) -> str | None:
-    """Return the id of the database, which does not depend on its name or place."""
     return connection.execute(sa.select(identity.c.id)).scalar()
 
 
 def write_and_undo(connection: sa.Connection) -> None:
-    """Write something that leaves everything as it is.
-
-    The value is changed and changed back: SQLite writes no page for an update without effect.
-    """
+    """Write a value and change it back: SQLite writes no page for an update without effect."""
     for _ in range(2):
         connection.execute(sa.update(identity).values(created_at=-identity.c.created_at))
 
@@ -251,7 +230,7 @@ def run_migrations(connection: sa.Connection, target: str) -> None:
     command.upgrade(config, target)
 
 
-def alembic_config() -> Config:
+def alembic_config() -> Any:
     """Return Alembic's settings: where the migrations are."""
     from alembic.config import Config
 

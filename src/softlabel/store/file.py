@@ -10,8 +10,6 @@ raises before and after every complete checkpoint.  Until a checkpoint is comple
 are in the log, so a copy of the same generation does no harm; an older copy has a smaller one.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os
@@ -128,10 +126,8 @@ class WatchedFile:
         _descriptors.close(self.fd)
 
     def abandon(self) -> bool:
-        """Let go of a lost file without touching it; return True if connections may be closed.
-
-        Closing would write the log into whatever file is there now, and delete the log.
-        """
+        """Let go of a lost file, because closing would write the log into whatever file is there
+        now, and delete the log; return True if connections may be closed."""
         for connection in self._connections:
             if hasattr(connection, "setconfig"):  # Python 3.12
                 connection.setconfig(NO_CHECKPOINT_ON_CLOSE, True)
@@ -150,9 +146,8 @@ class WatchedFile:
         header, least = parse_header(os.pread(self.fd, HEADER, 0)), self._least
         if least is None:
             return ""
-        if header is None or header._replace(generation=least.generation) != least:
-            return "another file was copied over it"
-        if header.generation < least.generation:
+        same = header is not None and header._replace(generation=least.generation) == least
+        if header is None or not same or header.generation < least.generation:
             return "another file was copied over it"
         self._least = header  # another process may have raised the generation
         return ""
@@ -273,10 +268,8 @@ def inspect(path: Path) -> None:
 
 
 def owns_log(path: Path) -> bool:
-    """Return whether the log beside a file, if there is one, was written for it.
-
-    It was if its first pages are at most one generation newer than the file.
-    """
+    """Return whether the log beside a file, if any, was written for it: its first pages are at most
+    one generation newer than the file."""
     for _ in range(LOOKS):
         log, header = _read_log_headers(log_of(path)), read_header(path)
         if not log or header is None:

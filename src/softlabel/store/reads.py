@@ -4,8 +4,6 @@ Long reads are split into pieces, each a query of its own.  So memory stays the 
 size of the study, and no long read keeps the database from cleaning up.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -13,10 +11,31 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
-from softlabel.errors import StoreError
-from softlabel.store import studies
-from softlabel.store.rows import Crowd, Event, Progress, ResponseRow, TimedAnswer, Timing
-from softlabel.store.schema import batch, event, invitation, item, response, session, showing
+from softlabel.records import PRACTICE
+from softlabel.store.rows import (
+    AuditEntry,
+    Crowd,
+    Event,
+    Filters,
+    Flag,
+    Minutes,
+    Progress,
+    ResponseRow,
+    TimedAnswer,
+    Timing,
+)
+from softlabel.store.schema import (
+    audit,
+    batch,
+    event,
+    invitation,
+    item,
+    response,
+    session,
+    showing,
+    submission,
+)
+from softlabel.store.sessions import COUNTED, get_control
 
 PIECE = 200  # rows per query
 Row = sa.Row[Any]
@@ -26,16 +45,24 @@ def _columns(names: str) -> list[sa.Column[Any]]:
     return [response.c[name] for name in names.split()]
 
 
-# ── answers and events ───────────────────────────────────────────────────────────────────────
-
 PLAIN = [name for name in ResponseRow._fields if name in response.c and name != "late"]
 TIMES = _columns("first_input_ms submit_ms active_ms hidden_ms")
 TIMED = _columns(" ".join(TimedAnswer._fields[:-1]).replace("answer_json", "answer"))
+_partial = sa.and_(  # the platform ended the visit before the person was done
+    session.c.stage != "done",
+    sa.exists().where(
+        submission.c.study == session.c.study,
+        submission.c.visit == session.c.recruiter_session,
+        submission.c.status.in_(("RETURNED", "TIMED-OUT")),
+    ),
+)
 _responses = (
     sa.select(
         *_columns("seq id session annotator item kind position repeat_of batch"),
         session.c.label_order,
         session.c.simulated,
+        _partial.label("partial"),
+        session.c.excluded_because,
         *_columns("mode mode_version mode_options frame answer payload skip supersedes"),
         showing.c.response.label("current"),
         *_columns("late received_at"),
@@ -53,6 +80,7 @@ _responses = (
 RESPONSES = (
     _responses.where(response.c.seq > bind("after")).order_by(response.c.seq).limit(bind("most"))
 )
+_newest_first = _responses.where(response.c.seq < bind("before")).order_by(response.c.seq.desc())
 LATEST = _responses.order_by(response.c.seq.desc()).limit(bind("most"))
 OF_ITEM = _responses.where(response.c.item == bind("item")).order_by(response.c.seq)
 OF_ANNOTATOR = _responses.where(session.c.annotator == bind("who")).order_by(response.c.seq)
@@ -69,6 +97,61 @@ EVENTS = (
     .limit(bind("most"))
 )
 NAMED_EVENTS = EVENTS.where(event.c.name == bind("name"))
+AUDIT = (
+    sa.select(*(audit.c[name] for name in AuditEntry._fields))
+    .where(audit.c.study == bind("of"), audit.c.seq < bind("before"))
+    .order_by(audit.c.seq.desc())
+    .limit(bind("most"))
+)
+LAST_NUMBER = 2**53  # beyond every number of a row
+FLAGGED: dict[Flag, sa.ColumnElement[bool]] = {
+    "late": response.c.late,
+    "replaced": showing.c.response != response.c.id,
+    "excluded": session.c.excluded_at.is_not(None),
+    "skipped": response.c.skip.is_not(None),
+    "repeat": response.c.kind == "repeat",
+}
+COMMENTED = _newest_first.where(
+    response.c.payload.contains('"comment"'), ~response.c.payload.contains('"comment":null')
+).limit(bind("most"))
+MINUTES = (
+    sa.select(
+        session.c.annotator,
+        sa.func.max(response.c.received_at) - session.c.entered_at,
+        sa.func.sum(sa.func.coalesce(response.c.active_ms, 0.0)),
+    )
+    .select_from(response.join(session, session.c.id == response.c.session))
+    .where(response.c.study == bind("of"))
+    .group_by(session.c.id, session.c.annotator, session.c.entered_at)
+)
+
+
+def select_responses(filters: Filters) -> sa.Select[Any]:
+    """Return the statement for the newest responses before number ``before`` that match."""
+    conditions: list[sa.ColumnElement[bool]] = []
+    if filters.item is not None:
+        conditions.append(response.c.item == filters.item)
+    if filters.annotator is not None:
+        conditions.append(session.c.annotator == filters.annotator)
+    if filters.mentions is not None:  # as JSON has it: a superset, since rare labels may be keys
+        text = json.dumps(filters.mentions)
+        conditions.append(response.c.answer.contains(text, autoescape=True))
+    if filters.flag is not None:
+        conditions.append(FLAGGED[filters.flag])
+    if filters.since is not None:
+        conditions.append(response.c.received_at >= filters.since)
+    if filters.until is not None:
+        conditions.append(response.c.received_at < filters.until)
+    return _newest_first.where(*conditions).limit(bind("most"))
+
+
+def to_audit_entry(row: Row) -> AuditEntry:
+    return AuditEntry(row.seq, row.at, row.actor, row.action, json.loads(row.detail))
+
+
+def get_minutes(connection: sa.Connection, of: str) -> dict[str, Minutes]:
+    rows = connection.execute(MINUTES, {"of": of})
+    return {who: Minutes(max(0.0, elapsed) / 60, active / 60_000) for who, elapsed, active in rows}
 
 
 def read_pieces(
@@ -77,10 +160,8 @@ def read_pieces(
     values: dict[str, Any],
     most: int | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows of a statement ordered by ``seq``, starting after ``values["after"]``.
-
-    ``read`` executes one query.
-    """
+    """Yield the rows of a statement ordered by ``seq``, starting after ``values["after"]``;
+    ``read`` executes one query."""
     values = {"after": 0, **values}
     while most is None or most > 0:
         wanted = PIECE if most is None else min(PIECE, most)
@@ -101,6 +182,8 @@ def to_response(row: Row) -> ResponseRow:
         late=bool(row.late),
         timing=_timing(row),
         simulated=bool(row.simulated),
+        partial=bool(row.partial),
+        excluded=row.excluded_because,
     )
 
 
@@ -117,35 +200,27 @@ def _timing(row: Row) -> Timing:
     return Timing(**times, fields=json.loads(row.fields))
 
 
-# ── counts ───────────────────────────────────────────────────────────────────────────────────
-
 _targets = sa.and_(item.c.study == bind("of"), item.c.kind == "target")
 ITEMS = sa.select(
     sa.func.count(),
     sa.func.coalesce(sa.func.sum(item.c.taken), 0),
     sa.func.count().filter(item.c.taken >= bind("quota")),
 ).where(_targets)
-ANSWERED = sa.select(sa.func.count()).where(
-    showing.c.study == bind("of"), showing.c.kind == "target", showing.c.state == "answered"
+_shown_targets = sa.select(sa.func.count()).where(
+    showing.c.study == bind("of"), showing.c.kind == "target", COUNTED
 )
+ANSWERED = _shown_targets.where(showing.c.state == "answered")
 _current = showing.join(response, response.c.id == showing.c.response)
-LATE = (
-    sa.select(sa.func.count())
-    .select_from(_current)
-    .where(
-        showing.c.study == bind("of"),
-        showing.c.kind == "target",
-        showing.c.state == "released",
-        response.c.skip.is_(None),
-    )
-)
+_released = _shown_targets.where(showing.c.state == "released")
+LATE = _released.select_from(_current).where(response.c.skip.is_(None))
 SKIPS = (
     sa.select(response.c.skip, sa.func.count())
     .select_from(_current)
     .where(
         showing.c.study == bind("of"),
-        showing.c.kind != "training",
+        showing.c.kind != PRACTICE,
         showing.c.state == "skipped",
+        COUNTED,
     )
     .group_by(response.c.skip)
     .order_by(response.c.skip)
@@ -171,6 +246,7 @@ _answers_to_item = sa.and_(
     showing.c.item == item.c.id,
     showing.c.kind == "target",
     showing.c.state == "answered",
+    COUNTED,
 )
 PER_ITEM = (
     sa.select(item.c.id, sa.func.count(showing.c.position))
@@ -201,15 +277,12 @@ ROWS_BY_TABLE = {
 
 
 def get_progress(connection: sa.Connection, of: str) -> Progress:
-    study = studies.find(connection, of)
-    if study is None:
-        raise StoreError(f"there is no study {of!r} in the store")
-    values = {"of": of}
-    items, taken, full = connection.execute(ITEMS, values | {"quota": study.per_item}).one()
+    quota, values = get_control(connection, of).per_item, {"of": of}
+    items, taken, full = connection.execute(ITEMS, values | {"quota": quota}).one()
     responses, last_at = connection.execute(RESPONSE_COUNT, values).one()
     return Progress(
         items=items,
-        wanted=items * study.per_item,
+        wanted=items * quota,
         taken=taken,
         answered=connection.execute(ANSWERED, values).scalar_one(),
         full=full,
@@ -222,7 +295,6 @@ def get_progress(connection: sa.Connection, of: str) -> Progress:
 
 
 def count_rows(connection: sa.Connection, of: str) -> dict[str, int]:
-    """Return the number of rows of a study, by table."""
     return {
         name: connection.execute(statement, {"of": of}).scalar_one()
         for name, statement in ROWS_BY_TABLE.items()
@@ -230,7 +302,6 @@ def count_rows(connection: sa.Connection, of: str) -> dict[str, int]:
 
 
 def count_crowd(connection: sa.Connection, of: str | None) -> Crowd:
-    """Count people and simulated people in one study, or in all of them."""
     statement, values = (CROWD, {}) if of is None else (CROWD_OF_STUDY, {"of": of})
     rows = connection.execute(statement, values)
     counts = {bool(row[0]): (row[1], int(row[2])) for row in rows}
@@ -238,6 +309,5 @@ def count_crowd(connection: sa.Connection, of: str | None) -> Crowd:
 
 
 def find_newest_time(connection: sa.Connection) -> float | None:
-    """Return the latest time at which anything was written, in any study, or None."""
     times = [connection.execute(statement).scalar() for statement in NEWEST]
     return max((at for at in times if at is not None), default=None)

@@ -1,15 +1,16 @@
 """The values that go into the store and come out of it: frozen, and independent of the database."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from softlabel.records import Kind
 
 # open and answered showings of a target take one of its places; the others take none
 State = Literal["open", "answered", "skipped", "released"]
+StudyState = Literal["open", "paused", "closed"]
+Flag = Literal["late", "replaced", "excluded", "skipped", "repeat"]
+FLAGS: tuple[Flag, ...] = get_args(Flag)  # of responses
 
 RETIRED = "retired "  # prefix of the kind of an item that was shown and has left the study
 MAX_REVISIONS = 50  # of the response to one showing; every revision is kept
@@ -19,10 +20,7 @@ FINAL_STAGES = frozenset({"screened-out", "no-consent", "withdrawn", "full", "cl
 
 
 class ItemRow(NamedTuple):
-    """An item of a study, as assignment sees it.
-
-    ``digest`` is the hash of what people are shown, or None if it is not known.
-    """
+    """An item as assignment sees it; ``digest`` is the hash of what is shown, None if not known."""
 
     id: str
     kind: Kind = "target"
@@ -31,11 +29,8 @@ class ItemRow(NamedTuple):
 
 
 class Session(NamedTuple):
-    """One person's passage through one study.
-
-    ``lease_end`` is 0 while the person holds nothing.  ``answered`` counts showings with an
-    answer, ``skipped`` counts skipped showings without practice items.
-    """
+    """One person's passage through one study.  ``lease_end`` is 0 while they hold nothing;
+    ``answered`` and ``skipped`` count showings, the latter without practice items."""
 
     id: str
     study: str
@@ -51,13 +46,13 @@ class Session(NamedTuple):
     entered_at: float
     skipped: int = 0
     simulated: bool = False
+    excluded_at: float | None = None  # None: this person's answers count
+    excluded_because: str | None = None
+    language: str | None = None  # chosen by the person; None: the first of the study
 
 
 class Showing(NamedTuple):
-    """One item at one position of a session.
-
-    ``response`` is the id of the response that counts now; a skip is a response, too.
-    """
+    """One item at one position of a session, and the id of the response or skip that counts."""
 
     session: str
     position: int
@@ -70,13 +65,10 @@ class Showing(NamedTuple):
 
 
 class Portion(NamedTuple):
-    """The showings that a person receives: what to answer next, preceded by the last answers.
-
-    ``shown`` counts all showings of the session that are open, answered or skipped; ``done`` of
-    them are answered or skipped, and ``gone`` of those are items that have left the study.
-    ``coming`` is the number of showings still to follow, or None if the store cannot know it.
-    ``more`` is True if more may follow; if no showing is open, the person is finished.
-    """
+    """The showings that a person receives: what to answer next, preceded by the last answers.  Of
+    the ``shown`` showings of the session (open, answered or skipped) ``done`` are answered or
+    skipped, and ``gone`` of those are items that have left the study.  ``coming`` showings are
+    still to follow (None: not known).  ``more`` may follow; if none is open, nothing is left."""
 
     showings: tuple[Showing, ...]
     shown: int
@@ -88,10 +80,7 @@ class Portion(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """How items are given to a person; positions and counts as in the study.
-
-    However large a batch is, a person holds at most ``ahead`` targets at a time.
-    """
+    """How items are given to a person, as in the study; at most ``ahead`` targets at a time."""
 
     per_item: int
     per_annotator: int | None = None
@@ -118,12 +107,9 @@ class Timing(NamedTuple):
 
 @dataclass(frozen=True)
 class NewResponse:
-    """A response as it arrived.
-
-    ``payload`` is the text as sent; ``answer_json`` is None for a skip.  ``digest`` covers
-    everything that must be equal in two deliveries of the same response.  ``mode_options`` and
-    ``frame`` record how the question was asked; without a frame, as the study says.
-    """
+    """A response as it arrived: ``payload`` is the text as sent, ``answer_json`` is None for a
+    skip, and ``digest`` covers all that must be equal in two deliveries of it.  ``mode_options``
+    and ``frame`` record how the question was asked; without a frame, as the study says."""
 
     id: str
     position: int
@@ -141,10 +127,7 @@ class NewResponse:
 
 class Ack(NamedTuple):
     """The response ``id`` is on the disk: ``stored`` by this call, or ``known`` from before.
-
-    ``kind`` and ``item`` are those of the showing.  ``ended`` is True if the session has ended,
-    perhaps because of this response.
-    """
+    ``ended`` is True if the session has ended, perhaps because of this response."""
 
     id: str
     state: Literal["stored", "known"]
@@ -182,6 +165,8 @@ class ResponseRow(NamedTuple):
     received_at: float
     timing: Timing
     simulated: bool = False
+    partial: bool = False  # of a visit that the platform ended before the person was done
+    excluded: str | None = None  # why this person was left out; None: the answer counts
 
 
 class TimedAnswer(NamedTuple):
@@ -234,12 +219,51 @@ class StoredStudy(NamedTuple):
     created_at: float
 
 
+class Control(NamedTuple):
+    """How a study is being run.  ``per_item`` is the number of answers wanted now, ``per_item_set``
+    the one that was set by hand (None: as in the study file); ``revision`` grows with every
+    action."""
+
+    state: StudyState
+    revision: int
+    per_item: int
+    per_item_set: int | None
+    people_cap: int | None  # most people who may be given items; None: no limit
+
+
+class AuditEntry(NamedTuple):
+    """Who did what to a running study, and when."""
+
+    seq: int
+    at: float
+    actor: str
+    action: str
+    detail: Mapping[str, object]
+
+
+class Filters(NamedTuple):
+    """Which responses to read; None is any.  ``mentions`` is a label that the answer names."""
+
+    item: str | None = None
+    annotator: str | None = None
+    mentions: str | None = None
+    flag: Flag | None = None
+    since: float | None = None
+    until: float | None = None
+
+
+class Minutes(NamedTuple):
+    """How long a person took: from coming in to the last answer, and looking at items."""
+
+    elapsed: float
+    active: float
+
+
 class Progress(NamedTuple):
     """How far a study is; ``answered`` and ``taken`` count targets, ``full`` items at quota.
-
-    ``late`` answers arrived after their place had been given to somebody else; they are kept and
-    not counted.  ``skips`` counts skipped items by reason, without practice items.
-    """
+    ``late`` answers came after their place had been given to somebody else: they are kept and not
+    counted.  ``skips`` counts skipped items by reason, without practice items.  Nothing but
+    ``responses`` and ``sessions`` counts people who were left out."""
 
     items: int
     wanted: int

@@ -4,8 +4,6 @@ Only ``annotator`` refers to a person; it is a keyed hash of the id that the rec
 Lists and objects are stored as JSON text, because they are always read whole.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,6 +11,17 @@ from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, Table
 
 metadata = sa.MetaData()
 Counter = sa.BigInteger().with_variant(Integer, "sqlite")  # SQLite counts only INTEGER keys
+
+
+def required(kind: Any, *names: str) -> list[Column[Any]]:
+    """Make columns of one type that are never null."""
+    return [Column(name, kind, nullable=False) for name in names]
+
+
+def limit_to(condition: str) -> dict[str, Any]:
+    """Limit an index to some rows, on both databases."""
+    return dict.fromkeys(("sqlite_where", "postgresql_where"), sa.text(condition))
+
 
 identity = Table(  # one row: the id of this database, whatever its file is called
     "identity",
@@ -25,12 +34,15 @@ study = Table(
     "study",
     metadata,
     Column("name", Text, primary_key=True),
-    Column("toml", Text, nullable=False),
-    Column("labels", Text, nullable=False),
+    *required(Text, "toml", "labels"),
     Column("per_item", Integer, nullable=False),
     Column("entered", Integer, nullable=False),  # the number of people who have entered so far
     Column("created_at", Float, nullable=False),
     Column("mode", Text),  # how people are asked, as JSON; null: not recorded
+    Column("state", Text, nullable=False, server_default="open"),  # open, paused or closed
+    Column("revision", Integer, nullable=False, server_default="0"),  # grows with every action
+    Column("per_item_set", Integer),  # answers per item set by hand; null: as in the study file
+    Column("people_cap", Integer),  # most people who may be given items; null: no limit
 )
 
 batch = Table(
@@ -62,18 +74,19 @@ session = Table(
     Column("study", ForeignKey("study.name"), nullable=False),
     Column("annotator", Text, nullable=False),
     Column("number", Integer, nullable=False),
-    Column("stage", Text, nullable=False),
-    Column("label_order", Text, nullable=False),
+    *required(Text, "stage", "label_order"),
     Column("seed", sa.BigInteger, nullable=False),
     Column("recruiter_session", Text),
-    Column("quiz_tries", Integer, nullable=False),
-    Column("answered", Integer, nullable=False),
+    *required(Integer, "quiz_tries", "answered"),
     Column("lease_end", Float, nullable=False),  # 0: holds nothing
     Column("lease_seconds", Float, nullable=False),
     Column("batch", Text),  # the batch in which this session takes a seat
     Column("entered_at", Float, nullable=False),
     Column("simulated", Boolean, nullable=False, server_default=sa.false()),
     Column("skipped", Integer, nullable=False, server_default="0"),  # showings, without practice
+    Column("excluded_at", Float),  # null: this person's answers count
+    Column("excluded_because", Text),
+    Column("language", Text),  # chosen by the person; null: the study's own
     sa.UniqueConstraint("study", "annotator"),
     sa.UniqueConstraint("study", "number"),
     Index("session_by_lease", "study", "lease_end"),
@@ -92,20 +105,12 @@ token = Table(
 UNSETTLED = "kind <> 'target' OR state IN ('open', 'released')"
 LIVE = "kind <> 'repeat' AND state <> 'released'"
 
-
-def _where(condition: str) -> dict[str, Any]:
-    """Limit an index to some rows, on both databases."""
-    return dict.fromkeys(("sqlite_where", "postgresql_where"), sa.text(condition))
-
-
 showing = Table(
     "showing",
     metadata,
     Column("session", ForeignKey("session.id"), primary_key=True),
     Column("position", Integer, primary_key=True, autoincrement=False),
-    Column("study", Text, nullable=False),
-    Column("item", Text, nullable=False),
-    Column("kind", Text, nullable=False),
+    *required(Text, "study", "item", "kind"),
     Column("repeat_of", Integer),
     Column("batch", Text),
     Column("state", Text, nullable=False),
@@ -114,9 +119,9 @@ showing = Table(
     sa.ForeignKeyConstraint(["study", "item"], ["item.study", "item.id"]),
     Index("showing_by_item", "study", "item"),
     # what a person has still to do, without scanning all that they did
-    Index("showing_unsettled", "session", "position", **_where(UNSETTLED)),
+    Index("showing_unsettled", "session", "position", **limit_to(UNSETTLED)),
     # no item twice to one person, whatever happens elsewhere
-    Index("showing_once", "session", "item", unique=True, **_where(LIVE)),
+    Index("showing_once", "session", "item", unique=True, **limit_to(LIVE)),
 )
 
 response = Table(
@@ -124,19 +129,14 @@ response = Table(
     metadata,
     Column("seq", Counter, primary_key=True),
     Column("id", Text, nullable=False, unique=True),
-    Column("study", Text, nullable=False),
-    Column("session", Text, nullable=False),
-    Column("annotator", Text, nullable=False),
-    Column("item", Text, nullable=False),
-    Column("kind", Text, nullable=False),
+    *required(Text, "study", "session", "annotator", "item", "kind"),
     Column("position", Integer, nullable=False),
     Column("repeat_of", Integer),
     Column("batch", Text),
     Column("mode", Text, nullable=False),
     Column("mode_version", Integer, nullable=False),
     Column("answer", Text),
-    Column("payload", Text, nullable=False),
-    Column("digest", Text, nullable=False),
+    *required(Text, "payload", "digest"),
     Column("skip", Text),
     Column("supersedes", Text),
     Column("received_at", Float, nullable=False),
@@ -158,8 +158,7 @@ event = Table(
     Column("seq", Counter, primary_key=True),
     Column("study", ForeignKey("study.name"), nullable=False),
     Column("annotator", Text),
-    Column("name", Text, nullable=False),
-    Column("detail", Text, nullable=False),
+    *required(Text, "name", "detail"),
     Column("at", Float, nullable=False),
     Index("event_by_name", "study", "name"),
     Index("event_by_annotator", "study", "annotator"),
@@ -175,4 +174,52 @@ invitation = Table(
     Column("annotator", Text),
     Column("created_at", Float, nullable=False),
     Column("revoked_at", Float),
+)
+
+audit = Table(  # who did what to a running study; triggers refuse every update and deletion
+    "audit",
+    metadata,
+    Column("seq", Counter, primary_key=True),
+    Column("study", ForeignKey("study.name"), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Index("audit_by_study", "study", "seq"),
+    sqlite_autoincrement=True,
+)
+
+payment = Table(  # one row per person and kind of payment, so that nothing is paid twice
+    "payment",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("study", ForeignKey("study.name"), nullable=False),
+    Column("annotator", Text, nullable=False),
+    Column("kind", Text, nullable=False),  # base, bonus or screenout
+    Column("amount", Integer, nullable=False),  # in the smallest unit of the currency
+    Column("currency", Text, nullable=False),
+    Column("state", Text, nullable=False),  # planned, approved, sent or confirmed
+    Column("transfer", Text),  # what it was sent with; null: not sent
+    Column("detail", Text, nullable=False),
+    Column("changed_at", Float, nullable=False),
+    sa.UniqueConstraint("study", "annotator", "kind"),
+)
+
+submission = Table(  # what the platform says about a visit, under the visit's pseudonym
+    "submission",
+    metadata,
+    Column("study", ForeignKey("study.name"), primary_key=True),
+    Column("visit", Text, primary_key=True),  # as session.recruiter_session
+    Column("annotator", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("at", Float, nullable=False),  # by the platform's clock
+    Column("seen_at", Float, nullable=False),
+)
+
+webhook = Table(  # messages of the platform that were taken in, so that none counts twice
+    "webhook",
+    metadata,
+    Column("study", ForeignKey("study.name"), primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("received_at", Float, nullable=False),
 )

@@ -4,48 +4,53 @@ An item has as many places as the study wants answers to it.  Each open or answe
 target takes one place, and a session that works on a batch takes one seat of that batch.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as bind
 
 from softlabel.errors import Absent, Conflict, StoreError
-from softlabel.store.rows import FINAL_STAGES, Invitation, Session
+from softlabel.store import schema
+from softlabel.store.rows import FINAL_STAGES, Control, Invitation, Session
 from softlabel.store.schema import (
     batch,
     event,
     invitation,
     item,
+    payment,
     response,
     session,
     showing,
-    study,
-    token,
 )
+
+Detail = Mapping[str, object]  # of an event
 
 COLUMNS = tuple(session.c[name] for name in Session._fields)
 _me = session.c.id == bind("me")
 BY_ID = sa.select(*COLUMNS).where(_me)
-BY_TOKEN = sa.select(*COLUMNS).join(token).where(token.c.hash == bind("token"))
-BY_ANNOTATOR = sa.select(*COLUMNS).where(
-    session.c.study == bind("of"), session.c.annotator == bind("who")
-)
-BY_STUDY = sa.select(*COLUMNS).where(session.c.study == bind("of")).order_by(session.c.number)
+BY_TOKEN = sa.select(*COLUMNS).join(schema.token).where(schema.token.c.hash == bind("token"))
+_in_study = sa.select(*COLUMNS).where(session.c.study == bind("of"))
+BY_ANNOTATOR = _in_study.where(session.c.annotator == bind("who"))
+BY_STUDY = _in_study.order_by(session.c.number)
 UNANSWERED = sa.select(session.c.id, session.c.lease_end).where(
     session.c.id.in_(bind("some", expanding=True)),
     session.c.answered == 0,
     session.c.stage.not_in(sorted(FINAL_STAGES)),
 )
-TOKEN_OWNER = sa.select(token.c.session).where(token.c.hash == bind("token"))
-COUNT_ENTRY = sa.update(study).where(study.c.name == bind("of")).values(entered=study.c.entered + 1)
-ENTERED = sa.select(study.c.entered).where(study.c.name == bind("of"))
+TOKEN_OWNER = sa.select(schema.token.c.session).where(schema.token.c.hash == bind("token"))
+COUNT_ENTRY = (
+    sa.update(schema.study)
+    .where(schema.study.c.name == bind("of"))
+    .values(entered=schema.study.c.entered + 1)
+)
+ENTERED = sa.select(schema.study.c.entered).where(schema.study.c.name == bind("of"))
 SET_STAGE = sa.update(session).where(_me).values(stage=bind("to"))
+SET_LANGUAGE = sa.update(session).where(_me).values(language=bind("spoken"))
 COUNT_TRY = sa.update(session).where(_me).values(quiz_tries=session.c.quiz_tries + 1)
 
 
@@ -114,19 +119,14 @@ def enter(connection: sa.Connection, entry: Entry, now: float) -> Session:
     owner = connection.execute(TOKEN_OWNER, {"token": entry.token_hash}).scalar()
     if owner is None:
         values = {"hash": entry.token_hash, "session": me.id, "created_at": now}
-        connection.execute(sa.insert(token), values)
+        connection.execute(sa.insert(schema.token), values)
     elif owner != me.id:
         raise StoreError("this token belongs to another person's session; make a new one")
     return me
 
 
 def add_event(
-    connection: sa.Connection,
-    of: str,
-    annotator: str | None,
-    name: str,
-    detail: Mapping[str, object],
-    now: float,
+    connection: sa.Connection, of: str, annotator: str | None, name: str, detail: Detail, now: float
 ) -> None:
     values = {"study": of, "annotator": annotator, "name": name, "at": now}
     connection.execute(sa.insert(event), values | {"detail": json.dumps(detail)})
@@ -137,14 +137,11 @@ def set_stage(
     session_id: str,
     stage: str,
     name: str,
-    detail: Mapping[str, object],
+    detail: Detail,
     now: float,
     leaves: str | None = None,
 ) -> Session:
-    """Move the session to a stage, add an event, and release what a leaving person holds.
-
-    ``leaves`` is the stage that the session must be at before.
-    """
+    """Move the session from a stage (``leaves``, if given) to another; see ``Store.set_stage``."""
     me = get(connection, session_id)
     if leaves is not None and me.stage != leaves:
         raise Conflict("stage", f"session {session_id} is at {me.stage!r}, no longer at {leaves!r}")
@@ -155,12 +152,13 @@ def set_stage(
     return get(connection, session_id)
 
 
+def set_language(connection: sa.Connection, session_id: str, language: str) -> None:
+    """Keep the language in which a person takes part."""
+    connection.execute(SET_LANGUAGE, {"me": session_id, "spoken": language})
+
+
 def count_quiz_try(
-    connection: sa.Connection,
-    session_id: str,
-    passed: bool,
-    detail: Mapping[str, object],
-    now: float,
+    connection: sa.Connection, session_id: str, passed: bool, detail: Detail, now: float
 ) -> Session:
     """Count an attempt at the quiz, and add an event with its answers."""
     me = get(connection, session_id)
@@ -183,7 +181,25 @@ def has_item(who: sa.ColumnElement[str], what: sa.ColumnElement[str]) -> sa.Colu
     return sa.exists().where(showing.c.session == who, showing.c.item == what, *ONCE)
 
 
-QUOTA = sa.select(study.c.per_item).where(study.c.name == bind("of"))
+WANTED = sa.func.coalesce(schema.study.c.per_item_set, schema.study.c.per_item)  # per item, now
+QUOTA = sa.select(WANTED).where(schema.study.c.name == bind("of"))
+CONTROL = sa.select(
+    schema.study.c.state,
+    schema.study.c.revision,
+    WANTED,
+    schema.study.c.per_item_set,
+    schema.study.c.people_cap,
+).where(schema.study.c.name == bind("of"))
+# people who hold items or have answered some; whoever was left out makes room for somebody else
+PEOPLE = sa.select(sa.func.count()).where(
+    session.c.study == bind("of"),
+    session.c.excluded_at.is_(None),
+    (session.c.lease_end > 0) | (session.c.answered > 0) | (session.c.skipped > 0),
+)
+# showings of people who were not left out
+COUNTED = showing.c.session.not_in(
+    sa.select(session.c.id).where(session.c.study == bind("of"), session.c.excluded_at.is_not(None))
+)
 _held = sa.select(showing.c.item).where(
     showing.c.session == bind("holder"), showing.c.state == "open", showing.c.kind == "target"
 )
@@ -229,6 +245,19 @@ EXPIRED = (
 )
 
 
+def get_control(connection: sa.Connection, of: str) -> Control:
+    """Return how the study is being run."""
+    row = connection.execute(CONTROL, {"of": of}).first()
+    if row is None:
+        raise Absent("study", f"there is no study {of!r} in the store")
+    return Control(*row)
+
+
+def has_room_for(connection: sa.Connection, of: str, cap: int | None) -> bool:
+    """Return whether one more person may be given items."""
+    return cap is None or connection.execute(PEOPLE, {"of": of}).scalar_one() < cap
+
+
 def get_batch(connection: sa.Connection, session_id: str) -> str | None:
     """Return the batch in which the session takes a seat."""
     held: str | None = connection.execute(HOLDER, {"holder": session_id}).one().batch
@@ -258,7 +287,6 @@ def release(connection: sa.Connection, session_id: str) -> int:
 
 
 def release_expired(connection: sa.Connection, of: str, now: float, spared: str = "") -> int:
-    """Release what people hold whose lease has ended; return how many showings."""
     values = {"of": of, "now": now, "spared": spared}
     expired = connection.execute(EXPIRED, values).scalars().all()
     return sum(release(connection, session_id) for session_id in expired)
@@ -303,37 +331,48 @@ FREE_TAKEN = _of_study.where(item.c.id.in_(_taken)).values(taken=item.c.taken - 
 DELETE_SESSION = {  # in the order that foreign keys allow
     "response": sa.delete(response).where(response.c.session == bind("me")),
     "showing": sa.delete(showing).where(showing.c.session == bind("me")),
-    "token": sa.delete(token).where(token.c.session == bind("me")),
+    "token": sa.delete(schema.token).where(schema.token.c.session == bind("me")),
     "session": sa.delete(session).where(session.c.id == bind("me")),
 }
 DELETE_PERSON = {
-    table.name: sa.delete(table).where(
-        table.c.study == bind("of"), table.c.annotator == bind("who")
-    )
-    for table in (event, invitation)
+    one.name: sa.delete(one).where(one.c.study == bind("of"), one.c.annotator == bind("who"))
+    for one in (event, invitation, schema.submission)
 }
+_paid_to = sa.and_(payment.c.study == bind("of"), payment.c.annotator == bind("who"))
+_is_unsent = payment.c.state.in_(("planned", "approved"))
+DROP_PAYMENTS = sa.delete(payment).where(_paid_to, _is_unsent)
+# what was sent stays in the sum, under a name that only says that it was paid to this person
+HIDE_PAYMENTS = sa.update(payment).where(_paid_to).values(annotator=bind("hidden"), detail="{}")
 
 
 def forget(connection: sa.Connection, of: str, annotator: str) -> dict[str, int]:
     """Delete every row about a person and free their places; return the row count by table."""
-    deleted = dict.fromkeys((*DELETE_SESSION, *DELETE_PERSON), 0)
+    deleted = dict.fromkeys((*DELETE_SESSION, *DELETE_PERSON, "payment"), 0)
     me = find_by_annotator(connection, of, annotator)
     if me is not None:
-        connection.execute(FREE_TAKEN, {"of": of, "me": me.id})
-        connection.execute(LEAVE_BATCH, {"of": of, "held": get_batch(connection, me.id)})
+        if me.excluded_at is None:  # otherwise they are free already
+            connection.execute(FREE_TAKEN, {"of": of, "me": me.id})
+            connection.execute(LEAVE_BATCH, {"of": of, "held": get_batch(connection, me.id)})
         for name, statement in DELETE_SESSION.items():
             deleted[name] = connection.execute(statement, {"me": me.id}).rowcount
     for name, statement in DELETE_PERSON.items():
         deleted[name] = connection.execute(statement, {"of": of, "who": annotator}).rowcount
+    person = {"of": of, "who": annotator}
+    deleted["payment"] = connection.execute(DROP_PAYMENTS, person).rowcount
+    hidden = person | {"hidden": hide_name(annotator)}
+    deleted["payment"] += connection.execute(HIDE_PAYMENTS, hidden).rowcount
     return deleted
 
 
-def withdraw(
-    connection: sa.Connection, session_id: str, forgets: bool, now: float
-) -> Session | None:
-    """End a session because the person asked for it; with ``forgets``, delete all about them."""
+def hide_name(annotator: str) -> str:
+    """Return the name of a forgotten person in the ledger: whoever was paid, is forgotten and comes
+    back is not paid again."""
+    return f"forgotten {sha256(f'paid to {annotator}'.encode()).hexdigest()[:16]}"
+
+
+def withdraw(connection: sa.Connection, session_id: str, erase: bool, now: float) -> Session | None:
     me = set_stage(connection, session_id, "withdrawn", "withdrawn", {}, now)
-    if not forgets:
+    if not erase:
         return me
     forget(connection, me.study, me.annotator)
     return None

@@ -1,7 +1,5 @@
 """A study in the store: its file at the time of the first answer, and its items."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,8 +36,8 @@ LAST_CHANGE = (
 ITEMS = sa.select(*(item.c[name] for name in ItemRow._fields)).where(item.c.study == bind("of"))
 BATCHES = sa.select(batch.c.name).where(batch.c.study == bind("of"))
 _this_item = sa.and_(item.c.study == bind("of"), item.c.id == bind("wanted"))
-_its_showings = sa.and_(showing.c.study == bind("of"), showing.c.item == bind("wanted"))
-IS_SHOWN = sa.select(sa.exists().where(_its_showings))
+_of_item = sa.and_(showing.c.study == bind("of"), showing.c.item == bind("wanted"))
+IS_SHOWN = sa.select(sa.exists().where(_of_item))
 CHANGE_ITEM = (
     sa.update(item)
     .where(_this_item)
@@ -47,11 +45,9 @@ CHANGE_ITEM = (
 )
 RETIRE = sa.update(item).where(_this_item).values(kind=RETIRED + item.c.kind, taken=bind("still"))
 DELETE = sa.delete(item).where(_this_item)
-RELEASE = (
-    sa.update(showing).where(_its_showings, showing.c.state == "open").values(state="released")
-)
+RELEASE = sa.update(showing).where(_of_item, showing.c.state == "open").values(state="released")
 COUNT_ANSWERED = sa.select(sa.func.count()).where(
-    _its_showings, showing.c.kind == "target", showing.c.state == "answered"
+    _of_item, showing.c.kind == "target", showing.c.state == "answered", sessions.COUNTED
 )
 
 
@@ -73,7 +69,6 @@ def find(connection: sa.Connection, name: str) -> StoredStudy | None:
 
 
 def put(connection: sa.Connection, new: NewStudy, now: float) -> None:
-    """Bring the store up to date with the study; what people were asked may not change."""
     stored = find(connection, new.name)
     if stored is None:
         texts = {"name": new.name, "toml": new.toml, "labels": json.dumps(list(new.labels))}
@@ -143,13 +138,18 @@ def _put_items(connection: sa.Connection, new: NewStudy) -> None:
     if fresh:
         connection.execute(sa.insert(item), fresh)
     for name in known:
-        if name not in wanted and not known[name].kind.startswith(RETIRED):
-            _drop(connection, of, name)
+        if name in wanted or known[name].kind.startswith(RETIRED):
+            continue
+        gone = {"of": of, "wanted": name}
+        if _is_shown(connection, of, name):  # what people have seen is not deleted
+            connection.execute(RELEASE, gone)
+            still = connection.execute(COUNT_ANSWERED, gone).scalar_one()
+            connection.execute(RETIRE, gone | {"still": still})
+        else:
+            connection.execute(DELETE, gone)
 
 
-def _change_item(
-    connection: sa.Connection, of: str, old: ItemRow, row: ItemRow
-) -> dict[str, str | None]:
+def _change_item(connection: sa.Connection, of: str, old: ItemRow, row: ItemRow) -> dict[str, Any]:
     """Return the new values of an item; raise if people have seen what would change."""
     may_change = old.batch == row.batch and old.kind in (row.kind, RETIRED + row.kind)
     if not may_change and _is_shown(connection, of, row.id):
@@ -165,14 +165,3 @@ def _change_item(
 
 def _is_shown(connection: sa.Connection, of: str, name: str) -> bool:
     return bool(connection.execute(IS_SHOWN, {"of": of, "wanted": name}).scalar())
-
-
-def _drop(connection: sa.Connection, of: str, name: str) -> None:
-    """Delete an item that has left the study; one that people have seen is retired instead."""
-    values = {"of": of, "wanted": name}
-    if not _is_shown(connection, of, name):
-        connection.execute(DELETE, values)
-        return
-    connection.execute(RELEASE, values)
-    still = connection.execute(COUNT_ANSWERED, values).scalar_one()
-    connection.execute(RETIRE, values | {"still": still})

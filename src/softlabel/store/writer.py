@@ -3,8 +3,6 @@
 A group of jobs is one transaction.  A job that fails is rolled back alone.
 """
 
-from __future__ import annotations
-
 import queue
 import sqlite3
 import threading
@@ -14,8 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 
@@ -36,16 +33,10 @@ Task = Callable[[sa.Connection], T]
 Many = Callable[[sa.Connection, list[Any]], Sequence[Any]]
 
 
-# ── jobs ─────────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A task to run inside a transaction, and the future that gets its outcome.
-
-    ``many`` runs the jobs of one kind together, given the ``argument`` of each.  Where it returns
-    None it has done nothing, and the job's own task is run.
-    """
+    """A task to run inside a transaction, and the future of its outcome.  ``many`` runs jobs of one
+    kind together, given the ``argument`` of each; where it returns None, the own task is run."""
 
     task: Task[Any]
     future: Future[Any]
@@ -60,12 +51,10 @@ class Outcome:
     def __init__(self, value: Any = None, error: BaseException | None = None) -> None:
         self.value, self.error = value, error
 
-    def __enter__(self) -> Outcome:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> bool:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         self.error = error
         return True  # the error reaches whoever waits for the future
 
@@ -92,10 +81,8 @@ def run_all(connection: sa.Connection, group: list[Job]) -> Iterator[Outcome]:
 
 
 def run_one(connection: sa.Connection, task: Task[Any]) -> Outcome:
-    """Run a task, and roll it back if it fails; raise if the whole transaction is lost.
-
-    The transaction is lost if disk, lock or connection fail, and not the values of the job.
-    """
+    """Run a task, and roll it back if it fails; raise if the whole transaction is lost, because
+    disk, lock or connection failed, and not the values of the job."""
     connection.exec_driver_sql("SAVEPOINT job")
     with Outcome() as outcome:
         outcome.value = task(connection)
@@ -117,14 +104,9 @@ def first_line(error: BaseException) -> str:
     return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
 
 
-# ── the writer ───────────────────────────────────────────────────────────────────────────────
-
-
 class Writer:
-    """Takes jobs from any thread and runs them one after the other, many to a transaction.
-
-    A transaction that cannot be committed fails all its jobs; the next one starts afresh.
-    """
+    """Runs jobs from any thread one after the other, many to a transaction; one that cannot be
+    committed fails all its jobs, and the next one starts afresh."""
 
     def __init__(self, engines: Engines) -> None:
         self._engines = engines
@@ -139,11 +121,9 @@ class Writer:
         """Queue a task; with ``cleans``, what it deletes must also be gone from the disk."""
         return self._put(Job(task, Future(), cleans))
 
-    def submit_alike(
-        self, one: Callable[[sa.Connection, A], T], many: Many, argument: A
-    ) -> Future[T]:
+    def submit_alike(self, one: Callable[[sa.Connection, A], T], many: Many, value: A) -> Future[T]:
         """Queue a task that is cheaper to run together with others of its kind."""
-        return self._put(Job(with_argument(one, argument), Future(), False, many, argument))
+        return self._put(Job(with_argument(one, value), Future(), False, many, value))
 
     def close(self) -> None:
         """Finish the queued jobs, then stop."""
@@ -170,7 +150,15 @@ class Writer:
             group = [job for job in waiting if job and job.future.set_running_or_notify_cancel()]
             if group:
                 self._run_group(group)
-                self._tidy(len(group))
+                self._logged += len(group)
+                file = self._engines.file
+                # move a long log into the file; if that fails now, it is tried again later
+                if isinstance(file, WatchedFile) and (
+                    self._logged >= JOBS_IN_LOG or file.log_is_long
+                ):
+                    self._logged = 0
+                    with suppress(sqlite3.Error, OSError, StoreError):
+                        checkpoint(self._engines)
 
     def _run_group(self, group: list[Job]) -> None:
         with Outcome() as done:
@@ -220,15 +208,6 @@ class Writer:
                     f"or beside it: {why}; ask again"
                 )
             outcome.pass_to(job.future)
-
-    def _tidy(self, done: int) -> None:
-        """Move a long log into the file; if that fails now, it is tried again later."""
-        file = self._engines.file
-        self._logged += done
-        if isinstance(file, WatchedFile) and (self._logged >= JOBS_IN_LOG or file.log_is_long):
-            self._logged = 0
-            with suppress(sqlite3.Error, OSError, StoreError):
-                checkpoint(self._engines)
 
 
 def checkpoint(engines: Engines) -> None:

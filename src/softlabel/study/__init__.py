@@ -1,13 +1,33 @@
 """Study folders: read them with every mistake at once, or write a new one that can be served."""
 
-from softlabel.study import shapes
-from softlabel.study.folder import find_problems, read
-from softlabel.study.model import Item, Media, Pay, Question, Quiz, Recruit, Study, estimate
+from softlabel.study import money, setup, shapes
+from softlabel.study.added import keep_table, list_added
+from softlabel.study.catalogue import LANGUAGES, load_words
+from softlabel.study.findings import has_control
+from softlabel.study.folder import check_table, find_problems, read
+from softlabel.study.model import (
+    SECONDS_AROUND,
+    SKIPS,
+    About,
+    Advert,
+    Condition,
+    Item,
+    Media,
+    Pay,
+    Question,
+    Quiz,
+    Recruit,
+    Study,
+    estimate,
+)
 from softlabel.study.new import write_new
+from softlabel.study.questions import LONGEST, ONE_LINE, name_questions
 from softlabel.study.recruiting import MAX_ID_LENGTH
 from softlabel.study.schema import json_schema
 
 __all__ = [
-    "MAX_ID_LENGTH", "Item", "Media", "Pay", "Question", "Quiz", "Recruit", "Study", "estimate",
-    "find_problems", "json_schema", "read", "shapes", "write_new",
+    "LANGUAGES", "LONGEST", "MAX_ID_LENGTH", "ONE_LINE", "SECONDS_AROUND", "SKIPS", "About",
+    "Advert", "Condition", "Item", "Media", "Pay", "Question", "Quiz", "Recruit", "Study",
+    "check_table", "estimate", "find_problems", "has_control", "json_schema", "keep_table",
+    "list_added", "load_words", "money", "name_questions", "read", "setup", "shapes", "write_new",
 ]  # fmt: skip

@@ -7,8 +7,6 @@ original JavaScript file.  Our own form is ``{"classes", "batches", "repeats"}``
 are ``{"id", "file", "gold"}``.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -17,24 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from softlabel.errors import nearest
-from softlabel.study.findings import (
-    FILE,
-    Findings,
-    Refused,
-    find_name_fault,
-    find_named,
-    is_text_list,
-    load_json,
-)
-from softlabel.study.items import (
-    Row,
-    Scope,
-    list_files,
-    make_file_item,
-    make_item,
-    read_gold,
-    read_table,
-)
+from softlabel.study import findings, items
+from softlabel.study.findings import FILE, Refused, find_name_fault
+from softlabel.study.items import Row, Scope
 from softlabel.study.model import Item
 from softlabel.study.settings import Reader
 
@@ -64,61 +47,58 @@ class Targets:
     batches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-# ── the allocation file ──────────────────────────────────────────────────────────────────────
-
-
 def read_allocation(reader: Reader) -> Allocation | None:
     """Read the allocation that ``study.toml`` names, if it names one."""
-    name, findings = reader.file.items.allocation, reader.findings
+    name = reader.file.items.allocation
     text = None if name is None else reader.read_text("items.allocation", name)
     if name is None or text is None:
         return None
     script = SCRIPT.fullmatch(text)
     try:
-        content = load_json(script[1] if script else text)
+        content = findings.load_json(script[1] if script else text)
         if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
-            return Allocation(name, _read_batches(name, content[0], PUBLISHED, findings))
+            return Allocation(name, _read_batches(name, content[0], PUBLISHED, reader))
         if not isinstance(content, dict) or not isinstance(content.get("batches"), dict):
             raise Refused(SHAPE)
     except Refused as error:
-        findings.add(name, "", None, str(error))
+        reader.findings.add(name, "", None, str(error))
         return None
     known = ("classes", "batches", "repeats")
     for key in content:
         if key not in known:
-            findings.add(name, key, None, f"no such key{nearest(key, known)}")
-    batches = _read_batches(name, content["batches"], OURS, findings)
+            reader.findings.add(name, key, None, f"no such key{nearest(key, known)}")
+    batches = _read_batches(name, content["batches"], OURS, reader)
     classes, repeats = content.get("classes"), content.get("repeats")
-    if classes is not None and not is_text_list(classes):
-        findings.add(name, "classes", None, 'must be a list of labels: ["cat", "dog"]')
+    if classes is not None and not findings.is_text_list(classes):
+        reader.findings.add(name, "classes", None, 'must be a list of labels: ["cat", "dog"]')
         classes = None
     if repeats is not None and not _are_repeats(repeats):
-        findings.add(name, "repeats", None, 'must be {"count": 2, "positions": [5, 10]}')
+        reader.findings.add(name, "repeats", None, 'must be {"count": 2, "positions": [5, 10]}')
         repeats = None
     count, positions = (repeats or {}).get("count"), (repeats or {}).get("positions")
     return Allocation(name, batches, None if classes is None else tuple(classes), count, positions)
 
 
 def _read_batches(
-    name: str, content: dict[str, Any], words: dict[str, str], findings: Findings
+    name: str, content: dict[str, Any], words: dict[str, str], reader: Reader
 ) -> dict[str, list[Row]]:
     """Return rows by batch, with the column names of a table of items."""
     columns = {word: column for column, word in words.items()}
     batches: dict[str, list[Row]] = {}
     for batch, entries in content.items():
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            findings.add(name, f"batch {batch}", None, "must be a list of objects")
+            reader.findings.add(name, f"batch {batch}", None, "must be a list of objects")
         elif not entries:
-            findings.add(name, f"batch {batch}", None, "contains no item")
+            reader.findings.add(name, f"batch {batch}", None, "contains no item")
         else:
             if fault := find_name_fault(batch):
-                findings.add(name, "batch", batch, fault)
+                reader.findings.add(name, "batch", batch, fault)
             batches[batch] = []
             for number, entry in enumerate(entries):
                 cells = {columns.get(k, k): v for k, v in entry.items() if v not in (None, "")}
                 batches[batch].append(Row(name, f"batch {batch}[{number}]", cells, words))
     if not content:
-        findings.add(name, "", None, "contains no batch")
+        reader.findings.add(name, "", None, "contains no batch")
     return batches
 
 
@@ -132,24 +112,21 @@ def _are_repeats(value: Any) -> bool:
     return all(type(number) is int and number >= 0 for number in numbers)
 
 
-# ── items in their batches ───────────────────────────────────────────────────────────────────
-
-
 def read_targets(source: str, allocation: Allocation | None, scope: Scope) -> Targets:
     """Read the items of ``items.source``, in the batches of the allocation or of the table."""
     try:
-        path = find_named(scope.folder, source)
+        path = findings.find_named(scope.folder, source)
         if path.is_dir():
             return _read_folder(path, allocation, scope)
-        rows = read_table(path, "target", scope)
+        rows = items.read_table(path, "target", scope)
     except Refused as error:
         scope.findings.add(FILE, "items.source", source, str(error))
         return Targets()
     if allocation is not None:
         return _allocate(rows, allocation, scope)
-    items = tuple(item for _, item in rows)
+    targets = tuple(item for _, item in rows)
     if not any("batch" in row.cells for row, _ in rows):
-        return Targets(items)
+        return Targets(targets)
     batches: dict[str, list[str]] = {}
     for row, item in rows:
         batch = row.cells.get("batch")
@@ -159,56 +136,59 @@ def read_targets(source: str, allocation: Allocation | None, scope: Scope) -> Ta
             row.refuse(scope, "batch", fault)
         else:
             batches.setdefault(str(batch), []).append(item.id)
-    return Targets(items, {batch: tuple(ids) for batch, ids in batches.items()})
+    return Targets(targets, {batch: tuple(ids) for batch, ids in batches.items()})
 
 
 def _read_folder(path: Path, allocation: Allocation | None, scope: Scope) -> Targets:
     """Make one item per file in the order of names, or one per entry of the allocation."""
-    files = list(list_files(path, scope))
+    files = list(items.list_files(path, scope))
+    if scope.headings:
+        reason = "needs a table of items, because the files of a folder have no columns"
+        scope.findings.add(FILE, "items.headings", None, reason)
     if allocation is None:
         if not files:
-            name, reason = scope.relative(path), "contains no picture or recording"
+            name, reason = scope.relative(path), "contains no picture, recording or video"
             scope.findings.add(FILE, "items.source", name, reason)
-        made = (make_file_item(file, path, scope) for file in files)
+        made = (items.make_file_item(file, path, scope) for file in files)
         return Targets(tuple(item for item in made if item is not None))
     batches = {}
     for batch, rows in allocation.batches.items():
-        made = (make_item(row, "target", path, scope) for row in rows)
+        made = (items.make_item(row, "target", path, scope) for row in rows)
         batches[batch] = tuple(item for item in made if item is not None)
-    items = tuple(item for batch in batches.values() for item in batch)
-    named = {media.path for item in items for media in item.media}
+    targets = tuple(item for batch in batches.values() for item in batch)
+    named = {media.path for item in targets for media in item.media}
     left = [file for file in files if file.resolve() not in named]
     if left:
         reason = f"is in no batch and is not shown ({len(left)} files in all)"
         scope.findings.add_note(scope.relative(left[0]), "", None, reason)
-    return Targets(items, {batch: tuple(i.id for i in own) for batch, own in batches.items()})
+    return Targets(targets, {batch: tuple(i.id for i in own) for batch, own in batches.items()})
 
 
 def _allocate(rows: list[tuple[Row, Item]], allocation: Allocation, scope: Scope) -> Targets:
     """Put the items of a table into the batches of an allocation that names their ids."""
-    items = {item.id: item for _, item in rows}
+    targets = {item.id: item for _, item in rows}
     batches: dict[str, list[str]] = {}
     taken: set[str] = set()
     for batch, entries in allocation.batches.items():
         for row in entries:
             image = Path(str(row.cells.get("image", "")))
             name = str(row.cells.get("id", image.stem))
-            if name not in items:
-                row.refuse_value(scope, "id", name, "no such item", items)
+            if name not in targets:
+                row.refuse_value(scope, "id", name, "no such item", targets)
             elif name in taken:
                 row.refuse_value(scope, "id", name, "is in a batch already")
             else:
                 taken.add(name)
                 batches.setdefault(batch, []).append(name)
-                gold = items[name].gold or read_gold(row, scope)
-                items[name] = replace(items[name], gold=gold)
+                gold = targets[name].gold or items.read_gold(row, scope)
+                targets[name] = replace(targets[name], gold=gold)
     for row, item in rows:
         if item.id not in taken:
             row.refuse(scope, "id", f"is in no batch of {allocation.file}")
     for row, _ in rows:
         if "batch" in row.cells:
             row.refuse(scope, "batch", f"the batches are already given by {allocation.file}")
-    return Targets(tuple(items.values()), {batch: tuple(ids) for batch, ids in batches.items()})
+    return Targets(tuple(targets.values()), {batch: tuple(ids) for batch, ids in batches.items()})
 
 
 def check_counts(reader: Reader, targets: Targets) -> None:
@@ -227,9 +207,6 @@ def check_counts(reader: Reader, targets: Targets) -> None:
     if sizes and sizes[0] != sizes[-1]:
         reason = f"batches have from {sizes[0]} to {sizes[-1]} items, so sessions differ in length"
         reader.note("items", None, reason)
-
-
-# ── repeats ──────────────────────────────────────────────────────────────────────────────────
 
 
 def read_repeats(

@@ -1,7 +1,5 @@
 """What every reader of a study folder uses: a list of mistakes, and safe reading of files."""
 
-from __future__ import annotations
-
 import json
 import os
 import unicodedata
@@ -16,10 +14,8 @@ from softlabel.errors import Problem, nearest
 FILE = "study.toml"
 PRIVATE = ".softlabel"  # the folder of answers and secrets
 LISTED = 20  # mistakes of one kind that are listed one by one; the rest of them are counted
+Kind = tuple[str, str, str]  # of mistake: file, key and reason
 COMPARED = 20_000  # names that are compared, per kind of mistake, to find the nearest spelling
-
-
-# ── mistakes ─────────────────────────────────────────────────────────────────────────────────
 
 
 class Findings:
@@ -27,11 +23,9 @@ class Findings:
 
     def __init__(self) -> None:
         self.notes: list[Problem] = []
-        self._problems: list[Problem | tuple[str, str, str]] = []
+        self._problems: list[Problem | Kind] = []
         # of each kind of mistake, the right spellings, and first place, value and count by repr
-        self._kinds: dict[
-            tuple[str, str, str], tuple[list[str], dict[str, tuple[str, object, int]]]
-        ] = {}
+        self._kinds: dict[Kind, tuple[list[str], dict[str, tuple[str, object, int]]]] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -39,7 +33,6 @@ class Findings:
         return self._count
 
     def add(self, file: str, key: str, value: object, reason: str) -> None:
-        """Add a mistake."""
         self._count += 1
         self._problems.append(_problem(file, key, value, reason))
 
@@ -48,21 +41,12 @@ class Findings:
         self.notes.append(_problem(file, key, value, reason))
 
     def add_line(
-        self,
-        file: str,
-        place: str,
-        column: str,
-        value: object,
-        reason: str,
-        known: Iterable[str] = (),
+        self, file: str, place: str, key: str, value: object, reason: str, known: Iterable[str] = ()
     ) -> None:
-        """Add a mistake in one of many lines; ``known`` are the right spellings of a name.
-
-        The same mistake in a thousand lines is one mistake: it is listed once per value, and
-        after twenty values the rest are counted.
-        """
+        """Add a mistake in one of many lines (``known``: the right spellings).  The same mistake in
+        a thousand lines is listed once per value, and after twenty values the rest are counted."""
         self._count += 1
-        kind = (file, column, reason)
+        kind = (file, key, reason)
         if kind not in self._kinds:
             self._kinds[kind] = (list(known), {})
             self._problems.append(kind)
@@ -99,9 +83,6 @@ def _problem(file: str, key: str, value: object, reason: str) -> Problem:
         for text in (file, key, reason)
     )
     return Problem(file, key, value, reason)
-
-
-# ── files ────────────────────────────────────────────────────────────────────────────────────
 
 
 class Refused(Exception):
@@ -165,9 +146,6 @@ def list_siblings(base: Path, name: str) -> Iterator[str]:
     except OSError:
         return
     yield from ((beside / other).as_posix() for other in names if not other.startswith("."))
-
-
-# ── texts ────────────────────────────────────────────────────────────────────────────────────
 
 
 def find_name_fault(name: str) -> str | None:

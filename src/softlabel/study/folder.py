@@ -1,30 +1,27 @@
 """Reading a study folder: the study, or every mistake in it at once."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from softlabel.errors import Problem, StudyError
-from softlabel.study import pages
-from softlabel.study.batches import (
-    Targets,
-    check_counts,
-    read_allocation,
-    read_repeats,
-    read_targets,
-)
+from softlabel.study import added, batches, catalogue, pages
+from softlabel.study.catalogue import Wording
 from softlabel.study.findings import FILE, Findings, Refused
-from softlabel.study.items import Scope, read_others
-from softlabel.study.labels import read_labels, read_mode, read_synonyms
-from softlabel.study.model import Quiz, Study
-from softlabel.study.recruiting import read_pay, read_recruit
-from softlabel.study.settings import read_settings, read_settings_text
+from softlabel.study.items import Scope, check_headings, read_others
+from softlabel.study.labels import read_about, read_labels, read_mode, read_synonyms
+from softlabel.study.model import Item, Quiz, Study
+from softlabel.study.pages import Pages, default_quiz
+from softlabel.study.questions import read_skip_reasons
+from softlabel.study.recruiting import check_advert, make_advert, read_pay, read_recruit
+from softlabel.study.settings import Reader, read_settings, read_settings_text
 
 # settings that the study keeps as they are
 SAME_IN_STUDY = {"frame", "repeat_rest", "language", "label_order", "seed", "lease_minutes"}
-SAME_IN_ITEMS = {"per_item", "per_annotator", "batch_size", "skip_limit"}
+SAME_IN_ITEMS = {
+    "per_item", "per_annotator", "batch_size", "skip_limit", "comment", "layout", "smoothing",
+}  # fmt: skip
 
 
 def read(folder: str | Path) -> Study:
@@ -43,43 +40,66 @@ def find_problems(folder: str | Path) -> tuple[Problem, ...]:
     return findings.problems
 
 
-def _read(folder: Path, findings: Findings) -> Study | None:
+def check_table(folder: Path, table: Path, name: str) -> tuple[Study, tuple[Item, ...]]:
+    """Return the study with the items of a table, which lies in the folder and is called ``name``,
+    and these items; raise ``StudyError`` with every mistake in both."""
+    findings = Findings()
+    study = _read(folder, findings, also=table)
+    if study is None:
+        raise added.rename_problems(StudyError(findings.problems), folder, table, name)
+    return study, study.items[-added.count_items(folder, table) :]
+
+
+def _open(folder: Path, findings: Findings) -> Reader | None:
+    """Return the settings of a folder, if they can be parsed."""
     if not folder.is_dir():
         findings.add(str(folder), "", None, "no such folder")
         return None
     try:
-        reader = read_settings(folder, read_settings_text(folder), findings)
+        return read_settings(folder, read_settings_text(folder), findings)
     except Refused as error:
         findings.add(FILE, "", None, str(error))
         return None
+
+
+def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study | None:
+    reader = _open(folder, findings)
     if reader is None:
         return None
     file, section, items = reader.file, reader.file.study, reader.file.items
-    allocation = read_allocation(reader)
+    allocation = batches.read_allocation(reader)
     classes = None
     if allocation is not None and allocation.classes is not None:
         classes = (allocation.file, allocation.classes)
     labels = read_labels(reader, classes)
     mode = read_mode(reader, labels)
     synonyms = read_synonyms(reader, labels, mode)
-    scope, targets = Scope(folder, findings, labels), Targets()
+    about = read_about(reader, labels, mode)
+    wordings = catalogue.read_wordings(reader)
+    scope = Scope(folder, findings, labels, headings=items.headings, markdown=items.markdown)
+    targets = batches.Targets()
+    check_headings(scope)
     if items.source is not None:
-        targets = read_targets(items.source, allocation, scope)
+        targets = batches.read_targets(items.source, allocation, scope)
     elif not reader.is_broken("items.source"):
-        reason = "is required: a folder of pictures or recordings, a .csv or a .jsonl file"
+        reason = "is required: a folder of pictures, recordings or videos, a .csv or a .jsonl file"
         reader.refuse("items.source", None, reason)
     practice = read_others("items.practice", items.practice, "training", scope)
     checks = read_others("items.checks", items.checks, "gold", scope)
-    check_counts(reader, targets)
+    targets = added.read_added(targets, scope, also)
+    batches.check_counts(reader, targets)
+    skip_reasons = read_skip_reasons(reader)
     silent = [item.id for item in practice if item.gold is None and item.feedback is None]
     if silent:
         reason = f"{silent[0]} has neither gold nor feedback, so there is nothing to learn from it"
         reader.note("items.practice", items.practice, reason)
     if file.recruit.kind != "open" and not file.pages.contact:
         reader.note("pages.contact", None, "people would not know whom to write to")
-    repeat_positions = read_repeats(reader, allocation, targets)
+    repeat_positions = batches.read_repeats(reader, allocation, targets)
     given = pages.read_pages(reader)
+    given_in = pages.read_translations(reader, given, tuple(wordings))
     recruit, pay = read_recruit(reader), read_pay(reader)
+    check_advert(reader)
     if findings or labels is None or mode is None:
         return None
     name = section.name or re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-")
@@ -100,23 +120,47 @@ def _read(folder: Path, findings: Findings) -> Study | None:
         batches=targets.batches,
         repeats=len(repeat_positions),
         repeat_positions=repeat_positions,
-        consent="",
-        instructions=(),
-        thanks="",
         contact=file.pages.contact.strip(),
-        quiz=None,
-        debrief=(),
         recruit=recruit,
         pay=pay,
+        skip_reasons=skip_reasons,
         toml=reader.text,
-        notes=tuple(findings.notes),
+        question=section.question,
+        about=about,
+        quiz=Quiz(given.quiz, file.quiz.tries) if file.quiz.ask else None,
+        before=given.before,
+        debrief=given.debrief,
     )
-    quiz = Quiz(given.quiz or pages.default_quiz(study), file.quiz.tries)
+    return _say_in_all(reader, study, wordings, given_in)
+
+
+def _say_in_all(
+    reader: Reader, study: Study, wordings: Mapping[str, Wording], given: Mapping[str, Pages]
+) -> Study | None:
+    """Return the study in its first language, with the others; None if a translation is wrong."""
+    catalogue.check_sentences(reader, study, wordings)
+    if reader.findings:
+        return None
+    first, *others = (
+        _say(reader, study, code, wording, given[code]) for code, wording in wordings.items()
+    )
+    spoken = {other.language: other for other in others}
+    notes = tuple(reader.findings.notes)
+    return replace(first, others=spoken, notes=notes, advert=make_advert(first, reader))
+
+
+def _say(reader: Reader, study: Study, code: str, wording: Wording, given: Pages) -> Study:
+    """Return the study in a language, with default texts where it brings none of its own."""
+    said: Study = catalogue.translate(study, wording.sentences)
+    said = replace(said, language=code, words=wording.words)
+    quiz = said.quiz and replace(said.quiz, questions=said.quiz.questions or default_quiz(said))
+    demographics = pages.ask_demographics(said) if reader.file.before.demographics else ()
     return replace(  # the default texts depend on the study
-        study,
-        consent=given.consent or pages.default_consent(study),
-        instructions=given.instructions or pages.default_instructions(study),
-        thanks=given.thanks or pages.default_thanks(study),
-        quiz=quiz if file.quiz.ask else None,
-        debrief=(given.debrief or pages.default_debrief(study)) if file.debrief.ask else (),
+        said,
+        consent=given.consent or pages.default_consent(said),
+        instructions=given.instructions or pages.default_instructions(said),
+        thanks=given.thanks or pages.default_thanks(said),
+        quiz=quiz,
+        before=(*said.before, *demographics),
+        debrief=(said.debrief or pages.default_debrief(said)) if reader.file.debrief.ask else (),
     )

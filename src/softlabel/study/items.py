@@ -1,9 +1,8 @@
 """Items, one per line of a table or one per file of a folder, and the media that they show.
 
-A line gives what is shown (image, audio, text), what is known (gold) and the id of the item.
+A line gives what is shown (pictures, sound, video, texts), what is known (gold) and the id of the
+item.
 """
-
-from __future__ import annotations
 
 import csv
 import io
@@ -18,25 +17,15 @@ from typing import Any, Literal, NamedTuple
 
 from softlabel.errors import nearest
 from softlabel.records import CHECKS
-from softlabel.study.findings import (
-    FILE,
-    Findings,
-    Missing,
-    Refused,
-    find,
-    find_name_fault,
-    find_named,
-    has_control,
-    list_siblings,
-    load_json,
-    read_text,
-    require_file,
-)
+from softlabel.study import findings
+from softlabel.study.findings import FILE, Findings, Refused, find, find_name_fault, has_control
 from softlabel.study.model import Item, ItemKind, Media
 
-Channel = Literal["image", "audio"]
-CHANNELS: tuple[Channel, ...] = ("image", "audio")
-COLUMNS = ("id", *CHANNELS, "text", "alt", "gold")
+Channel = Literal["image", "audio", "video"]
+CHANNELS: tuple[Channel, ...] = ("image", "audio", "video")
+PAIRS = ("image", "alt")  # columns that have a second one, such as image_2
+TEXTS = ("text", "question", "note")  # columns that may also stand under a heading
+COLUMNS = ("id", *CHANNELS, "image_2", "text", "alt", "alt_2", "question", "note", "gold")
 EXTRA = {"target": ("batch",), "training": ("feedback",)} | dict.fromkeys(CHECKS, ("kind",))
 TOLERANCE = 1e-6  # of the sum of probabilities
 
@@ -50,6 +39,10 @@ class Scope:
     labels: tuple[str, ...] | None  # None: they could not be read, and names are not checked
     ids: set[str] = field(default_factory=set)
     certain: dict[str, tuple[float, ...]] = field(default_factory=dict)  # gold that is one label
+    headings: Mapping[str, str] = field(
+        default_factory=dict
+    )  # column of a text: what stands above it
+    markdown: bool = False  # whether texts and notes are Markdown
 
     @cached_property
     def codes(self) -> Mapping[str, int]:
@@ -80,12 +73,16 @@ class Row(NamedTuple):
         scope.findings.add_line(self.file, self.place, word, value, reason, known)
 
 
-# ── pictures and recordings ──────────────────────────────────────────────────────────────────
+# ── pictures, recordings and videos ──────────────────────────────────────────────────────────────
 # Their type is read from the first bytes and never from the name.
 
 HEAD = 256  # bytes that are read
 MARKUP = re.compile(rb"\s*<[!?a-z]", re.IGNORECASE)
-NAMES = {"image": "PNG, JPEG, GIF, WebP and AVIF", "audio": "WAV, MP3, Ogg and FLAC"}
+NAMES = {
+    "image": "PNG, JPEG, GIF, WebP and AVIF",
+    "audio": "WAV, MP3, Ogg and FLAC",
+    "video": "WebM and MP4",
+}
 MAGIC = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -95,6 +92,11 @@ MAGIC = {
     b"fLaC": "audio/flac",
     b"ID3": "audio/mpeg",
 }
+EBML = b"\x1a\x45\xdf\xa3"  # of WebM, and of Matroska, which browsers do not play
+WEBM = re.compile(rb"\x42\x82(?:[\x80-\xff]|[\x40-\x7f].)webm", re.DOTALL)  # a text and its size
+MP4 = {b"mp41", b"mp42", b"avc1", b"av01", b"dash", b"M4V ", b"isom"}
+MP4 |= {b"iso%d" % number for number in range(2, 10)}
+SOUND_ONLY = {b"M4A ", b"M4B ", b"M4P "}
 
 
 def detect_type(head: bytes) -> str | None:
@@ -105,8 +107,9 @@ def detect_type(head: bytes) -> str | None:
     if head[:4] == b"RIFF":
         return {b"WEBP": "image/webp", b"WAVE": "audio/wav"}.get(head[8:12])
     if head[4:8] == b"ftyp":
-        brands = head[8 : int.from_bytes(head[:4], "big")]
-        return "image/avif" if b"avif" in brands or b"avis" in brands else None
+        return _detect_brand(head[8 : int.from_bytes(head[:4], "big")])
+    if head.startswith(EBML):
+        return "video/webm" if WEBM.search(head) else None
     if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
         return None
     # an MPEG frame: eleven bits set, a valid version, layer, bit rate and sampling rate
@@ -116,9 +119,18 @@ def detect_type(head: bytes) -> str | None:
     return "audio/mpeg" if valid else None
 
 
+def _detect_brand(brands: bytes) -> str | None:
+    """Return the type of a file of the MP4 family: its own brand, a version, and related brands."""
+    own = brands[:4]
+    known = {own, *(brands[place : place + 4] for place in range(8, len(brands), 4))}
+    if not known.isdisjoint({b"avif", b"avis"}):
+        return "image/avif"
+    return "video/mp4" if own not in SOUND_ONLY and known & MP4 else None
+
+
 def open_media(path: Path, channel: Channel | None = None) -> Media:
-    """Return the picture or recording at this path; refuse anything else."""
-    require_file(path)
+    """Return the picture, recording or video at this path; refuse anything else."""
+    findings.require_file(path)
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)
@@ -128,7 +140,7 @@ def open_media(path: Path, channel: Channel | None = None) -> Media:
     if mime is None and MARKUP.match(head.removeprefix(b"\xef\xbb\xbf")):
         raise Refused("is SVG, HTML or XML, which can contain scripts; save the picture as PNG")
     if mime is None or (channel and not mime.startswith(channel)):
-        known = NAMES[channel] if channel else f"{NAMES['image']}; {NAMES['audio']}"
+        known = NAMES[channel] if channel else "; ".join(NAMES.values())
         raise Refused(f"is {mime or 'of an unknown type'}; what can be shown is {known}")
     return Media(path, mime)
 
@@ -141,13 +153,17 @@ def make_item(row: Row, kind: ItemKind, base: Path, scope: Scope) -> Item | None
 
     Its id is as given, or the name of its file, or its line number.
     """
-    image, audio = (_read_media(row, channel, base, scope) for channel in CHANNELS)
-    text, alt = _read_text_cell(row, "text", scope), _read_text_cell(row, "alt", scope)
+    row = _split_pairs(row, scope)
+    media = {name: _read_media(row, name, base, scope) for name in (*CHANNELS, "image_2")}
+    words = {name: _read_text_cell(row, name, scope) for name in (*TEXTS, "alt", "alt_2")}
+    named = {name: _read_text_cell(row, name, scope) for name in scope.headings}
     feedback = _read_text_cell(row, "feedback", scope) if kind == "training" else None
     gold = read_gold(row, scope)
-    if not any(column in row.cells for column in (*CHANNELS, "text")):
-        row.refuse(scope, "image", "there must be an image, a text or audio")
+    if not any(column in row.cells for column in (*CHANNELS, "text", *scope.headings)):
+        row.refuse(scope, "image", "there must be an image, a text, audio or a video")
         return None
+    if "image_2" in row.cells and "image" not in row.cells:
+        row.refuse(scope, "image_2", "there must be an image beside it")
     if kind in CHECKS and "gold" not in row.cells:
         row.refuse(scope, "gold", "a check must give the right answer")
     files = [row.cells[channel] for channel in CHANNELS if isinstance(row.cells.get(channel), str)]
@@ -155,9 +171,51 @@ def make_item(row: Row, kind: ItemKind, base: Path, scope: Scope) -> Item | None
     name = row.cells.get("id", default)
     if not claim_id(name, row, scope):
         return None
-    known = (*COLUMNS, *EXTRA[kind])
-    meta = {key: str(value) for key, value in row.cells.items() if key not in known}
-    return Item(str(name), kind, text, image, audio, alt or "", gold, feedback, meta)
+    known = (*COLUMNS, *EXTRA[kind], *scope.headings)
+    return Item(
+        str(name),
+        kind,
+        text=None if "text" in scope.headings else words["text"],
+        image=media["image"],
+        audio=media["audio"],
+        alt=words["alt"] or "",
+        gold=gold,
+        feedback=feedback,
+        meta={key: str(value) for key, value in row.cells.items() if key not in known},
+        texts=tuple((scope.headings[key], text) for key, text in named.items() if text),
+        image_2=media["image_2"],
+        alt_2=words["alt_2"] or "",
+        video=media["video"],
+        question=None if "question" in scope.headings else words["question"],
+        note=None if "note" in scope.headings else words["note"],
+        markdown=scope.markdown,
+    )
+
+
+def _split_pairs(row: Row, scope: Scope) -> Row:
+    """Put the entries of lists, as in ``"image": ["a.png", "b.png"]``, into two columns."""
+    if not any(isinstance(row.cells.get(column), list) for column in PAIRS):
+        return row
+    cells = dict(row.cells)
+    for column in PAIRS:
+        entries, second = cells.get(column), f"{column}_2"
+        if not isinstance(entries, list):
+            continue
+        if not 1 <= len(entries) <= 2 or second in cells:
+            row.refuse(scope, column, f"a list has one or two entries, and no {second} beside it")
+        del cells[column]
+        cells |= zip((column, second), entries, strict=False)
+    given = {name: value for name, value in cells.items() if value not in (None, "")}
+    return row._replace(cells=given)
+
+
+def check_headings(scope: Scope) -> None:
+    """Check that every column with a heading is one that can hold a text."""
+    known = {*COLUMNS, *(column for extra in EXTRA.values() for column in extra)} - {*TEXTS}
+    for column, heading in scope.headings.items():
+        if column in known:
+            key, reason = f"items.headings.{column}", f"the column {column} holds no text to show"
+            scope.findings.add(FILE, key, heading, reason)
 
 
 def claim_id(name: Any, row: Row, scope: Scope) -> bool:
@@ -182,27 +240,26 @@ def _read_text_cell(row: Row, column: str, scope: Scope) -> str | None:
     return None
 
 
-def _read_media(row: Row, channel: Channel, base: Path, scope: Scope) -> Media | None:
-    name = row.cells.get(channel)
+def _read_media(row: Row, column: str, base: Path, scope: Scope) -> Media | None:
+    name = row.cells.get(column)
+    channel = next(channel for channel in CHANNELS if column.startswith(channel))
     if name is None:
         return None
     if not isinstance(name, str):
-        row.refuse(scope, channel, "must be the name of a file")
+        row.refuse(scope, column, "must be the name of a file")
         return None
     try:
         return open_media(find(scope.folder, name, base), channel)
-    except Missing as error:
-        row.refuse(scope, channel, str(error), known=list_siblings(base, name))
+    except findings.Missing as error:
+        row.refuse(scope, column, str(error), known=findings.list_siblings(base, name))
     except Refused as error:
-        row.refuse(scope, channel, str(error))
+        row.refuse(scope, column, str(error))
     return None
 
 
 def read_gold(row: Row, scope: Scope) -> tuple[float, ...] | None:
-    """Return the distribution in the cell ``gold``: a label, or a table of probabilities.
-
-    Return None if there is none, or if it has a mistake.
-    """
+    """Return the distribution in the cell ``gold``, a label or a table of probabilities; None if
+    there is none, or if it has a mistake."""
     value = row.cells.get("gold")
     if value is None or scope.labels is None:
         return None
@@ -242,33 +299,37 @@ def read_others(key: str, name: str | None, kind: ItemKind, scope: Scope) -> tup
     if name is None:
         return ()
     try:
-        rows = read_table(find_named(scope.folder, name), kind, scope)
+        rows = read_table(findings.find_named(scope.folder, name), kind, scope)
     except Refused as error:
         scope.findings.add(FILE, key, name, str(error))
         return ()
     return tuple(item for _, item in rows)
 
 
-def read_table(path: Path, kind: ItemKind, scope: Scope) -> list[tuple[Row, Item]]:
-    """Return the items of a ``.csv`` or ``.jsonl`` file, each with its line.
-
-    In a table of checks the column ``kind`` tells gold and attention checks apart.
-    """
-    name, findings = scope.relative(path), scope.findings
-    before = len(findings)
-    text = read_text(path)
+def read_table(
+    path: Path, kind: ItemKind, scope: Scope, base: Path | None = None
+) -> list[tuple[Row, Item]]:
+    """Return the items of a ``.csv`` or ``.jsonl`` file, each with its line; in a table of checks
+    the column ``kind`` tells gold and attention checks apart.  Files are relative to ``base``, by
+    default the folder of the table."""
+    name, before = scope.relative(path), len(scope.findings)
+    text = findings.read_text(path)
     suffix = path.suffix.lower()
     if suffix not in TABLES:
         raise Refused(f"must end in {' or '.join(TABLES)}{nearest(suffix, TABLES)}")
-    rows = list(TABLES[suffix](name, text, findings))
-    if not rows and len(findings) == before:
-        findings.add(name, "", None, "contains no item")
-    present = dict.fromkeys(column for row in rows for column in row.cells)
-    known = (*COLUMNS, *EXTRA[kind])
-    absent = [column for column in known if column not in present]
-    for column in present:  # any column is allowed, but some look like misspelt ones
-        if column not in known and (hint := nearest(column, absent)):
-            findings.add_note(name, column, None, f"is kept, but means nothing here{hint}")
+    rows = list(TABLES[suffix](name, text, scope))
+    if not rows and len(scope.findings) == before:
+        scope.findings.add(name, "", None, "contains no item")
+    present = _check_columns(name, rows, kind, scope)
+    if rows and not present.keys() & {*CHANNELS, "text", *scope.headings}:
+        first = next((column for column in present if column not in COLUMNS), "COLUMN")
+        reason = (
+            f"no column is called text, image, audio or video; its columns are: "
+            f"{', '.join(present)}; rename one of them, or name texts in study.toml: [items] "
+            f'headings = {{ {first} = "…" }}'
+        )
+        scope.findings.add(name, "line 1", None, reason)
+        return []
     items = []
     for row in rows:
         if "id" in present and "id" not in row.cells:
@@ -279,13 +340,34 @@ def read_table(path: Path, kind: ItemKind, scope: Scope) -> list[tuple[Row, Item
             own = "attention" if given == "attention" else "gold"
             if given != own:
                 row.refuse(scope, "kind", "must be gold or attention", CHECKS)
-        item = make_item(row, own, path.parent, scope)
+        item = make_item(row, own, base or path.parent, scope)
         if item is not None:
             items.append((row, item))
     return items
 
 
-def _read_csv(name: str, text: str, findings: Findings) -> Iterator[Row]:
+def _check_columns(name: str, rows: list[Row], kind: ItemKind, scope: Scope) -> dict[str, None]:
+    """Return the columns in which something is given, in order."""
+    present = dict.fromkeys(column for row in rows for column in row.cells)
+    known = (*COLUMNS, *EXTRA[kind], *scope.headings)
+    for column, heading in scope.headings.items() if kind == "target" and rows else ():
+        if column not in present:
+            reason = f"{name} has no such column, or nothing in it{nearest(column, present)}"
+            scope.findings.add(FILE, f"items.headings.{column}", heading, reason)
+    absent = [column for column in known if column not in present]
+    for column in present:  # any column is allowed, but some look like misspelt ones
+        if column not in known and (hint := nearest(column, absent)):
+            scope.findings.add_note(name, column, None, f"is kept, but means nothing here{hint}")
+    return present
+
+
+def find_separator(header: str) -> str | None:
+    """Return what separates the columns of a first line without commas, if anything does."""
+    known = {";": "semicolons", "\t": "tabs", "|": "bars"}
+    return next((word for mark, word in known.items() if mark in header), None)
+
+
+def _read_csv(name: str, text: str, scope: Scope) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] | None = None
     line = 1
@@ -296,31 +378,38 @@ def _read_csv(name: str, text: str, findings: Findings) -> Iterator[Row]:
                 continue
             if header is None:
                 header = [cell.strip() for cell in cells]
+                if len(header) == 1 and (other := find_separator(header[0])):
+                    reason = (
+                        f"the columns are separated by {other}, as in {header[0][:40]!r}; save "
+                        "the table with commas (in a spreadsheet program: CSV, field separator ,)"
+                    )
+                    scope.findings.add(name, "line 1", None, reason)
+                    return
                 for column in dict.fromkeys(header):
                     if not column:
-                        findings.add(name, "line 1", None, "a column has no name")
+                        scope.findings.add(name, "line 1", None, "a column has no name")
                     elif header.count(column) > 1:
-                        findings.add(name, "line 1", column, "two columns have this name")
+                        scope.findings.add(name, "line 1", column, "two columns have this name")
             elif len(cells) != len(header):
                 reason = f"has {len(cells)} cells; the first line names {len(header)} columns"
-                findings.add(name, place, None, reason)
+                scope.findings.add(name, place, None, reason)
             else:
                 yield Row(name, place, {k: v for k, v in zip(header, cells, strict=True) if v})
     except csv.Error as error:
-        findings.add(name, f"line {reader.line_num}", None, f"is not CSV: {error}")
+        scope.findings.add(name, f"line {reader.line_num}", None, f"is not CSV: {error}")
 
 
-def _read_jsonl(name: str, text: str, findings: Findings) -> Iterator[Row]:
+def _read_jsonl(name: str, text: str, scope: Scope) -> Iterator[Row]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         place = f"line {number}"
         try:
-            cells = load_json(line)
+            cells = findings.load_json(line)
             if not isinstance(cells, dict):
                 raise Refused('must be an object: {"text": "…"}')
         except Refused as error:
-            findings.add(name, place, None, str(error))
+            scope.findings.add(name, place, None, str(error))
         else:
             yield Row(name, place, {k: v for k, v in cells.items() if v not in (None, "")})
 
@@ -353,5 +442,4 @@ def make_file_item(file: Path, folder: Path, scope: Scope) -> Item | None:
     name = file.relative_to(folder).with_suffix("").as_posix()
     if not claim_id(name, row, scope):
         return None
-    image, audio = (media, None) if media.mime.startswith("image") else (None, media)
-    return Item(name, "target", image=image, audio=audio)
+    return Item(name, "target", **{media.mime.partition("/")[0]: media})  # type: ignore[arg-type]

@@ -1,7 +1,5 @@
 """The labels of a study, their synonyms, and the mode in which people choose among them."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,26 +11,25 @@ from softlabel.elicit import Mode, list_branches
 from softlabel.errors import SoftlabelError, nearest
 from softlabel.study.findings import (
     FILE,
-    Findings,
     Refused,
     find_name_fault,
+    find_named,
     is_text_list,
     load_json,
 )
+from softlabel.study.items import open_media
+from softlabel.study.model import About, Media
 from softlabel.study.settings import Reader
 
 JOINERS = "\u200c\u200d"  # invisible, but some scripts cannot be written without them
 LABELS, SYNONYMS, MODE = "study.labels", "study.synonyms", "study.mode"
+Labels = tuple[str, ...]
 MANY_LABELS = 20  # above it, typing finds a label sooner than looking
 
 
-def read_labels(
-    reader: Reader, classes: tuple[str, Sequence[str]] | None
-) -> tuple[str, ...] | None:
-    """Return all labels in order, or None if they cannot be known.
-
-    ``classes`` are those of the allocation file, preceded by the name of that file.
-    """
+def read_labels(reader: Reader, classes: tuple[str, Sequence[str]] | None) -> Labels | None:
+    """Return all labels in order, or None if they cannot be known; ``classes`` are those of the
+    allocation file, preceded by its name."""
     given, findings = reader.file.study.labels, reader.findings
     if reader.is_broken(LABELS):
         return None
@@ -40,7 +37,7 @@ def read_labels(
         if classes is None:
             reader.refuse(LABELS, None, "is required: a list of labels, or a file's name")
             return None
-        return _check_labels(classes[0], "classes", classes[1], findings)
+        return _check_labels(reader, classes[0], "classes", classes[1])
     if isinstance(given, str):
         text = reader.read_text(LABELS, given)
         if text is None:
@@ -54,23 +51,27 @@ def read_labels(
             except Refused as error:
                 findings.add(given, "", None, str(error))
                 return None
-        labels = _check_labels(given, "", listed, findings)
+        labels = _check_labels(reader, given, "", listed)
     else:
-        labels = _check_labels(FILE, LABELS, given, findings)
+        labels = _check_labels(reader, FILE, LABELS, given)
     if classes is not None and labels is not None and set(classes[1]) != set(labels):
         findings.add(classes[0], "classes", list(classes[1]), f"are not those of {LABELS}")
     return labels
 
 
-def _check_labels(
-    file: str, key: str, labels: Sequence[str], findings: Findings
-) -> tuple[str, ...] | None:
+def _check_labels(reader: Reader, file: str, key: str, labels: Sequence[str]) -> Labels | None:
     """Return the labels if people can tell each from the others."""
+    findings = reader.findings
     before = len(findings)
     alike: dict[str, str] = {}
     for label, count in Counter(labels).items():
-        fault = find_name_fault(label) or _find_invisible(label)
-        other = alike.setdefault(_fold(label), label)
+        fault = find_name_fault(label)
+        # such a character makes a label look like another one, or reverses the page
+        invisible = [c for c in label if unicodedata.category(c) == "Cf" and c not in JOINERS]
+        if invisible and not fault:
+            fault = f"contains an invisible character, U+{ord(invisible[0]):04X}"
+        plain = "".join(c for c in unicodedata.normalize("NFC", label) if c not in JOINERS)
+        other = alike.setdefault(" ".join(plain.casefold().split()), label)
         if fault:
             findings.add(file, key, label, f"a label {fault}")
         elif other != label:
@@ -83,25 +84,11 @@ def _check_labels(
     return tuple(labels) if len(findings) == before else None
 
 
-def _find_invisible(label: str) -> str | None:
-    """Name a character that makes a label look like another one, or reverses the page."""
-    invisible = [c for c in label if unicodedata.category(c) == "Cf" and c not in JOINERS]
-    return f"contains an invisible character, U+{ord(invisible[0]):04X}" if invisible else None
-
-
-def _fold(label: str) -> str:
-    """Return the same text for labels that differ only in case, spaces or encoding of accents."""
-    plain = "".join(c for c in unicodedata.normalize("NFC", label) if c not in JOINERS)
-    return " ".join(plain.casefold().split())
-
-
 def read_synonyms(
     reader: Reader, labels: Sequence[str] | None, mode: Mode | None
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return other words for labels and, in a hierarchy, for the branches above them.
-
-    Names are not checked if the labels could not be read.
-    """
+    """Return other words for labels and, in a hierarchy, for the branches above them; names are not
+    checked if the labels could not be read."""
     given, file, key = reader.file.study.synonyms, FILE, f"{SYNONYMS}."
     if isinstance(given, str):
         file, key, given = given, "", {}
@@ -128,11 +115,31 @@ def read_synonyms(
     return {label: tuple(words) for label, words in given.items()}
 
 
-def read_mode(reader: Reader, labels: tuple[str, ...] | None) -> Mode | None:
-    """Return the mode, if people can answer about these labels in it.
+def read_about(
+    reader: Reader, labels: Sequence[str] | None, mode: Mode | None
+) -> Mapping[str, About]:
+    """Return what people are told about labels and about the branches above them."""
+    known = dict.fromkeys(labels or ())
+    for label in labels or ():
+        known |= dict.fromkeys(list_branches(label, getattr(mode, "path", "")))
+    about = {}
+    for label, section in reader.file.labels.items():
+        key = f"labels.{label}"
+        if labels is not None and label not in known:
+            reader.refuse(key, None, f"no such label{nearest(label, known)}")
+        examples: list[Media] = []
+        for place, name in enumerate(section.examples):
+            try:
+                examples.append(open_media(find_named(reader.folder, name), "image"))
+            except Refused as error:
+                reader.refuse(f"{key}.examples[{place}]", name, str(error))
+        about[label] = About((section.describe or "").strip(), tuple(examples), section.colour)
+    return about
 
-    Options of a mode are checked only when it is used, so a simulated person answers once.
-    """
+
+def read_mode(reader: Reader, labels: Labels | None) -> Mode | None:
+    """Return the mode, if people can answer about these labels in it; a simulated person answers
+    once, because options of a mode are checked only when it is used."""
     text = reader.file.study.mode
     if reader.is_broken(MODE):
         return None

@@ -1,7 +1,5 @@
 """What a study is: who is asked what about which items, how long it takes and what it costs."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping
@@ -9,18 +7,23 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from softlabel.elicit import Mode, expected_seconds
+from softlabel.elicit import Mode, mode
 from softlabel.errors import Problem
 from softlabel.metrics import Cost
 
 Frame = Literal["self", "third_person"]
 LabelOrder = Literal["shuffled", "fixed"]
 ItemKind = Literal["target", "training", "gold", "attention"]
-QuestionKind = Literal["choice", "text", "scale"]
+QuestionKind = Literal["choice", "choices", "scale", "number", "text"]
+Layout = Literal["auto", "rows", "columns"]
+Smoothing = Literal["auto", "smooth", "pixelated"]
+Language = Literal["ar", "de", "en", "es", "fr", "zh"]
 RecruitKind = Literal["open", "prolific", "url", "invitation"]
+BonusRule = Literal["none", "fixed", "score", "column"]
 
+SKIPS = ("media_broken", "not_in_list", "cannot_judge")  # the reasons of a study without its own
 SKIP_LIMIT = 0.2  # of the items of a person
 ALWAYS_SKIPPABLE = 2  # items that anybody may skip, however few they get
 SECONDS_AROUND = 120.0  # for consent, instructions, quiz and debrief
@@ -28,7 +31,7 @@ SECONDS_AROUND = 120.0  # for consent, instructions, quiz and debrief
 
 @dataclass(frozen=True)
 class Media:
-    """A picture or a recording: its path, and its media type by its first bytes."""
+    """A picture, a recording or a video: its path, and its media type by its first bytes."""
 
     path: Path
     mime: str
@@ -53,31 +56,74 @@ class Item:
     gold: tuple[float, ...] | None = None  # a distribution over the labels of the study
     feedback: str | None = None  # shown after a practice item
     meta: Mapping[str, str] = field(default_factory=dict)
+    texts: tuple[tuple[str, str], ...] = ()  # heading and text, in the order on the page
+    image_2: Media | None = None  # beside the first one
+    alt_2: str = ""
+    video: Media | None = None
+    question: str | None = None  # asked about this item instead of the study's question
+    note: str | None = None  # shown under the item
+    markdown: bool = False  # whether text, texts and note are Markdown
 
     @property
     def digest(self) -> str:
-        """The hash of what people see and hear of the item: text, description, media.
-
-        Gold and the names of files may change without changing it.
-        """
+        """The hash of what people see and hear of the item; gold and names of files do not change
+        it.  An item without the newer parts has the hash that it had before there were any."""
         media = [file and file.sha256 for file in (self.image, self.audio)]
-        shown = json.dumps([self.text, self.alt, *media], ensure_ascii=False)
-        return sha256(shown.encode()).hexdigest()
+        more: dict[str, object] = {
+            "texts": self.texts,
+            "image_2": self.image_2 and self.image_2.sha256,
+            "alt_2": self.alt_2,
+            "video": self.video and self.video.sha256,
+            "question": self.question,
+            "note": self.note,
+            "markdown": self.markdown and bool(self.text or self.texts or self.note),
+        }
+        newer = {name: value for name, value in more.items() if value}
+        shown = [self.text, self.alt, *media, *([newer] if newer else [])]
+        return sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
 
     @property
     def media(self) -> tuple[Media, ...]:
         """The files that the item shows or plays."""
-        return tuple(media for media in (self.image, self.audio) if media is not None)
+        files = (self.image, self.image_2, self.audio, self.video)
+        return tuple(media for media in files if media is not None)
+
+
+@dataclass(frozen=True)
+class About:
+    """What people are told about a label; the colour is a mark beside its name."""
+
+    describe: str = ""
+    examples: tuple[Media, ...] = ()
+    colour: str | None = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A question is shown only if the answer to another one is, or has among it, one of these."""
+
+    question: str
+    among: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question of the quiz or the debrief; without options it is answered in free text."""
+    """A question beside the items: in the quiz, before the first item, or after the last one.
+
+    Numbers lie from ``low`` to ``high`` in steps of ``step``; of a text, ``high`` is the greatest
+    number of characters.
+    """
 
     text: str
     options: tuple[str, ...] = ()
     right: int | None = None  # the index of the right option, in the quiz
     kind: QuestionKind = "choice"
+    id: str = ""  # empty: it is named by its place
+    required: bool = False
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+    show_if: Condition | None = None
 
 
 @dataclass(frozen=True)
@@ -90,10 +136,7 @@ class Quiz:
 
 @dataclass(frozen=True)
 class Recruit:
-    """Where people come from, which parameters carry their ids, and where they return.
-
-    A return address is None if the recruiter has none for that outcome.
-    """
+    """Where people come from, which parameters carry their ids, and where they return (or None)."""
 
     kind: RecruitKind = "open"
     id_param: str | None = None
@@ -101,10 +144,27 @@ class Recruit:
     id_pattern: str | None = None  # a regular expression that the whole id must match
     complete_url: str | None = None
     screenout_url: str | None = None
+    skip_url: str | None = None
     noconsent_url: str | None = None
     completion_code: str | None = None
     screenout_code: str | None = None
+    skip_code: str | None = None
     noconsent_code: str | None = None
+    signed: bool = False  # whether only links count that the recruiter has signed
+
+
+@dataclass(frozen=True)
+class Advert:
+    """How a study is announced on Prolific; ``reward`` and ``minutes`` are those of a session."""
+
+    name: str
+    description: str
+    places: int
+    reward: float
+    minutes: int
+    devices: tuple[str, ...]
+    filters: tuple[Mapping[str, Any], ...] = ()
+    project: str | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +176,13 @@ class Pay:
     per_hour: float | None = None
     per_session: float | None = None
     bonus: str | None = None  # the rule, in plain words
+    bonus_rule: BonusRule = "none"  # how it is computed
+    bonus_amount: float | None = None  # fixed: for everybody who is done
+    bonus_max: float | None = None  # score: for answers equal to those of the others
+    bonus_floor: float = 0.0  # score: for answers that know nothing of the item
+    screenout: float = 0.0  # for people who are screened out
+    cap_per_person: float | None = None
+    cap_total: float | None = None
 
     @property
     def session(self) -> float:
@@ -150,20 +217,40 @@ class Study:
     batch_size: int
     repeats: int
     repeat_positions: tuple[int, ...]  # 0-based places among a person's own target items
-    consent: str
-    instructions: tuple[str, ...]
-    thanks: str
     contact: str
-    quiz: Quiz | None
-    debrief: tuple[Question, ...]
     recruit: Recruit
     pay: Pay | None
     seed: int
     lease_minutes: int
     toml: str
     skip_limit: float = SKIP_LIMIT  # the largest share of their items that a person may skip
+    # name -> words, empty for those of the interface; without any, nobody may skip
+    skip_reasons: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(SKIPS, ""))
+    comment: bool = False  # whether people may comment on each item
     notes: tuple[Problem, ...] = ()  # what is allowed but may be a mistake
     repeat_rest: bool = False  # whether Enter repeats what was last said about the other labels
+    consent: str = ""
+    instructions: tuple[str, ...] = ()
+    thanks: str = ""
+    quiz: Quiz | None = None
+    before: tuple[Question, ...] = ()  # asked after the consent
+    debrief: tuple[Question, ...] = ()
+    advert: Advert | None = None  # None: not recruited on Prolific, or nothing is paid
+    layout: Layout = "auto"  # of several texts or pictures of an item
+    smoothing: Smoothing = "auto"  # of pictures that are shown larger than they are
+    question: str | None = None  # the heading above the labels; None: as the mode asks
+    about: Mapping[str, About] = field(default_factory=dict)  # by label, or by branch above labels
+    words: Mapping[str, Any] = field(default_factory=dict)  # the interface in this language
+    others: Mapping[str, "Study"] = field(default_factory=dict)  # in its other languages
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that people may choose among, the default first."""
+        return (self.language, *self.others)
+
+    def speak(self, language: str | None) -> "Study":
+        """Return the study in one of its languages; in the first if it does not have this one."""
+        return self.others.get(language or "", self)
 
     @property
     def items_per_person(self) -> int:
@@ -195,6 +282,10 @@ class Study:
         answers = self.per_item * len(self.items)
         return max(self.per_item, math.ceil(answers / self.items_per_person))
 
+    def has(self, item: str) -> bool:
+        """Return whether there is an item with this id, of any kind."""
+        return item in self._by_id
+
     def find(self, item: str) -> Item:
         """Return the item with this id, of any kind."""
         return self._by_id[item]
@@ -217,12 +308,9 @@ class Estimate:
 
 
 def estimate(study: Study) -> Estimate:
-    """Estimate how long a session takes and what the study costs.
-
-    The seconds of an answer come from the mode.  If it has none, every field takes as long as one
-    input of ``classic``.
-    """
-    expected = expected_seconds(study.mode)
+    """Estimate how long a session takes and what the study costs; without seconds of an answer in
+    the mode, every field takes as long as one input of ``classic``."""
+    expected = mode.expected_seconds(study.mode)
     per_field = Cost().seconds_per_input * len(study.mode.fields)
     seconds = per_field if expected is None else expected.answer
     measured = expected is not None and expected.measured

@@ -1,10 +1,7 @@
 """What people read: pages, quiz and debrief of a study, or default texts in its language."""
 
-from __future__ import annotations
-
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -12,16 +9,14 @@ from typing import Any, NamedTuple
 
 from softlabel.errors import nearest
 from softlabel.study.findings import has_control
-from softlabel.study.model import Question, Study
+from softlabel.study.model import Condition, Item, Question, Study
+from softlabel.study.questions import ONE_LINE, SCALE, check_options, read_questions
 from softlabel.study.settings import Reader
 
 NEW_PAGE = re.compile(r"^---[ \t]*$", re.MULTILINE)
 TEXTS = Path(__file__).parent / "texts"
-SCALE = tuple(str(step) for step in range(1, 11))
+DEMOGRAPHICS = ("age", "gender", "gender_own", "country", "first_language", "education")
 LISTED = 20  # labels that the instructions list at most
-
-
-# ── the texts of the study ───────────────────────────────────────────────────────────────────
 
 
 class Pages(NamedTuple):
@@ -31,6 +26,7 @@ class Pages(NamedTuple):
     instructions: tuple[str, ...]
     thanks: str | None
     quiz: tuple[Question, ...]
+    before: tuple[Question, ...]
     debrief: tuple[Question, ...]
 
 
@@ -39,31 +35,57 @@ def read_pages(reader: Reader) -> Pages:
     section, quiz, debrief = reader.file.pages, reader.file.quiz, reader.file.debrief
     consent = _read_page(reader, "consent", section.consent)
     text = _read_page(reader, "instructions", section.instructions) or ""
-    instructions = tuple(page.strip() for page in NEW_PAGE.split(text) if page.strip())
+    instructions = _split_pages(text)
     thanks = _read_page(reader, "thanks", section.thanks)
     for name, table in (("quiz", quiz), ("debrief", debrief)):
         if table.question and not table.ask:
             reader.refuse(f"{name}.ask", table.ask, "there are questions, which nobody would see")
-    quiz_questions, debrief_questions = [], []
+    quiz_questions = []
     for number, asked in enumerate(quiz.question):
         key, options = f"quiz.question[{number}]", asked.options
-        _check_options(reader, f"{key}.options", options)
+        check_options(reader, f"{key}.options", options)
         right = options.index(asked.right) if asked.right in options else None
         if right is None:
             reason = f"is none of the options{nearest(asked.right, options)}"
             reader.refuse(f"{key}.right", asked.right, reason)
         quiz_questions.append(Question(asked.text, tuple(options), right))
-    for number, question in enumerate(debrief.question):
-        key, options = f"debrief.question[{number}]", question.options
-        kind = question.kind or ("choice" if options else "text")
-        if kind == "scale" and not options:
-            options = list(SCALE)
-        if kind == "text" and options:
-            reader.refuse(f"{key}.kind", kind, "a free text has no options")
-        if kind != "text":
-            _check_options(reader, f"{key}.options", options)
-        debrief_questions.append(Question(question.text, tuple(options), kind=kind))
-    return Pages(consent, instructions, thanks, tuple(quiz_questions), tuple(debrief_questions))
+    taken = DEMOGRAPHICS if reader.file.before.demographics else ()
+    before = read_questions(reader, "before", reader.file.before.question, taken)
+    asked_after = read_questions(reader, "debrief", debrief.question)
+    return Pages(consent, instructions, thanks, tuple(quiz_questions), before, asked_after)
+
+
+def read_translations(reader: Reader, pages: Pages, languages: Sequence[str]) -> dict[str, Pages]:
+    """Return the pages in each language; those that were read are in the first."""
+    others = {code: _read_translation(reader, pages, code) for code in languages[1:]}
+    return {languages[0]: pages} | others
+
+
+def _read_translation(reader: Reader, pages: Pages, language: str) -> Pages:
+    """Return the pages in another language: ``consent.de.md`` beside ``consent.md``."""
+    found: dict[str, str] = {}
+    for key in ("consent", "instructions", "thanks"):
+        name = getattr(reader.file.pages, key)
+        if name is None:
+            continue
+        path = Path(name)
+        other = path.with_name(f"{path.stem}.{language}{path.suffix}").as_posix()
+        if (reader.folder / other).exists():
+            found[key] = _read_page(reader, key, other) or ""
+        else:
+            reason = f"there is no {other}, so people who choose {language} read {name}"
+            reader.note(f"pages.{key}", name, reason)
+    return pages._replace(
+        consent=found.get("consent", pages.consent),
+        instructions=_split_pages(found["instructions"])
+        if "instructions" in found
+        else pages.instructions,
+        thanks=found.get("thanks", pages.thanks),
+    )
+
+
+def _split_pages(text: str) -> tuple[str, ...]:
+    return tuple(page.strip() for page in NEW_PAGE.split(text) if page.strip())
 
 
 def _read_page(reader: Reader, key: str, name: str | None) -> str | None:
@@ -75,17 +97,6 @@ def _read_page(reader: Reader, key: str, name: str | None) -> str | None:
     elif has_control(text.strip(), allowed="\n\t"):
         reader.findings.add(name, "", None, "contains control characters")
     return text.strip()
-
-
-def _check_options(reader: Reader, key: str, options: Sequence[str]) -> None:
-    if len(options) < 2:
-        reader.refuse(key, list(options), "there must be at least two options")
-    for option, times in Counter(options).items():
-        if times > 1:
-            reader.refuse(key, option, "is given more than once")
-
-
-# ── default texts ────────────────────────────────────────────────────────────────────────────
 
 
 def default_consent(study: Study) -> str:
@@ -105,9 +116,7 @@ def default_instructions(study: Study) -> tuple[str, ...]:
     ways = [f"{name}_two"] if len(study.labels) == 2 else []
     how = next(way for way in (*ways, name, "other") if way in texts)
     pages = (first, [study.frame], [how], last)
-    return tuple(
-        "\n\n".join(_fill(texts[part], study) for part in parts if part) for parts in pages
-    )
+    return tuple("\n\n".join(_fill(texts[key], study) for key in keys if key) for keys in pages)
 
 
 def default_thanks(study: Study) -> str:
@@ -135,6 +144,34 @@ def default_debrief(study: Study) -> tuple[Question, ...]:
     )
 
 
+def _kind_of(item: Item) -> str:
+    """Return what default texts call this item."""
+    return next((name for name in ("image", "audio", "video") if getattr(item, name)), "text")
+
+
+def ask_demographics(study: Study) -> tuple[Question, ...]:
+    """Return the standard questions about the person; each may be left empty."""
+    made: list[Question] = []
+    for one in _load_texts(study.language)["demographics"]:
+        options, shown = tuple(one.get("options", ())), one.get("show_if")
+        made.append(
+            Question(
+                one["text"],
+                options,
+                kind="choice" if options else "text",
+                id=one["id"],
+                high=None if options else ONE_LINE,
+                # by place, so that a translation of the option needs no second change
+                show_if=Condition(shown[0], (_option(made, *shown),)) if shown else None,
+            )
+        )
+    return tuple(made)
+
+
+def _option(questions: list[Question], id: str, place: int) -> str:
+    return next(question for question in questions if question.id == id).options[place]
+
+
 @cache
 def _load_texts(language: str) -> dict[str, Any]:
     return tomllib.loads((TEXTS / f"{language}.toml").read_text(encoding="utf-8"))
@@ -143,7 +180,7 @@ def _load_texts(language: str) -> dict[str, Any]:
 def _fill(text: str, study: Study) -> str:
     """Fill in the braces of a default text."""
     texts = _load_texts(study.language)
-    kinds = {"image" if one.image else "audio" if one.audio else "text" for one in study.items}
+    kinds = {_kind_of(item) for item in study.items}
     item, items = texts["words"][kinds.pop() if len(kinds) == 1 else "mixed"]
     first, left = ", ".join(study.labels[:LISTED]), len(study.labels) - LISTED
     many = texts["instructions"]["many_labels"].format(first=first, left=left)

@@ -7,8 +7,6 @@ for the longest id, as if every choice were open at every place.  That count is 
 for usual patterns it is not too high.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterable
@@ -16,7 +14,8 @@ from re import _parser as parser  # type: ignore[attr-defined]  # the only parse
 from typing import Any
 from urllib.parse import urlsplit
 
-from softlabel.study.model import Pay, Recruit
+from softlabel.study.model import Advert, Pay, Recruit, Study
+from softlabel.study.money import digits_of, to_units
 from softlabel.study.settings import Reader
 
 PROLIFIC = {
@@ -29,21 +28,26 @@ ID_PATTERN = "^[A-Za-z0-9._@-]{1,128}$"
 CODES = {  # the code of each return address
     "complete_url": "completion_code",
     "screenout_url": "screenout_code",
+    "skip_url": "skip_code",
     "noconsent_url": "noconsent_code",
 }
 KEYS: dict[str, tuple[str, ...]] = {  # the settings of each kind of recruiter
     "open": (),
     "invitation": (),
-    "prolific": tuple(CODES.values()),
+    "prolific": (*CODES.values(), "signed"),
     "url": ("id_param", "session_param", "id_pattern", *CODES),
 }
 REQUIRED = {
     "prolific": ("completion_code", "screenout_code"),
     "url": ("id_param", "complete_url", "screenout_url"),
 }
+BONUS_KEYS = {"bonus_amount": "fixed", "bonus_max": "score", "bonus_floor": "score"}
+SUMS = (*BONUS_KEYS, "screenout", "cap_per_person", "cap_total")  # paid as they are written
 SCREENED_OUT = ": for people who do not pass the quiz or skip too many items"
-WHY = dict.fromkeys(("screenout_code", "screenout_url"), SCREENED_OUT)
-DIFFERENT = (("completion_code", "screenout_code"), ("complete_url", "screenout_url"))
+DIFFERENT = (
+    *(("completion_code", "screenout_code"), ("complete_url", "screenout_url")),
+    *(("completion_code", "skip_code"), ("complete_url", "skip_url")),
+)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # for a rehearsal
 COMPLETE = "must be a complete address that begins with https://"
 MAX_ID_LENGTH = 200  # longer ids are refused before they are matched
@@ -63,7 +67,9 @@ def read_recruit(reader: Reader) -> Recruit:
             homes = " or ".join(kind for kind, keys in KEYS.items() if key in keys)
             reason = f"has no meaning with kind = {section.kind!r}; it belongs to {homes}"
             reader.refuse(f"recruit.{key}", value, reason)
-        elif fault := _find_fault(key, value, section.session_param is not None):
+        elif key != "signed" and (
+            fault := _find_fault(key, value, section.session_param is not None)
+        ):
             reader.refuse(f"recruit.{key}", value, fault)
     missing = [
         key
@@ -71,7 +77,8 @@ def read_recruit(reader: Reader) -> Recruit:
         if key not in given and not reader.is_broken(f"recruit.{key}")
     ]
     for key in missing:
-        reason = f"is required with kind = {section.kind!r}{WHY.get(key, '')}"
+        why = SCREENED_OUT if key.startswith("screenout_") else ""
+        reason = f"is required with kind = {section.kind!r}{why}"
         reader.refuse(f"recruit.{key}", None, reason)
     for done, out in DIFFERENT:
         if given.get(out) is not None and given.get(out) == given.get(done):
@@ -95,7 +102,86 @@ def read_pay(reader: Reader) -> Pay | None:
         if not reader.is_broken("pay.per_hour", "pay.per_session"):
             reader.refuse("pay.per_hour", section.per_hour, "give either per_hour or per_session")
         return None
-    return Pay(**section.model_dump())
+    pay = Pay(**section.model_dump())
+    _check_sums(reader, pay)
+    _check_bonus(reader, pay)
+    return pay
+
+
+def _check_sums(reader: Reader, pay: Pay) -> None:
+    """Refuse amounts that cannot be paid, and caps below what everybody is promised."""
+    for key in SUMS:
+        value = getattr(pay, key)
+        if value is not None and to_units(value, pay.currency).denominator > 1:
+            digits = digits_of(pay.currency)
+            reason = f"{pay.currency} has {digits or 'no'} digits after the point"
+            reader.refuse(f"pay.{key}", value, reason)
+    most = min(
+        (cap for cap in (pay.cap_per_person, pay.cap_total) if cap is not None), default=None
+    )
+    if most is not None and most < max(pay.session, pay.screenout):
+        key = "cap_total" if most == pay.cap_total else "cap_per_person"
+        promised = f"{max(pay.session, pay.screenout):.2f}"
+        reader.refuse(
+            f"pay.{key}", most, f"is less than the {promised} that one person is promised"
+        )
+
+
+def _check_bonus(reader: Reader, pay: Pay) -> None:
+    """Refuse a bonus that cannot be computed; note one that people do not or wrongly expect."""
+    for key, rule in BONUS_KEYS.items():
+        value = getattr(pay, key)
+        if value and rule != pay.bonus_rule and not reader.is_broken("pay.bonus_rule"):
+            reason = f"has no meaning with bonus_rule = {pay.bonus_rule!r}; it belongs to {rule}"
+            reader.refuse(f"pay.{key}", value, reason)
+    for key, rule in (("bonus_amount", "fixed"), ("bonus_max", "score")):
+        if rule == pay.bonus_rule and not getattr(pay, key) and not reader.is_broken(f"pay.{key}"):
+            reason = f"is required with bonus_rule = {rule!r}, and more than 0"
+            reader.refuse(f"pay.{key}", getattr(pay, key), reason)
+    if pay.bonus_max and pay.bonus_floor > pay.bonus_max:
+        reader.refuse("pay.bonus_floor", pay.bonus_floor, "is more than bonus_max")
+    if pay.bonus and pay.bonus_rule == "none" and not reader.is_broken("pay.bonus_rule"):
+        reason = "people are promised a bonus, but softlabel pay computes none"
+        reader.note("pay.bonus_rule", "none", f"{reason}; choose fixed, score or column")
+    if pay.bonus_rule != "none" and not pay.bonus:
+        reader.note("pay.bonus", None, "people are not told that there is a bonus, nor its rule")
+    if pay.bonus_rule == "score" and reader.file.study.frame == "self":
+        reason = "pays for guessing what others say, not for saying what one believes"
+        reader.note("pay.bonus_rule", "score", f'{reason}; ask with frame = "third_person"')
+
+
+DEVICES = ("desktop", "tablet", "mobile")
+
+
+def check_advert(reader: Reader) -> None:
+    """Refuse settings for Prolific in a study that recruits elsewhere."""
+    given = reader.file.prolific.model_dump(exclude_unset=True)
+    if reader.file.recruit.kind != "prolific" and not reader.is_broken("recruit.kind"):
+        for key, value in given.items():
+            shown = None if isinstance(value, list) else value
+            kind = reader.file.recruit.kind
+            reader.refuse(
+                f"prolific.{key}", shown, f'needs [recruit] kind = "prolific", not {kind!r}'
+            )
+
+
+def make_advert(study: Study, reader: Reader) -> Advert | None:
+    """Return how the study is announced on Prolific: its own words and sums, unless set."""
+    section = reader.file.prolific
+    reward = section.reward or (study.pay.session if study.pay else None)
+    minutes = section.minutes or (round(study.pay.minutes) if study.pay else None)
+    if study.recruit.kind != "prolific" or not reward or not minutes:
+        return None
+    return Advert(
+        name=section.name or study.title,
+        description=section.description or study.description or study.title,
+        places=section.places or study.people_needed,
+        reward=reward,
+        minutes=max(1, minutes),
+        devices=tuple(section.devices or DEVICES),
+        filters=tuple(section.filters),
+        project=section.project,
+    )
 
 
 def _find_fault(key: str, value: str, has_session: bool) -> str | None:
@@ -134,9 +220,6 @@ def _find_address_fault(value: str, placeholders: tuple[str, ...]) -> str | None
     return None
 
 
-# ── patterns of ids ──────────────────────────────────────────────────────────────────────────
-
-
 class _TooManySteps(Exception):
     pass
 
@@ -162,14 +245,21 @@ def _find_pattern_fault(pattern: str) -> str | None:
 
 
 def _count(sequence: Iterable[tuple[Any, Any]]) -> tuple[int, int]:
-    """Count in how many ways this can match, and in how many steps they can all be tried."""
+    """Count the ways in which this can match the longest id, and the steps to try them all."""
     ways, steps = 1, 1
     for code, value in sequence:
         kind = str(code)
         more_ways, more_steps = 1, 1  # a character, a position, or what a group has matched
         if kind.endswith("_REPEAT"):
             least, most, inner = value
-            more_ways, more_steps = _count_repeated(int(least), int(most), *_count(inner))
+            inner_ways, inner_steps = _count(inner)
+            more_ways, more_steps, so_far = 0, 0, 1
+            for number in range(min(int(most), max(int(least), MAX_ID_LENGTH)) + 1):
+                more_ways += so_far if number >= least else 0
+                more_steps += so_far * inner_steps
+                so_far *= inner_ways
+                if max(more_steps, so_far) > MAX_STEPS:
+                    raise _TooManySteps
         elif kind in ("BRANCH", "GROUPREF_EXISTS"):
             alternatives = value[1] if kind == "BRANCH" else [value[1], value[2] or []]
             more_ways, more_steps = map(sum, zip(*map(_count, alternatives), strict=True))
@@ -182,16 +272,3 @@ def _count(sequence: Iterable[tuple[Any, Any]]) -> tuple[int, int]:
         if max(steps, ways) > MAX_STEPS:
             raise _TooManySteps
     return ways, steps
-
-
-def _count_repeated(least: int, most: int, ways: int, steps: int) -> tuple[int, int]:
-    """Count something repeated from least to most times, in a text as long as an id may be."""
-    all_ways, all_steps, so_far = 0, 0, 1
-    for number in range(min(most, max(least, MAX_ID_LENGTH)) + 1):
-        if number >= least:
-            all_ways += so_far
-        all_steps += so_far * steps
-        so_far *= ways
-        if max(all_steps, so_far) > MAX_STEPS:
-            raise _TooManySteps
-    return all_ways, all_steps

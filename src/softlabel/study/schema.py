@@ -1,15 +1,26 @@
 """The keys of ``study.toml``: a strict model that also explains every key."""
 
-from __future__ import annotations
-
+import tomllib
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
 from pydantic_core import PydanticCustomError
 
 from softlabel.study.findings import has_control
-from softlabel.study.model import SKIP_LIMIT, Frame, LabelOrder, QuestionKind, RecruitKind
+from softlabel.study.model import (
+    SKIP_LIMIT,
+    BonusRule,
+    Frame,
+    LabelOrder,
+    Language,
+    Layout,
+    QuestionKind,
+    RecruitKind,
+    Smoothing,
+)
 
+TEXTS = tomllib.loads(Path(__file__).with_name("keys.toml").read_text(encoding="utf-8"))
 MANY = 1_000_000  # more answers, items or minutes than this are a typing error
 GIVEN, NAMED = "(given here)", "(name of a file)"  # the two ways to give labels and synonyms
 
@@ -20,9 +31,11 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-def _key(description: str, default: Any = None) -> Any:
-    """Explain a key that may be left out."""
-    return Field(default=default, description=description)
+def _key(name: str, default: Any = None) -> Any:
+    """Make a key that may be left out, unless its default is ``...``; a class makes its default."""
+    table, _, key = name.rpartition(".")
+    given = {"default_factory" if callable(default) else "default": default}
+    return Field(**given, description=TEXTS["explain"][table][key])
 
 
 def _refuse_control(text: str) -> str:
@@ -38,227 +51,209 @@ FileName = Annotated[str, Field(min_length=1, max_length=1_000)]
 _NamedFile = Annotated[FileName, Tag(NAMED)]
 Labels = Annotated[Annotated[list[str], Tag(GIVEN)] | _NamedFile, _way]
 Synonyms = Annotated[Annotated[dict[str, list[str]], Tag(GIVEN)] | _NamedFile, _way]
+_reasons = Discriminator(lambda value: NAMED if isinstance(value, bool) else GIVEN)
+Reason = Annotated[Annotated[Text, Tag(GIVEN)] | Annotated[bool, Tag(NAMED)], _reasons]
+SkipReasons = Annotated[
+    Annotated[dict[str, Reason], Tag(GIVEN)] | Annotated[bool, Tag(NAMED)], _reasons
+]
 Count = Annotated[int, Field(ge=1, le=MANY)]
+Place = Annotated[int, Field(ge=0, le=MANY)]
+COLOUR = r"^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"
+Number = Annotated[float, Field(ge=-1e12, le=1e12)]
 Amount = Annotated[float, Field(ge=0, le=MANY)]
 
 
 class StudySection(Section):
     """What is asked, and how."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=64)] | None = _key(
-        "Short name of lower-case letters, digits and hyphens; stored with every answer. Default: "
-        "the name of the folder."
-    )
-    title: Text | None = _key("The question, as people see it on every page. Default: the name.")
-    description: AnyText = _key("What the study is about, for the consent page.", "")
-    labels: Labels | None = _key(
-        "All labels, in order: a list, or a file with one per line (.txt) or a JSON list (.json). "
-        'A hierarchy is written in the names: "animal/cat/tabby".'
-    )
-    synonyms: Synonyms = Field(
-        default_factory=dict,
-        description="Other words under which search finds a label: a table from label to "
-        "list of words, or a JSON file that holds one.",
-    )
-    mode: Text = _key(
-        "How people answer: quick, chips, classic, search or hard, with options as in "
-        "classic:strict=true.",
-        "quick",
-    )
-    frame: Frame = _key(
-        "Whose view is asked for: self (what you believe) or third_person (how 100 others would "
-        "answer).",
-        "self",
-    )
-    repeat_rest: bool = _key(
-        "true: from the fourth item on, Enter repeats what the person last said about the labels "
-        "not named, and the answer records that it did (quick, chips and search).",
-        False,
-    )
-    language: Literal["en", "ar"] = _key(
-        "The language of buttons and of the texts that you do not write.", "en"
-    )
-    label_order: LabelOrder = _key(
-        "Order of the labels on the page: shuffled (once per person, and recorded) or fixed.",
-        "shuffled",
-    )
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = _key(
-        "Another seed gives everybody another order of labels and items.", 0
-    )
-    lease_minutes: Count = _key(
-        "How long a person holds items without answering before others get them.", 60
-    )
+    name: Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=64)] | None = _key("study.name")
+    title: Text | None = _key("study.title")
+    description: AnyText = _key("study.description", "")
+    question: Text | None = _key("study.question")
+    labels: Labels | None = _key("study.labels")
+    synonyms: Synonyms = _key("study.synonyms", dict)
+    mode: Text = _key("study.mode", "quick")
+    frame: Frame = _key("study.frame", "self")
+    repeat_rest: bool = _key("study.repeat_rest", False)
+    language: Language = _key("study.language", "en")
+    languages: list[Language] = _key("study.languages", list)
+    texts: FileName | None = _key("study.texts")
+    label_order: LabelOrder = _key("study.label_order", "shuffled")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = _key("study.seed", 0)
+    lease_minutes: Count = _key("study.lease_minutes", 60)
+
+
+class LabelSection(Section):
+    """What people are told about a label."""
+
+    describe: Text | None = _key("labels.NAME.describe")
+    examples: list[FileName] = _key("labels.NAME.examples", list)
+    colour: Annotated[str, Field(pattern=COLOUR)] | None = _key("labels.NAME.colour")
 
 
 class ItemsSection(Section):
     """What is judged, how often, and by how many."""
 
-    source: FileName | None = _key(
-        "The items: a folder of pictures or recordings, a .csv or a .jsonl file. Required."
-    )
-    allocation: FileName | None = _key(
-        "A JSON file that puts items into batches, as published with CIFAR-10S or in our own form; "
-        "a person then answers one batch."
-    )
-    per_item: Count = _key("How many people answer each item.", 6)
-    per_annotator: Count | None = _key(
-        "How many items one person answers. Default: all; with batches, one batch."
-    )
-    batch_size: Annotated[int, Field(ge=1, le=10_000)] = _key(
-        "How many items a person holds at a time in a study without batches; more than 50 are "
-        "handed out in portions.",
-        25,
-    )
-    repeats: Annotated[int, Field(ge=0, le=10_000)] | None = _key(
-        "How many of their items people see again at the end, to measure how consistent they are. "
-        "Default: 2, fewer in a short study."
-    )
-    repeat_positions: list[Annotated[int, Field(ge=0, le=MANY)]] | None = _key(
-        "Which items are repeated: positions in the person's own order of items, counted from 0. "
-        "Default: 5, 10, 15 and so on, or evenly spread if these do not fit."
-    )
-    skip_limit: Annotated[float, Field(ge=0, le=1)] = _key(
-        "The largest share of their items that a person may skip; 2 may always be skipped. A "
-        "person who skips more is screened out.",
-        SKIP_LIMIT,
-    )
-    practice: FileName | None = _key(
-        "A .csv or .jsonl file of items that come first, with feedback."
-    )
-    checks: FileName | None = _key(
-        "A .csv or .jsonl file of items with a known answer, mixed among the others."
-    )
+    source: FileName | None = _key("items.source")
+    headings: dict[str, Text] = _key("items.headings", dict)
+    layout: Layout = _key("items.layout", "auto")
+    markdown: bool = _key("items.markdown", False)
+    smoothing: Smoothing = _key("items.smoothing", "auto")
+    allocation: FileName | None = _key("items.allocation")
+    per_item: Count = _key("items.per_item", 6)
+    per_annotator: Count | None = _key("items.per_annotator")
+    batch_size: Annotated[int, Field(ge=1, le=10_000)] = _key("items.batch_size", 25)
+    repeats: Annotated[int, Field(ge=0, le=10_000)] | None = _key("items.repeats")
+    repeat_positions: list[Place] | None = _key("items.repeat_positions")
+    skip_limit: Annotated[float, Field(ge=0, le=1)] = _key("items.skip_limit", SKIP_LIMIT)
+    skip_reasons: SkipReasons = _key("items.skip_reasons", True)
+    comment: bool = _key("items.comment", False)
+    practice: FileName | None = _key("items.practice")
+    checks: FileName | None = _key("items.checks")
 
 
 class PagesSection(Section):
     """What people read."""
 
-    consent: FileName | None = _key(
-        "A Markdown file. Default: a general text; have yours approved."
-    )
-    instructions: FileName | None = _key(
-        "A Markdown file; a line --- begins a new page. Default: a text that explains mode and "
-        "frame."
-    )
-    thanks: FileName | None = _key("A Markdown file for the last page. Default: a short thank you.")
-    contact: AnyText = _key("Whom to write to, shown on the consent and the last page.", "")
+    consent: FileName | None = _key("pages.consent")
+    instructions: FileName | None = _key("pages.instructions")
+    thanks: FileName | None = _key("pages.thanks")
+    contact: AnyText = _key("pages.contact", "")
 
 
 class QuizQuestion(Section):
     """A question with one right answer."""
 
-    text: Text = Field(description="The question.")
-    options: list[Text] = Field(description="The answers to choose from, at least two.")
-    right: Text = Field(description="The right answer, word for word.")
+    text: Text = _key("quiz.question.text", ...)
+    options: list[Text] = _key("quiz.question.options", ...)
+    right: Text = _key("quiz.question.right", ...)
 
 
 class QuizSection(Section):
     """What must be understood before the first item."""
 
-    ask: bool = _key("false: there is no quiz.", True)
-    tries: Annotated[int, Field(ge=1, le=100)] = _key(
-        "How often it may be tried before a person is screened out.", 2
-    )
-    question: list[QuizQuestion] = Field(
-        default_factory=list,
-        description="The questions. Default: what is judged, and whose view is asked for.",
-    )
+    ask: bool = _key("quiz.ask", True)
+    tries: Annotated[int, Field(ge=1, le=100)] = _key("quiz.tries", 2)
+    question: list[QuizQuestion] = _key("quiz.question", list)
 
 
-class DebriefQuestion(Section):
-    """A question after the last item; never compulsory."""
+# ``is`` is a word of Python, so that this class cannot be written as one
+_answers = Annotated[list[Text], Field(min_length=1)]
+_show_if: dict[str, Any] = {
+    "question": (Text, _key("question.show_if.question", ...)),
+    "is": (_answers, _key("question.show_if.is", ...)),
+}
+ShowIf = create_model("ShowIf", __base__=Section, __doc__="When a question is shown.", **_show_if)
 
-    text: Text = Field(description="The question.")
-    kind: QuestionKind | None = _key(
-        "choice, scale (1 to 10) or text. Default: choice if there are options."
-    )
-    options: list[Text] = Field(
-        default_factory=list, description="The answers to choose from, or the steps of the scale."
-    )
+
+class AskedQuestion(Section):
+    """A question before the first item or after the last one."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")] | None = _key("question.id")
+    text: Text = _key("question.text", ...)
+    kind: QuestionKind | None = _key("question.kind")
+    options: Annotated[list[Text], Field(max_length=100)] = _key("question.options", list)
+    required: bool = _key("question.required", False)
+    min: Number | None = _key("question.min")
+    max: Number | None = _key("question.max")
+    step: Annotated[float, Field(gt=0, le=1e12)] | None = _key("question.step")
+    show_if: ShowIf | None = _key("question.show_if")  # type: ignore[valid-type]
+
+
+class BeforeSection(Section):
+    """What is asked before the instructions."""
+
+    demographics: bool = _key("before.demographics", False)
+    question: list[AskedQuestion] = _key("before.question", list)
 
 
 class DebriefSection(Section):
     """What is asked afterwards."""
 
-    ask: bool = _key("false: there is no debrief.", True)
-    question: list[DebriefQuestion] = Field(
-        default_factory=list, description="The questions. Default: the six of CIFAR-10S."
-    )
+    ask: bool = _key("debrief.ask", True)
+    question: list[AskedQuestion] = _key("debrief.question", list)
 
 
 class RecruitSection(Section):
     """Where people come from, and where they go when they are done."""
 
-    kind: RecruitKind = _key(
-        "open (anybody with the address), invitation (links made by softlabel invite), prolific, "
-        "or url (any recruiter that adds an id to the address).",
-        "open",
-    )
-    id_param: Text | None = _key("url: the parameter that holds the person's id. Required there.")
-    session_param: Text | None = _key(
-        "url: the parameter that holds the recruiter's session id, if any."
-    )
-    id_pattern: Text | None = _key(
-        "url: a regular expression that whole ids match. Default: 1 to 128 letters, digits and . _ "
-        "@ -"
-    )
-    complete_url: Text | None = _key("url: where people return when they are done. Required there.")
-    screenout_url: Text | None = _key(
-        "url: where people return who did not pass the quiz or skipped too many items. Required "
-        "there."
-    )
-    noconsent_url: Text | None = _key("url: where people return who do not agree to take part.")
-    completion_code: Text | None = _key("prolific: the code of completed sessions. Required there.")
-    screenout_code: Text | None = _key(
-        "prolific: the code of people who did not pass the quiz or skipped too many items. "
-        "Required there."
-    )
-    noconsent_code: Text | None = _key(
-        "prolific: the code of people who do not agree to take part."
-    )
+    kind: RecruitKind = _key("recruit.kind", "open")
+    id_param: Text | None = _key("recruit.id_param")
+    session_param: Text | None = _key("recruit.session_param")
+    id_pattern: Text | None = _key("recruit.id_pattern")
+    complete_url: Text | None = _key("recruit.complete_url")
+    screenout_url: Text | None = _key("recruit.screenout_url")
+    skip_url: Text | None = _key("recruit.skip_url")
+    noconsent_url: Text | None = _key("recruit.noconsent_url")
+    completion_code: Text | None = _key("recruit.completion_code")
+    screenout_code: Text | None = _key("recruit.screenout_code")
+    skip_code: Text | None = _key("recruit.skip_code")
+    noconsent_code: Text | None = _key("recruit.noconsent_code")
+    signed: bool = _key("recruit.signed", False)
+
+
+class ProlificSection(Section):
+    """How the study is announced on Prolific."""
+
+    name: Annotated[Text, Field(max_length=120)] | None = _key("prolific.name")
+    description: Text | None = _key("prolific.description")
+    places: Count | None = _key("prolific.places")
+    reward: Annotated[float, Field(gt=0, le=MANY)] | None = _key("prolific.reward")
+    minutes: Annotated[int, Field(ge=1, le=1_000)] | None = _key("prolific.minutes")
+    devices: list[Literal["desktop", "tablet", "mobile"]] | None = _key("prolific.devices")
+    filters: list[dict[str, Any]] = _key("prolific.filters", list)
+    project: Text | None = _key("prolific.project")
 
 
 class PaySection(Section):
     """What people are paid."""
 
-    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = Field(
-        description="Three capital letters, such as GBP. Required."
-    )
-    minutes: Annotated[float, Field(gt=0, le=MANY)] = Field(
-        description="How long a session takes, as people are told. Required."
-    )
-    per_hour: Amount | None = _key("Pay by the hour; either this or per_session.")
-    per_session: Amount | None = _key("Pay for the whole session; either this or per_hour.")
-    bonus: Text | None = _key("The rule for a bonus, in plain words; shown with the instructions.")
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = _key("pay.currency", ...)
+    minutes: Annotated[float, Field(gt=0, le=MANY)] = _key("pay.minutes", ...)
+    per_hour: Amount | None = _key("pay.per_hour")
+    per_session: Amount | None = _key("pay.per_session")
+    bonus: Text | None = _key("pay.bonus")
+    bonus_rule: BonusRule = _key("pay.bonus_rule", "none")
+    bonus_amount: Amount | None = _key("pay.bonus_amount")
+    bonus_max: Amount | None = _key("pay.bonus_max")
+    bonus_floor: Amount = _key("pay.bonus_floor", 0.0)
+    screenout: Amount = _key("pay.screenout", 0.0)
+    cap_per_person: Amount | None = _key("pay.cap_per_person")
+    cap_total: Amount | None = _key("pay.cap_total")
 
 
 class StudyFile(Section):
     """A study of softlabel."""
 
-    study: StudySection = Field(default_factory=StudySection, description="What is asked.")
-    items: ItemsSection = Field(default_factory=ItemsSection, description="What is judged.")
-    pages: PagesSection = Field(default_factory=PagesSection, description="What people read.")
-    quiz: QuizSection = Field(default_factory=QuizSection, description="Before the first item.")
-    debrief: DebriefSection = Field(
-        default_factory=DebriefSection, description="After the last item."
-    )
-    recruit: RecruitSection = Field(
-        default_factory=RecruitSection, description="Where people come from."
-    )
-    pay: PaySection | None = _key("What people are paid.")
+    study: StudySection = _key("tables.study", StudySection)
+    labels: dict[str, LabelSection] = _key("tables.labels", dict)
+    items: ItemsSection = _key("tables.items", ItemsSection)
+    pages: PagesSection = _key("tables.pages", PagesSection)
+    before: BeforeSection = _key("tables.before", BeforeSection)
+    quiz: QuizSection = _key("tables.quiz", QuizSection)
+    debrief: DebriefSection = _key("tables.debrief", DebriefSection)
+    recruit: RecruitSection = _key("tables.recruit", RecruitSection)
+    pay: PaySection | None = _key("tables.pay")
+    prolific: ProlificSection = _key("tables.prolific", ProlificSection)
 
 
 SECTIONS: dict[str, type[Section]] = {
     "study": StudySection,
+    "labels.NAME": LabelSection,
     "items": ItemsSection,
     "pages": PagesSection,
+    "before": BeforeSection,
+    "before.question": AskedQuestion,
     "quiz": QuizSection,
     "quiz.question": QuizQuestion,
     "debrief": DebriefSection,
-    "debrief.question": DebriefQuestion,
+    "debrief.question": AskedQuestion,
     "recruit": RecruitSection,
     "pay": PaySection,
+    "prolific": ProlificSection,
 }
+# tables inside a setting, which are explained with it
+INNER = dict.fromkeys(("before.question.show_if", "debrief.question.show_if"), ShowIf)
 
 
 def json_schema() -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """``study.toml``: read it with every mistake at once, and write one that explains every key."""
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap
@@ -17,37 +15,7 @@ from pydantic_core import ErrorDetails
 from softlabel.errors import nearest
 from softlabel.study.findings import FILE, Findings, Refused, find_named, read_text
 from softlabel.study.model import Question
-from softlabel.study.schema import GIVEN, NAMED, SECTIONS, StudyFile
-
-REASONS = {  # pydantic's kinds of error, in our words
-    "missing": "is required",
-    "string_type": "must be a text in quotation marks",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "bool_type": "must be true or false",
-    "list_type": "must be a list in brackets",
-    "dict_type": "must be a table",
-    "model_type": "must be a table",
-    "finite_number": "must be a finite number",
-    "string_too_short": "is empty; leave the key out instead",
-    "string_too_long": "is longer than {max_length} characters",
-    "control": "contains control characters",
-    "greater_than_equal": "must be {ge} or more",
-    "greater_than": "must be more than {gt}",
-    "less_than_equal": "must be {le} or less",
-    "less_than": "must be less than {lt}",
-}
-PATTERNS = {
-    "study.name": "may contain only lower-case letters, digits and hyphens",
-    "pay.currency": "must be three capital letters, such as GBP",
-}
-LIST_OR_FILE = {
-    "study.labels": "must be a list of labels, or the name of a file that holds it",
-    "study.synonyms": "must be a table from label to words, or the name of a file that holds it",
-}
-
-
-# ── reading ──────────────────────────────────────────────────────────────────────────────────
+from softlabel.study.schema import GIVEN, INNER, NAMED, SECTIONS, TEXTS, StudyFile
 
 
 class Reader(NamedTuple):
@@ -64,7 +32,6 @@ class Reader(NamedTuple):
         return not self.broken.isdisjoint(keys)
 
     def refuse(self, key: str, value: object, reason: str) -> None:
-        """Add a mistake in a setting."""
         self.findings.add(FILE, key, value, reason)
 
     def note(self, key: str, value: object, reason: str) -> None:
@@ -81,10 +48,8 @@ class Reader(NamedTuple):
 
 
 def read_settings(folder: Path, text: str, findings: Findings) -> Reader | None:
-    """Parse ``study.toml``; a wrong setting is added to the findings and left at its default.
-
-    So the rest of the study can be checked, too.  Return None if the file cannot be parsed.
-    """
+    """Parse ``study.toml``; None if that fails.  A wrong setting is added to the findings and
+    removed (with its table, if that needs it), so that the rest can be checked too."""
     try:
         raw = tomllib.loads(text)
     except RecursionError:
@@ -107,15 +72,24 @@ def read_settings(folder: Path, text: str, findings: Findings) -> Reader | None:
                 key = "".join(parts).removeprefix(".")  # as in quiz.question[0].right
                 value = None if isinstance(error["input"], dict | list) else error["input"]
                 findings.add(FILE, key, value, _reason(error, key, place))
-                broken.add(_remove(raw, error))
+                table, *rest = map(str, error["loc"])
+                known = SECTIONS[table].model_fields if table in SECTIONS else {}
+                if not rest or (rest[0] in known and known[rest[0]].is_required()):
+                    raw.pop(table, None)
+                elif table in raw:  # an error before this one may have removed it
+                    raw[table].pop(rest[0], None)
+                broken.add(".".join([table, *rest[:1]]))
 
 
 def _reason(error: ErrorDetails, key: str, place: list[str | int]) -> str:
     kind = error["type"]
+    if place[0] == "labels" and len(place) > 2:  # whichever label it is about
+        place, key = ["labels.NAME", *place[2:]], f"labels.NAME.{place[2]}"
     if kind == "extra_forbidden":  # misspelt, in the wrong table, or it does not exist
         name = str(place[-1])
         table = ".".join(part for part in place[:-1] if isinstance(part, str))
-        known = list(SECTIONS[table].model_fields if table else StudyFile.model_fields)
+        models = SECTIONS | INNER | {"": StudyFile}
+        known = list(models[table].model_fields)
         homes = [section for section, model in SECTIONS.items() if name in model.model_fields]
         hint = nearest(name, known)
         if not hint and homes:
@@ -126,24 +100,12 @@ def _reason(error: ErrorDetails, key: str, place: list[str | int]) -> str:
         choices = re.findall(r"'([^']*)'", error["ctx"]["expected"])
         return f"must be {' or '.join(choices)}{nearest(str(error['input']), choices)}"
     if kind == "string_pattern_mismatch":
-        return PATTERNS[key]
-    if kind in ("list_type", "dict_type") and key in LIST_OR_FILE:
-        return LIST_OR_FILE[key]
-    return REASONS[kind].format(**error.get("ctx", {}))
+        patterns = TEXTS["pattern"]  # of before.question[0].id and the like: question.id
+        return str(patterns[key if key in patterns else f"question.{place[-1]}"])
+    if kind in ("list_type", "dict_type") and key in TEXTS["list_or_file"]:
+        return str(TEXTS["list_or_file"][key])
+    return str(TEXTS["reason"][kind]).format(**error.get("ctx", {}))
 
-
-def _remove(raw: dict[str, Any], error: ErrorDetails) -> str:
-    """Remove a wrong setting, or its whole table if the setting is required; return its key."""
-    table, *rest = map(str, error["loc"])
-    known = SECTIONS[table].model_fields if table in SECTIONS else {}
-    if not rest or (rest[0] in known and known[rest[0]].is_required()):
-        raw.pop(table, None)
-    elif table in raw:  # an error before this one may have removed it
-        raw[table].pop(rest[0], None)
-    return ".".join([table, *rest[:1]])
-
-
-# ── a folder without the file ────────────────────────────────────────────────────────────────
 
 LABEL_FILES = ("labels.txt", "labels.json")
 ALLOCATIONS = (".json", ".js")
@@ -160,11 +122,8 @@ allocation = {allocation}
 
 
 def read_settings_text(folder: Path) -> str:
-    """Return the text of ``study.toml``, or settings for a folder that needs none.
-
-    Such a folder holds nothing but pictures, a list of labels and an allocation, the three
-    things that Collins et al. ask for when their study is taken to a new domain.
-    """
+    """Return the text of ``study.toml``, or settings for a folder that holds nothing but pictures,
+    a list of labels and an allocation: the study of Collins et al. in a new domain."""
     if not (folder / FILE).exists():
         entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
         folders = [entry.name for entry in entries if entry.is_dir()]
@@ -177,69 +136,35 @@ def read_settings_text(folder: Path) -> str:
     return read_text(find_named(folder, FILE))
 
 
-# ── writing ──────────────────────────────────────────────────────────────────────────────────
-
 WIDTH = 96
 HEAD = """\
 # A study of softlabel.  A setting that begins with # is left at its default, or is an example;
 # remove the # to use it.  `softlabel check` lists every mistake.
 """
-EXAMPLES: dict[str, Any] = {  # for keys that have no default
-    "study.name": "my-study",
-    "study.title": "What is this?",
-    "study.labels": "labels.txt",
-    "study.synonyms": {"cat": ["kitten"]},
-    "items.source": "images",
-    "items.allocation": "allocation.json",
-    "items.per_annotator": 25,
-    "items.repeats": 2,
-    "items.repeat_positions": [5, 10],
-    "items.practice": "practice.jsonl",
-    "items.checks": "checks.csv",
-    "pages.consent": "consent.md",
-    "pages.instructions": "instructions.md",
-    "pages.thanks": "thanks.md",
-    "recruit.id_param": "participant",
-    "recruit.session_param": "session",
-    "recruit.id_pattern": "^[0-9]{6}$",
-    "recruit.complete_url": "https://recruiter.example/done?who={id}",
-    "recruit.screenout_url": "https://recruiter.example/not-suited?who={id}",
-    "recruit.noconsent_url": "https://recruiter.example/declined?who={id}",
-    "recruit.completion_code": "C0MPLETE",
-    "recruit.screenout_code": "SCR33NED",
-    "recruit.noconsent_code": "N0C0NSEN",
-    "pay.currency": "GBP",
-    "pay.minutes": 20,
-    "pay.per_hour": 9.0,
-    "pay.per_session": 3.0,
-    "pay.bonus": "The quarter of people who come closest to the others get 1.00 on top.",
-}
-
 Values = Mapping[str, Mapping[str, Any]]
 
 
 def render(values: Values, quiz: tuple[Question, ...], debrief: tuple[Question, ...]) -> str:
-    """Return ``study.toml`` with these settings, by table and key, and every key explained.
-
-    A table is commented out if it needs settings and has none.
-    """
+    """Return ``study.toml`` with these settings, by table and key, and every key explained; a table
+    is commented out if it needs settings and has none."""
     questions = {"quiz": quiz, "debrief": debrief}
     lines = [HEAD]
     for table, model in SECTIONS.items():
-        if "." in table:
+        if "." in table and table != "labels.NAME":
             continue
         given, fields = values.get(table, {}), model.model_fields
-        needed = any(field.is_required() for field in fields.values())
+        examples = TEXTS["example"].get(table, {})
+        needed = table == "labels.NAME" or any(field.is_required() for field in fields.values())
         lines.append(f"#[{table}]" if needed and not given else f"[{table}]")
         for key, field in fields.items():
-            if key == "question":
+            if key == "question" and table != "study":  # those of other tables are lists
                 continue
             assert field.description, f"{table}.{key} is not explained"
             lines += [f"# {line}" for line in textwrap.wrap(field.description, WIDTH - 2)]
             if key in given:
                 lines.append(f"{key} = {literal(given[key])}")
             else:
-                lines.append(f"#{key} = {literal(EXAMPLES.get(f'{table}.{key}', field.default))}")
+                lines.append(f"#{key} = {literal(examples.get(key, field.default))}")
         lines.append("")
         for question in questions.get(table, ()):
             lines += [f"[[{table}.question]]", f"text = {literal(question.text)}"]

@@ -7,8 +7,6 @@ those weights: nobody has measured how real people see these pictures.
 Pictures are written as PNG files (ISO/IEC 15948) with the standard library alone.
 """
 
-from __future__ import annotations
-
 import base64
 import struct
 import zlib
@@ -26,9 +24,6 @@ PAPER, INK = np.array([246.0, 242.0, 233.0]), np.array([52.0, 78.0, 104.0])
 COLOUR_TYPE = {1: 0, 3: 2, 4: 6}  # PNG: channels -> grey, RGB, RGBA
 
 Pixels = npt.NDArray[np.uint8]
-
-
-# ── outlines ─────────────────────────────────────────────────────────────────────────────────
 
 
 def _around(count: int, radius: float = 1.0, start: float = 0.25) -> Floats:
@@ -62,14 +57,9 @@ OUTLINES: dict[str, Floats] = {
 LABELS = tuple(OUTLINES)
 
 
-# ── pictures ─────────────────────────────────────────────────────────────────────────────────
-
-
 def draw_weights(count: int, rng: np.random.Generator) -> Floats:
-    """Draw (count, k) weights of the shapes in each picture.
-
-    About a third of the pictures are nearly pure, half blend two shapes, the rest blend three.
-    """
+    """Draw (count, k) weights of the shapes in each picture: about a third are nearly pure, half
+    blend two shapes, the rest blend three."""
     rows = np.zeros((count, len(LABELS)))
     for row in rows:
         kind = rng.choice(3, p=[0.3, 0.5, 0.2])
@@ -81,10 +71,8 @@ def draw_weights(count: int, rng: np.random.Generator) -> Floats:
 
 
 def compute_truth(blend: Floats) -> Floats:
-    """Return the (m, k) distribution by which simulated people see blends.
-
-    It is the weights to the power 1.5, normalised, with 2 % shared equally by all classes.
-    """
+    """Return the (m, k) distribution by which simulated people see blends: the weights to the power
+    1.5, normalised, with 2 % shared equally by all classes."""
     seen = np.asarray(blend) ** SHARPNESS
     seen = seen / seen.sum(axis=1, keepdims=True)
     return np.asarray((1 - LAPSE) * seen + LAPSE / seen.shape[1])
@@ -104,8 +92,7 @@ def distance(points: Floats, outline: Floats) -> Floats:
 
 
 def draw(blend: Floats, rng: np.random.Generator, size: int = SIZE) -> Pixels:
-    """Draw the (size, size, 3) picture of one (k,) blend, slightly turned, moved and scaled, with
-    grain."""
+    """Draw one (k,) blend, slightly turned, moved and scaled, with grain: (size, size, 3)."""
     turn, scale = rng.normal(0, 0.08), rng.uniform(1.05, 1.2)
     shift = rng.normal(0, 0.04, 2)
     step = 2 / size
@@ -121,9 +108,6 @@ def draw(blend: Floats, rng: np.random.Generator, size: int = SIZE) -> Pixels:
     picture = PAPER + cover[:, :, None] * (INK - PAPER)
     grain = rng.normal(0, 5, (size, size, 1))
     return np.asarray(np.clip(np.round(picture + grain), 0, 255), dtype=np.uint8)
-
-
-# ── PNG ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def encode_png(pixels: Pixels) -> bytes:

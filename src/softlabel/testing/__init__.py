@@ -7,8 +7,6 @@ of a chapter here whose first parameter is the strategy.  Strategies loaded with
 checked too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from inspect import isfunction, signature
 from types import ModuleType

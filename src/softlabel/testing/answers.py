@@ -1,7 +1,5 @@
 """Checks of modes and constructions: the way from an answer to its label."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Small tables with every odd case in them, and how close two results must be."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

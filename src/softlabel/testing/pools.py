@@ -5,8 +5,6 @@ that many; all others with three.  Checks of what only some pools have (gold, a 
 belief) pass over the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

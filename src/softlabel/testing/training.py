@@ -5,8 +5,6 @@ items that nobody was asked about.  A policy that needs the annotators' own labe
 ones with ``DataError``.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace

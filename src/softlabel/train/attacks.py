@@ -5,8 +5,6 @@ model: "4" in the papers is 4/255 here.  Targets are soft labels (m, k) or class
 must name which of them it was scored against, because the numbers differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What runs will cost, before they start: one run from a trial step, and one line for many."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

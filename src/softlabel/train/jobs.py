@@ -5,8 +5,6 @@ where its split comes from.  ``FileSource`` is a split of files; the papers' cel
 source, in their own room.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Mapping
@@ -28,9 +26,7 @@ from softlabel.train.recipes import RECIPES, Recipe
 from softlabel.train.runs import Run
 from softlabel.train.splits import Split, read_split
 
-DELIVER = "aggregate"  # unless given: the pooled label
 SEEDS = 5  # unless given: one run shows nothing
-KEPT_SPLITS = 4  # in memory at once
 SET = "set"  # the table of settings in a grid file
 
 
@@ -127,7 +123,7 @@ class Job:
         return json.dumps(vars(self) | {"source": source, "code": code_digest()})
 
     @classmethod
-    def from_json(cls, text: str) -> Job:
+    def from_json(cls, text: str) -> Self:
         """Read what ``to_json`` wrote; this process must have the same training code."""
         words = json.loads(text)
         if (code := words.pop("code")) != code_digest():
@@ -140,7 +136,7 @@ class Job:
         assert issubclass(kind, Source), f"{kind} is no source of a job"
         return cls(**words | {"source": kind(**words["source"])})
 
-    def resolve(self) -> Job:
+    def resolve(self) -> Self:
         """Return the same job with absolute paths, for a process in another folder."""
         out = str(Path(self.out).resolve())
         return replace(self, source=self.source.resolve(), out=out, load=_absolute(self.load))
@@ -164,7 +160,7 @@ class Job:
         objective = self.config.objective
         policy: Deliver | None = None
         if objective == "labels":
-            policy = registry.parse("deliver", self.deliver or DELIVER)
+            policy = registry.parse("deliver", self.deliver or "aggregate")
         elif self.deliver is not None:
             raise SoftlabelError(
                 f"deliver {self.deliver!r} goes with objective 'labels'; {objective!r} learns from "
@@ -185,7 +181,7 @@ class Job:
             split = self.source.read()
             if self.find_recipe().kind == "features":
                 split = encode_split(split, tell=tell)
-            while len(_SPLITS) >= KEPT_SPLITS:
+            while len(_SPLITS) >= 4:  # so many are kept in memory
                 del _SPLITS[next(iter(_SPLITS))]
             _SPLITS[key] = split
             _SIZES[key] = split.inputs.shape, split.teaching.pooled.shape[1]
@@ -234,11 +230,7 @@ _SIZES: dict[tuple[object, ...], tuple[tuple[int, ...], int]] = {}  # of all tha
 
 
 def file_job(
-    recipe: str,
-    images: str,
-    labels: str | None = None,
-    against: str | None = None,
-    **others: Any,
+    recipe: str, images: str, labels: str | None = None, against: str | None = None, **others: Any
 ) -> Job:
     """Make a job on files or published data; ``others`` are fields of ``Job``."""
     return Job(recipe, FileSource(images, labels, against), **others)

@@ -41,7 +41,6 @@ from softlabel.train.schedules import find_schedule
 Check = Callable[[nn.Module, int], Mapping[str, float]]
 Line = dict[str, Any]
 
-PARTS = ("net", "layer", "average", "optimiser", "scaler")  # of a checkpoint, where there are any
 INSPECTED = 2000  # pictures that a network may inspect before its first step
 (DROPOUT,) = name_keys(names(["dropout"])).tolist()
 
@@ -165,16 +164,14 @@ def _run_epoch(
             over = objective.weight(whole) if config.reduction == "mean" else 1
             learner.step(loss / over, lrs[-1])
             if learner.device.type == "cpu" and ranks.size() == 1:  # a look costs nothing here
-                _check_finite(losses[number:], epoch, number, lrs, record)
+                _check_loss(losses[number:], epoch, number, lrs, record)
             tell(step, epoch * len(starts) + number + 1, config.epochs * len(starts))
     losses = ranks.total(losses).cpu()  # the one time in an epoch that a GPU is waited for
-    _check_finite(losses, epoch, 0, lrs, record)
+    _check_loss(losses, epoch, 0, lrs, record)
     return float(losses.double().sum()) / objective.weight(slice(0, len(items))), lrs[-1]
 
 
-def _check_finite(
-    losses: Tensor, epoch: int, first: int, lrs: list[float], record: _Record
-) -> None:
+def _check_loss(losses: Tensor, epoch: int, first: int, lrs: list[float], record: _Record) -> None:
     """Stop if a loss is not finite, and add a line to the log that says so."""
     wrong = ~losses.isfinite()
     if wrong.any():
@@ -211,6 +208,9 @@ class Learner:
             self.half = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.half == torch.float16)
         self.forward = torch.compile(net) if config.compile else net
+        parts: dict[str, Any] = {"net": net, "layer": layer, "average": self.average}
+        parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
+        self.parts = {name: part for name, part in parts.items() if part is not None}
 
     def scores(self, x: Tensor) -> Tensor:
         """Return logits (b, k), computed in half precision where that is wanted."""
@@ -247,16 +247,12 @@ class Learner:
 
     def state(self) -> dict[str, Any]:
         """Return all that the next step depends on."""
-        return {name: part.state_dict() for name, part in self._parts()}
+        return {name: part.state_dict() for name, part in self.parts.items()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a ``state``."""
-        for name, part in self._parts():
+        for name, part in self.parts.items():
             part.load_state_dict(state[name])
-
-    def _parts(self) -> list[tuple[str, Any]]:
-        parts = [(name, getattr(self, name)) for name in PARTS]
-        return [(name, part) for name, part in parts if part is not None]
 
 
 # ── the log and the checkpoint ───────────────────────────────────────────────────────────────

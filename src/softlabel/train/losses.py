@@ -12,8 +12,6 @@ network's own softmax.
 Letters in shapes: b items of a batch, r annotators, k classes, n votes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -60,13 +58,11 @@ def squared_error(logits: Tensor, target: Tensor, reduction: Reduction = "mean")
 
 def reduce(each: Tensor, reduction: Reduction) -> Tensor:
     """Return losses (b,) as one number, or as they are."""
+    if reduction not in ("mean", "sum", "none"):
+        raise UnknownName("reduction", reduction, ("mean", "sum", "none"))
     if reduction == "none":
         return each
-    if reduction == "sum":
-        return each.sum()
-    if reduction == "mean":
-        return each.mean()
-    raise UnknownName("reduction", reduction, ("mean", "sum", "none"))
+    return each.sum() if reduction == "sum" else each.mean()
 
 
 LOSSES: dict[str, Loss] = {

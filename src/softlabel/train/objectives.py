@@ -4,8 +4,6 @@ An objective makes the table of an epoch once, on the device, in the order in wh
 through the items; a batch is then a slice of it.
 """
 
-from __future__ import annotations
-
 from hashlib import blake2b
 
 import numpy as np
@@ -105,8 +103,7 @@ def make_objective(
     device: torch.device,
     count: int,
 ) -> Objective:
-    """Make the objective that ``config`` names; a crowd layer takes the ``TrainingLabels``
-    themselves instead of a delivery."""
+    """Make the objective; a crowd layer takes the ``TrainingLabels`` instead of a delivery."""
     if isinstance(delivery, TrainingLabels):
         if config.objective == "labels":
             raise SoftlabelError("objective = 'labels' takes a delivery: policy(teaching, draws)")

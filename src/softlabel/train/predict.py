@@ -1,10 +1,5 @@
 """What a trained network predicts: arrays in, arrays out; and its weights in a run folder."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -24,28 +19,24 @@ BATCH = 250  # of ODIN
 WEIGHTS = "weights.pt"
 
 
-def predict_logits(net: nn.Module, inputs: npt.NDArray[Any], batch: int = 500) -> Singles:
+def predict_logits(net: nn.Module, inputs: Array, batch: int = 500) -> Singles:
     """Return (m, k) scores, before softmax."""
     return _apply(net, net, inputs, batch)
 
 
-def predict_probs(
-    net: nn.Module, inputs: npt.NDArray[Any], batch: int = 500
-) -> npt.NDArray[np.float64]:
+def predict_probs(net: nn.Module, inputs: Array, batch: int = 500) -> Floats:
     """Return (m, k) on the simplex, in double precision."""
     scores = predict_logits(net, inputs, batch).astype(np.float64)
     scores = np.exp(scores - scores.max(axis=1, keepdims=True))
     return scores / scores.sum(axis=1, keepdims=True)
 
 
-def extract_features(net: Net, inputs: npt.NDArray[Any], batch: int = 500) -> Singles:
+def extract_features(net: Net, inputs: Array, batch: int = 500) -> Singles:
     """Return (m, d), the input of the last layer."""
     return _apply(net, net.features, inputs, batch)
 
 
-def _apply(
-    net: nn.Module, function: Callable[[Tensor], Tensor], inputs: npt.NDArray[Any], batch: int
-) -> Singles:
+def _apply(net: nn.Module, function: Model, inputs: Array, batch: int) -> Singles:
     some = next(net.parameters())
     with data.evaluation_mode(net), torch.inference_mode():
         table = data.to_device(inputs, some.device)

@@ -5,8 +5,6 @@ sequential); it works on its slice of each batch, and gradients are summed.  Wit
 there is one process, and nothing here has any effect.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 from typing import Any, cast

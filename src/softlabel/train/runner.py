@@ -4,8 +4,6 @@ All that is known of a run is in its folder, so that is where its progress is re
 the runner (Ctrl-C, a lost worker, the power) leaves runs that resume from their checkpoints.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue
@@ -125,9 +123,7 @@ class _Processes:
         self.over = threading.Event()
         self.processes: set[subprocess.Popen[str]] = set()
         lanes = range(min(processes, len(waiting)))
-        self.threads = [
-            threading.Thread(target=self._serve, args=(lane,), daemon=True) for lane in lanes
-        ]
+        self.threads = [threading.Thread(target=self._serve, args=(n,), daemon=True) for n in lanes]
         for thread in self.threads:
             thread.start()
 
@@ -181,27 +177,23 @@ class _Processes:
                 answer = process.stdout.readline()
             except BrokenPipeError:
                 answer = ""
-            if not answer:
-                self._give_back(process, state, errors)
-                return
-            state.end(json.loads(answer))
-
-    def _give_back(self, process: subprocess.Popen[str], state: JobState, errors: Any) -> None:
-        """Report a dead worker, and let another one go on with its run."""
-        state.state = "waiting"
-        if self.over.is_set():
+            if answer:
+                state.end(json.loads(answer))
+                continue
+            state.state = "waiting"
+            if not self.over.is_set():  # the worker is dead: let another one go on with its run
+                code = process.wait()
+                errors.seek(0)
+                last = (errors.read().strip().splitlines() or [""])[-1]
+                how = f"ended with code {code}"
+                if code < 0:
+                    how = f"was killed by {signal.Signals(-code).name}"
+                state.note = f"worker {process.pid} {how}{last and f' ({last})'}"
+                if state.attempts < ATTEMPTS:
+                    self.jobs.put(state)
+                else:
+                    state.state = "died"
             return
-        code = process.wait()
-        errors.seek(0)
-        last = (errors.read().strip().splitlines() or [""])[-1]
-        how = f"ended with code {code}"
-        if code < 0:
-            how = f"was killed by {signal.Signals(-code).name}"
-        state.note = f"worker {process.pid} {how}{last and f' ({last})'}"
-        if state.attempts < ATTEMPTS:
-            self.jobs.put(state)
-        else:
-            state.state = "died"
 
 
 # ── a cluster ────────────────────────────────────────────────────────────────────────────────

@@ -5,8 +5,6 @@ finished run is never repeated, an unfinished one is found again, and neither is
 other code.  Everything in it is plain: JSON, text and arrays.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -25,19 +23,12 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
+from softlabel import tables
 from softlabel._util.files import write_atomically
 from softlabel.errors import FileError, SoftlabelError, UnknownName
-from softlabel.tables import Index, Predictions, Score, SoftLabels, complaining, load_arrays, names
-from softlabel.train.identity import (
-    CODE,
-    NAMED,
-    as_json,
-    as_texts,
-    code_digest,
-    describe_environment,
-    digest,
-    run_name,
-)
+from softlabel.tables import Index, Predictions, Score, SoftLabels, names
+from softlabel.train import identity
+from softlabel.train.identity import CODE, NAMED, as_json
 
 CONFIG, SEED, SOURCE, LABELS = "config.json", "seed", "source.py", "labels.sha256"
 ENVIRONMENT, LOG, FAILED, RUNNING = "environment.txt", "log.jsonl", "failed.txt", "running"
@@ -141,7 +132,7 @@ class Run:
     def predictions(self) -> Predictions:
         """The predictions for the items that were held out."""
         held = self.arrays("item", "labels", "probs")
-        with complaining(self.path / PREDICTIONS, "predictions of a run"):
+        with tables.complaining(self.path / PREDICTIONS, "predictions of a run"):
             items, labels = names(held["item"].tolist()), names(held["labels"].tolist())
             return Predictions(Index(items, names([]), labels), held["probs"])
 
@@ -149,7 +140,7 @@ class Run:
     def people(self) -> SoftLabels:
         """The people's labels against which the predictions were scored."""
         held = self.arrays("people", "people_item", "people_labels", "people_count")
-        with complaining(self.path / PREDICTIONS, "predictions of a run"):
+        with tables.complaining(self.path / PREDICTIONS, "predictions of a run"):
             items, labels = (names(held[key].tolist()) for key in ("people_item", "people_labels"))
             index = Index(items, names([]), labels)
             return SoftLabels(index, held["people"], held["people_count"])
@@ -159,7 +150,7 @@ class Run:
         path = self.path / PREDICTIONS
         if not path.exists():
             raise FileError(self.path, f"has no {PREDICTIONS}: the run is {self.state}")
-        return load_arrays(path, "predictions of a run", wanted)
+        return tables.load_arrays(path, "predictions of a run", wanted)
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────
 
@@ -176,7 +167,7 @@ class Run:
             file.flush()
             (self.path / FAILED).unlink(missing_ok=True)
             with (self.path / ENVIRONMENT).open("a", encoding="utf-8") as about:
-                about.write(describe_environment())
+                about.write(identity.describe_environment())
             yield
 
     def finish(
@@ -192,13 +183,13 @@ class Run:
         if self.finished:
             raise SoftlabelError(f"{self.path}: is finished already; a run is finished once")
         index = predictions.index
-        arrays = {"item": as_texts(index.items), "labels": as_texts(index.labels)}
+        arrays = {"item": tables.as_texts(index.items), "labels": tables.as_texts(index.labels)}
         arrays |= {"probs": predictions.probs, **(more or {})}
         if people is not None:
             arrays |= {"people": people.probs, "people_count": people.count}
-            arrays["people_item"] = as_texts(people.index.items)
+            arrays["people_item"] = tables.as_texts(people.index.items)
             # their own order of classes, which need not be that of the predictions
-            arrays["people_labels"] = as_texts(people.index.labels)
+            arrays["people_labels"] = tables.as_texts(people.index.labels)
         with open_synced(self.path / PREDICTIONS) as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
         table: dict[str, list[Any]] = {}
@@ -230,10 +221,10 @@ def start(
     ``source`` is the text of the recipe.  A run that other code made has another name, so it is
     neither resumed nor taken for this one.
     """
-    config = {**config, CODE: code_digest()}
-    sha = digest(labels)
+    config = {**config, CODE: identity.code_digest()}
+    sha = identity.digest(labels)
     text = as_json(config)
-    run = Run(Path(root) / run_name(config, sha, seed))
+    run = Run(Path(root) / identity.run_name(config, sha, seed))
     if run.path.exists():
         if as_json({**run.config, NAMED: None}) != as_json({**config, NAMED: None}):
             reason = f"{CONFIG} was edited, and is not of this run; remove the folder"
@@ -344,7 +335,7 @@ def settings_of(run: Run) -> set[str]:
 
 def stale_runs(runs: Iterable[Run]) -> list[Run]:
     """Return the runs that were made with other training code than the present one."""
-    return [run for run in runs if run.code != code_digest()]
+    return [run for run in runs if run.code != identity.code_digest()]
 
 
 def describe_stale(runs: Sequence[Run]) -> str:
@@ -363,7 +354,7 @@ def replaced_runs(runs: Iterable[Run]) -> list[Run]:
 
     def key(run: Run) -> tuple[Path, str]:
         settings = {key: value for key, value in run.config.items() if key != CODE}
-        return run.path.parent, run_name(settings, run.labels, run.seed)
+        return run.path.parent, identity.run_name(settings, run.labels, run.seed)
 
     codes = {key(run): run.code for run in runs}
     others = []

@@ -1,7 +1,5 @@
 """Learning rate schedules: a factor for every step of a run."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -52,8 +50,7 @@ class Cosine(Schedule):
 
 @dataclass(frozen=True)
 class Triangle(Schedule):
-    """Up in a straight line for the first ``warm_up`` of the run, then down to 0 (one cycle, after
-    Smith 2018)."""
+    """Up in a straight line for ``warm_up`` of the run, then down to 0 (one cycle: Smith 2018)."""
 
     warm_up: float = 0.2
 

@@ -9,8 +9,6 @@ None of these measures but the filter-normalised slice is free of the scale of t
 network that has learned nothing can be the flattest of all: print its accuracy beside them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
@@ -28,7 +26,6 @@ from softlabel.train.data import CIFAR, Array, Model
 from softlabel.train.losses import soft_cross_entropy
 
 BATCH = 250
-Norm = nn.modules.batchnorm._BatchNorm  # the base of all kinds of batch normalisation
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +145,7 @@ def lambda_max(
 
 
 def trace(on: Surface, probes: int = 50, seed: int = 0) -> Trace:
-    """Return Hutchinson's estimate of the trace of the Hessian: the mean of v'Hv over random signs
-    v."""
+    """Return Hutchinson's estimate of the Hessian's trace: the mean of v'Hv over random signs v."""
     if probes < 2:
         raise DataError(f"probes = {probes}: a standard error needs at least 2")
 
@@ -165,8 +161,7 @@ def trace(on: Surface, probes: int = 50, seed: int = 0) -> Trace:
 
 
 def sam(on: Surface, rho: float = 0.05) -> float:
-    """Return the rise of the loss at distance ``rho`` along the gradient (Foret et al. 2021); 0
-    where there is no gradient."""
+    """Return the rise of the loss at distance ``rho`` along the gradient (Foret et al. 2021)."""
     slope = on.gradient()
     length = slope.norm()
     if not length > 0:
@@ -311,9 +306,9 @@ def barrier(
 
 
 def estimate_statistics(net: nn.Module, inputs: Array, *, normalise: Model | None = CIFAR) -> None:
-    """Estimate the means and variances of batch normalisation from these inputs; nothing else of
-    the network changes."""
-    layers = [layer for layer in net.modules() if isinstance(layer, Norm)]
+    """Estimate the means and variances of batch normalisation from these inputs, nothing else."""
+    every = nn.modules.batchnorm._BatchNorm  # the base of all kinds of batch normalisation
+    layers = [layer for layer in net.modules() if isinstance(layer, every)]
     if not layers:
         return
     x = data.as_pixels(inputs, data.first_parameter(net))

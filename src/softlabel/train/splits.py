@@ -6,11 +6,9 @@ holds 100 of its 1,000 images out besides: 6,900 are learned from, 900 of them r
 other 6,000 by their given class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,8 +23,8 @@ from softlabel.errors import DataError, FileError, UnknownName
 from softlabel.io import read_answers
 from softlabel.label import Plan, construct_labels
 from softlabel.randomness import name_keys
-from softlabel.tables import Annotations, Bools, Index, Ints, Names, SoftLabels, names
-from softlabel.train.identity import as_texts, digest
+from softlabel.tables import Annotations, Bools, Index, Ints, Names, SoftLabels, as_texts, names
+from softlabel.train.identity import digest
 
 Inputs = npt.NDArray[Any]  # images uint8 (m, h, w, 3), or features float32 (m, d)
 ONE_IN = 5  # items are held out unless a file names them
@@ -118,6 +116,21 @@ class FoldedSplit(Split):
         return {**super().hashes, "fold_sha": digest({"fold": self.fold})}
 
 
+@dataclass(frozen=True, eq=False)
+class PublishedData:
+    """A published set: all ``images`` and their names; of the items in ``learn`` the ``gold``
+    class and the ``teaching``; ``held`` items are predicted, and ``people`` are their labels."""
+
+    name: str
+    items: Names
+    images: npt.NDArray[Any]
+    learn: Names
+    gold: Ints
+    teaching: TrainingLabels
+    held: Names
+    people: SoftLabels
+
+
 def check_inputs(what: str, rows: Inputs) -> None:
     """Refuse all but images (m, h, w, 3) of bytes and features (m, d) of 32-bit floats."""
     image = rows.dtype == np.uint8 and rows.ndim == 4 and rows.shape[3] == 3
@@ -180,14 +193,9 @@ def read_split(images: str, labels: str | None = None, against: str | None = Non
             f"the classes learned, {', '.join(classes.tolist())}, are not those tested on, "
             f"{', '.join(people.index.labels.tolist())}"
         )
-    return Split(
-        rows[_rows_of(learn, items, images)],
-        teaching,
-        rows[_rows_of(held, items, images)],
-        Index(held, names([]), classes),
-        people,
-        {"images": images} | ({} if labels is None else {"labels": labels}),
-    )
+    inputs, tested = (rows[_rows_of(wanted, items, images)] for wanted in (learn, held))
+    named = {"images": images} | ({} if labels is None else {"labels": labels})
+    return Split(inputs, teaching, tested, Index(held, names([]), classes), people, named)
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────
@@ -293,27 +301,9 @@ def _relabel(
 # ── published data ───────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, eq=False)
-class PublishedData:
-    """A published set: all ``images`` and their names; of the items in ``learn`` the ``gold``
-    class and the ``teaching``; ``held`` items are predicted, and ``people`` are their labels."""
-
-    name: str
-    items: Names
-    images: npt.NDArray[Any]
-    learn: Names
-    gold: Ints
-    teaching: TrainingLabels
-    held: Names
-    people: SoftLabels
-
-
 def load_cifar10h() -> PublishedData:
     """Load 7,000 images with the shares of about 51 votes each, and 3,000 to be tested on."""
-    learn, held = _read_indices()
-    each = _read_answers("cifar10h", learn)
-    teach = partial(TrainingLabels.of, Mean()(each), each)
-    return _publish("cifar10h", learn, held, teach)
+    return _publish("cifar10h", *_read_indices())
 
 
 def load_cifar10s() -> PublishedData:
@@ -322,26 +312,19 @@ def load_cifar10s() -> PublishedData:
     """
     learn, held = _read_indices()
     apart = read_held_10s()
-    learn = learn[~np.isin(learn, apart)]
-    each = _read_answers("cifar10s", learn)
-
-    def teach(gold: Ints) -> TrainingLabels:
-        asked = np.bincount(each.item, minlength=len(learn)) > 0
-        soft = np.eye(each.index.shape[2])[gold]
-        soft[asked] = Mean()(each).probs[asked]
-        return TrainingLabels(gold, soft, each)
-
-    return _publish("cifar10s", learn, np.concatenate([held, apart]), teach)
+    return _publish("cifar10s", learn[~np.isin(learn, apart)], np.concatenate([held, apart]))
 
 
-def _publish(
-    name: str, learn: Ints, held: Ints, teach: Callable[[Ints], TrainingLabels]
-) -> PublishedData:
+def _publish(name: str, learn: Ints, held: Ints) -> PublishedData:
+    """Teach each image by the mean of the answers about it or, where there are none, its class."""
+    each = _read_answers(name, learn)
     data = datasets.cifar10.load("test")
     assert data.gold is not None, "CIFAR-10 has its classes"
     items, images, gold = data.index.items, data.arrays["images"], data.gold[learn]
-    people = load_people("cifar10h")
-    return PublishedData(name, items, images, items[learn], gold, teach(gold), items[held], people)
+    soft, asked = np.eye(each.index.shape[2])[gold], each.votes_per_item() > 0
+    soft[asked] = Mean()(each).probs[asked]
+    teaching, people = TrainingLabels(gold, soft, each), load_people("cifar10h")
+    return PublishedData(name, items, images, items[learn], gold, teaching, items[held], people)
 
 
 def load_people(name: str) -> SoftLabels:

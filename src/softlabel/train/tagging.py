@@ -6,13 +6,11 @@ and the network of the epoch that did best on the sentences of ``choosing`` is k
 about a minute; one that is interrupted starts again.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +22,7 @@ from torch import nn
 
 from softlabel.deliver import Deliver, Draws
 from softlabel.errors import DataError
-from softlabel.io import Progress, silent
+from softlabel.io import Progress
 from softlabel.tables import Ints
 from softlabel.train.config import Config
 from softlabel.train.identity import digest
@@ -33,19 +31,11 @@ from softlabel.train.networks import build
 from softlabel.train.networks.text import COLUMNS, LETTERS, UNKNOWN, Tagger
 from softlabel.train.objectives import Objective, make_objective
 from softlabel.train.predict import Singles
-from softlabel.train.recipes import LABELME_CONFIG, Recipe
+from softlabel.train.recipes import read_recipe
 from softlabel.train.schedules import find_schedule
 from softlabel.train.splits import Split
 
 Table = npt.NDArray[np.int64]  # (m, c) of words: sentence, code, letters
-
-CONFIG = replace(
-    LABELME_CONFIG,  # Adam at a constant rate, of the same paper
-    net="tagger",  # bi-LSTM of size 128 over words and letters, with attention between the two
-    epochs=20,
-    batch=8,  # sentences; the paper does not say
-)
-
 
 # ── words as numbers ─────────────────────────────────────────────────────────────────────────
 
@@ -107,10 +97,9 @@ def learn_tagging(
     config: Config,
     split: SentenceSplit,
     deliver: Deliver | None,
-    *,
     seed: int,
     folder: Path,
-    tell: Progress = silent,
+    tell: Progress,
 ) -> Singles:
     """Return logits (m, k) of the words held out, by the network of the epoch that tagged the words
     of ``choosing`` best."""
@@ -151,9 +140,8 @@ def _run_epoch(
     places = find_sentences(rows[:, 0].numpy())
     order = np.argsort(draws.uniform("order of sentences", epoch, np.arange(len(places))))
     places = [places[number] for number in order]
-    objective.start_epoch(
-        epoch, np.concatenate([np.arange(part.start, part.stop) for part in places])
-    )
+    items = np.concatenate([np.arange(part.start, part.stop) for part in places])
+    objective.start_epoch(epoch, items)
     total, low = 0.0, 0
     for step, part in enumerate(batches(places, config.batch)):
         words = torch.cat([rows[place] for place in part]).to(learner.device)
@@ -196,4 +184,4 @@ def batches(places: list[slice], size: int) -> Iterator[list[slice]]:
         yield places[low : low + size]
 
 
-POS = Recipe("u20-pos", "scratch", CONFIG, learn_tagging)
+POS = read_recipe("u20-pos", learn_tagging)

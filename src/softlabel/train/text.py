@@ -6,8 +6,6 @@ goes by its hash to one of a few thousand buckets: words never seen share pieces
 were.  ``text_encoders`` makes rows with pre-trained encoders.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -88,10 +86,7 @@ def word_pieces(word: str) -> tuple[int, ...]:
     """
     whole = f"<{word}>"
     trigrams = [whole[at : at + 3] for at in range(len(whole) - 2)]
-    return tuple(hash_piece(piece) for piece in [f"={word}", *trigrams][:PIECES])
-
-
-def hash_piece(piece: str) -> int:
-    """Return a bucket from 1 to the last, the same on every machine; 0 is left for nothing."""
-    number = int.from_bytes(blake2b(piece.encode(), digest_size=8).digest(), "little")
-    return 1 + number % (BUCKETS - 1)
+    pieces = [f"={word}", *trigrams][:PIECES]
+    hashes = [blake2b(piece.encode(), digest_size=8).digest() for piece in pieces]
+    # from 1 to the last, the same on every machine; 0 is left for nothing
+    return tuple(1 + int.from_bytes(each, "little") % (BUCKETS - 1) for each in hashes)

@@ -9,8 +9,6 @@ Training a whole encoder further (the recipe ``hub``) is for machines with a mod
 small encoders, a GPU.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
@@ -92,10 +90,8 @@ def open_encoder(place: str) -> tuple[Any, Any]:
     library = load_transformers()
     here = {"local_files_only": Path(place).is_dir()}
     try:
-        return (
-            library.AutoTokenizer.from_pretrained(place, **here),
-            library.AutoModel.from_pretrained(place, **here),
-        )
+        tokenizer = library.AutoTokenizer.from_pretrained(place, **here)
+        return tokenizer, library.AutoModel.from_pretrained(place, **here)
     except (OSError, ValueError) as error:
         reason = f"is no encoder that can be opened here ({str(error).splitlines()[0]})"
         raise FileError(Path(place), reason) from None

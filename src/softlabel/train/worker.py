@@ -4,8 +4,6 @@ It works with one thread: two such processes make a quarter more runs an hour th
 two threads.  It ends when no more jobs come, or when the process that started it is gone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

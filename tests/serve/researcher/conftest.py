@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
-import socket
-import threading
+import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -215,7 +215,8 @@ def both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def answers(tmp_path: Path) -> Iterator[Store]:
+def answers(tmp_path: Path, empty_database: Path) -> Iterator[Store]:
+    shutil.copy(empty_database, tmp_path / "answers.db")
     with store.open(tmp_path / "answers.db") as opened:
         yield opened
 
@@ -236,27 +237,62 @@ def make_world(tmp_path: Path, answers: Store) -> Callable[..., World]:
     return make
 
 
+@pytest.fixture(scope="session")
+def visited(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> Callable[..., Any]:
+    """Databases of studies that some people have answered: the path, the time, what was sent."""
+    kept: dict[str, tuple[Path, float, dict[str, Any]]] = {}
+
+    def make(people: int, settings: dict[str, Any]) -> tuple[Path, float, dict[str, Any]]:
+        key = f"{people} {settings}"
+        if key not in kept:
+            folder = tmp_path_factory.mktemp("visited")
+            path = folder / "answers.db"
+            shutil.copy(empty_database, path)
+            with store.open(path) as opened:
+                world = World(make_study(folder, **settings), opened)
+                for n in range(people):
+                    world.visit(f"person-{n}")
+            kept[key] = path, world.now, world.sent
+        return kept[key]
+
+    return make
+
+
+@pytest.fixture
+def visited_world(tmp_path: Path, visited: Callable[..., Any]) -> Iterator[Callable[..., World]]:
+    """``visited_world(4)``: a world with answers of person-0 to person-3, made once and copied."""
+    with ExitStack() as stack:
+
+        def make(people: int, **settings: Any) -> World:
+            path, now, sent = visited(people, settings)
+            shutil.copy(path, tmp_path / "answers.db")
+            opened = stack.enter_context(store.open(tmp_path / "answers.db"))
+            world = World(make_study(tmp_path, **settings), opened, now)
+            world.sent |= copy.deepcopy(sent)
+            return world
+
+        yield make
+
+
 class Served:
     """A world behind an address; ``ahead`` moves the server's clock."""
 
-    def __init__(self, world: Any, stack: ExitStack, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        world: Any,
+        stack: ExitStack,
+        listen: Callable[..., int],
+        limits: Limits | None = None,
+    ) -> None:
         self.world, self.ahead = world, 0.0
         self.secret = Secret(b"k" * 32, hash_token(TOKEN))
         app = make_app(
             world.study, world.store, self.secret, now=lambda: world.now + self.ahead, limits=limits
         )
-        door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        self.url = f"http://127.0.0.1:{door.getsockname()[1]}"
         config = uvicorn.Config(
             app, log_level="critical", lifespan="off", timeout_graceful_shutdown=5
         )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([door],))
-        thread.start()
-        stack.callback(thread.join)
-        stack.callback(setattr, server, "should_exit", True)
-        while not server.started:
-            time.sleep(0.005)
+        self.url = f"http://127.0.0.1:{listen(config, stack)}"
         self._stack = stack
 
     def browser(self, **headers: str) -> httpx.Client:
@@ -282,6 +318,6 @@ class Served:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Served]]:
+def serve(listen: Callable[..., int]) -> Iterator[Callable[..., Served]]:
     with ExitStack() as stack:
-        yield lambda world, **options: Served(world, stack, **options)
+        yield lambda world, **options: Served(world, stack, listen, **options)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from softlabel import registry
+from softlabel.store import Filters
 
 TOKEN = "the-token-that-was-printed-once"
 PATHS = ["", "/items", "/items?order=checks", "/people", "/people/person-0", "/answers", "/export"]
+PATHS += ["/answers?flag=skipped", "/comments", "/run", "/audit"]
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
 
 @pytest.fixture
-def served(make_world, serve):
-    world = make_world()
-    for n in range(4):
-        world.visit(f"person-{n}")
-    return serve(world)
+def served(visited_world, serve):
+    return serve(visited_world(4))
 
 
 @pytest.fixture
@@ -47,14 +48,15 @@ def open_page(chromium, served):
     assert not [one for one in complaints if one[0] == "error" and "ERR_INTERNET" not in one[1]]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(open_page, served, scheme):
-    page = open_page(color_scheme=scheme)
+def test_axe_finds_nothing(open_page, served):
+    page = open_page()
     served.computed(served.researcher())
     for path in PATHS:
         page.goto(f"/research{path}")
-        found = Axe().run(page, options=RULES)
-        assert found.violations_count == 0, f"{path}: {found.generate_report()}"
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            found = Axe().run(page, options=RULES)
+            assert found.violations_count == 0, f"{path}, {scheme}: {found.generate_report()}"
 
 
 def test_axe_finds_nothing_at_the_door(chromium, served):
@@ -185,11 +187,12 @@ def test_by_keyboard_alone(open_page, served):
     assert page.evaluate("document.activeElement.id") == "main"
     page.goto("/research")
     names = []
-    for _ in range(9):
+    for _ in range(11):
         page.keyboard.press("Tab")
         names.append(page.evaluate("document.activeElement.textContent.trim()"))
-    assert names[1:8] == [
-        "Pause updates", "Log out", "Overview", "Items", "People", "Answers", "Export",
+    assert names[1:10] == [
+        "Pause updates", "Log out", "Overview", "Items", "People", "Answers", "Comments", "Run",
+        "Export",
     ]  # fmt: skip
     page.get_by_role("link", name="Items", exact=True).press("Enter")
     page.wait_for_url("**/research/items")
@@ -224,8 +227,7 @@ def clock(seconds):
     return own | {"media_ready_ms": 80, "hidden_ms": 0, "fields": part}
 
 
-@pytest.mark.parametrize("width", [1024, 1280, 1440])
-def test_no_number_of_a_card_is_cut_off(chromium, make_world, serve, width):
+def test_no_number_of_a_card_is_cut_off(chromium, make_world, serve):
     """Two modes, so that each step also carries the name of its mode."""
     world = make_world(mode="quick")
     world.visit("slow", timing=clock(200.0))
@@ -233,10 +235,12 @@ def test_no_number_of_a_card_is_cut_off(chromium, make_world, serve, width):
     world.visit("slower", timing=clock(2000.0))
     here = serve(world)
     here.computed(here.researcher())
-    page = log_in(chromium, here, width)
+    page = log_in(chromium, here)
     card = page.locator(".card", has=page.get_by_role("heading", name="Seconds per field"))
     assert "quick: alternatives" in card.inner_text()
-    assert page.evaluate(CUT) == []
+    for width in (1024, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(CUT) == [], width
     page.context.close()
 
 
@@ -248,7 +252,7 @@ def test_a_line_stays_in_its_chart(chromium, make_world, serve):
     world.visit("hasty", timing=clock(0.5))
     here = serve(world)
     here.computed(here.researcher())
-    page = log_in(chromium, here, 1280)
+    page = log_in(chromium, here)
     page.goto("/research/people/hasty")
     chart = page.locator("svg", has_text="Seconds, answer by answer")
     assert chart.get_by_text("everybody").count() == 1
@@ -260,11 +264,52 @@ def test_a_line_stays_in_its_chart(chromium, make_world, serve):
     page.context.close()
 
 
-def log_in(chromium, here, width):
-    size = {"width": width, "height": 800}
+def log_in(chromium, here):
+    size = {"width": 1280, "height": 800}
     page = chromium.new_context(base_url=here.url, viewport=size).new_page()
     page.goto("/research/login")
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_label("Token").press("Enter")
     page.wait_for_url("**/research")
     return page
+
+
+def test_times_are_those_of_the_readers_zone(open_page, served):
+    page = open_page(timezone_id="Asia/Tokyo")
+    page.goto("/research/answers?flag=repeat")
+    first = page.locator("time").first
+    at = datetime.fromisoformat(first.get_attribute("datetime")).astimezone(ZoneInfo("Asia/Tokyo"))
+    expect(first).to_have_text(at.strftime("%d %b %H:%M"))
+    expect(page.locator("footer")).to_contain_text("Times are Asia/Tokyo")
+    text = at.strftime("%Y-%m-%dT%H:%M")
+    page.get_by_label("From").fill(text)
+    page.get_by_role("button", name="Show").click()
+    assert "zone=Asia%2FTokyo" in page.url
+    expect(page.locator("time").last).to_be_visible()
+    since = served.world.store.find_responses(
+        "animals", Filters(flag="repeat", since=at.replace(second=0, microsecond=0).timestamp())
+    )
+    expect(page.locator("tbody tr")).to_have_count(len(since))
+
+
+def test_a_study_is_paused_by_keyboard_and_phone(open_page, served):
+    page = open_page(viewport={"width": 360, "height": 740})
+    page.goto("/research/run")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.get_by_role("button", name="Pause", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Pause the study?")).to_be_visible()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = Axe().run(page, options=RULES)
+        assert found.violations_count == 0, found.generate_report()
+    page.get_by_role("button", name="Pause the study").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="The study is paused")).to_be_visible()
+    expect(page.get_by_role("table")).to_contain_text("paused the study")
+    page.goto("/research/people/person-0")
+    page.get_by_label("Why").fill("a test")
+    page.get_by_role("button", name="Leave out").click()
+    page.get_by_role("link", name="Cancel").click()
+    expect(page.get_by_label("Why")).to_be_visible()
+    assert served.world.store.session_of("animals", "person-0").excluded_at is None

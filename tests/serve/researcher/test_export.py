@@ -32,11 +32,9 @@ def lines_of(path):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def collected(make_world, **settings):
+def collected(visited_world, **settings):
     """Four people, one of whom corrects an answer and skips another."""
-    world = make_world(**settings)
-    for n in range(3):
-        world.visit(f"person-{n}")
+    world = visited_world(3, **settings)
     who = world.enter("last")
     every = world.store.lease(who.id, world.plan, world.now).result().showings
     first, second, *_ = (shown for shown in every if shown.kind == "target")
@@ -47,8 +45,8 @@ def collected(make_world, **settings):
     return world
 
 
-def test_json_lines_are_what_the_browser_sent(make_world, tmp_path):
-    world = collected(make_world, mode="classic:strict=true")
+def test_json_lines_are_what_the_browser_sent(visited_world, tmp_path):
+    world = collected(visited_world, mode="classic:strict=true")
     path = tmp_path / "responses.jsonl"
     assert export_answers(world.study, world.store, path) == len(world.sent)
     found = lines_of(path)
@@ -79,8 +77,8 @@ def test_numbers_and_letters_survive_to_the_last_digit(make_world, tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["classic", "quick", "chips", "search", "hard"])
-def test_what_was_collected_can_be_labelled(make_world, tmp_path, mode):
-    world = collected(make_world, mode=mode)
+def test_what_was_collected_can_be_labelled(visited_world, tmp_path, mode):
+    world = collected(visited_world, mode=mode)
     path = tmp_path / "responses.jsonl"
     export_answers(world.study, world.store, path)
     source = files.read_answers(path)
@@ -94,8 +92,8 @@ def test_what_was_collected_can_be_labelled(make_world, tmp_path, mode):
     assert "practice" in facts["left out"]
 
 
-def test_labels_of_the_json_are_labels_of_the_lines(make_world, tmp_path):
-    world = collected(make_world)
+def test_labels_of_the_json_are_labels_of_the_lines(visited_world, tmp_path):
+    world = collected(visited_world)
     slip = CLASSIC | {"p1": "8p"}
     world.visit("slips", lambda shown: slip)
     assert export_answers(world.study, world.store, tmp_path / "r.jsonl") == len(world.sent)
@@ -139,8 +137,8 @@ def test_a_study_without_answers_has_empty_exports(make_world, tmp_path):
     assert pl.read_parquet(tmp_path / "r.parquet").columns == list(columns(world.study))
 
 
-def test_csv_and_parquet_are_the_same_table(make_world, tmp_path):
-    world = collected(make_world)
+def test_csv_and_parquet_are_the_same_table(visited_world, tmp_path):
+    world = collected(visited_world)
     for name in ("r.csv", "r.parquet"):
         export_answers(world.study, world.store, tmp_path / name)
     text = pl.read_csv(tmp_path / "r.csv", infer_schema_length=None)
@@ -197,8 +195,8 @@ def test_escaping_touches_text_alone_and_can_be_undone(cell):
         assert found is cell
 
 
-def test_text_exports_can_be_packed(make_world, tmp_path):
-    world = collected(make_world)
+def test_text_exports_can_be_packed(visited_world, tmp_path):
+    world = collected(visited_world)
     for name in ("r.jsonl", "r.csv", "r.json"):
         export_answers(world.study, world.store, tmp_path / name)
         export_answers(world.study, world.store, tmp_path / f"{name}.gz")
@@ -206,12 +204,12 @@ def test_text_exports_can_be_packed(make_world, tmp_path):
         assert packed == (tmp_path / name).read_bytes()
 
 
-def test_an_export_is_whole_or_not_there(make_world, tmp_path):
-    world = collected(make_world)
+def test_an_export_is_whole_or_not_there(visited_world, tmp_path):
+    world = collected(visited_world)
     old = tmp_path / "r.jsonl"
     old.write_text("what was there before")
 
-    def stop(done):
+    def stop(answers, skips):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -279,8 +277,12 @@ def test_memory_stays_the_same_at_any_size(make_world, tmp_path):
     assert rows == 25_000
 
 
-def test_the_count_is_told_while_it_goes_on(make_world, tmp_path):
-    world = collected(make_world)
+def test_the_count_is_told_while_it_goes_on(visited_world, tmp_path):
+    world = collected(visited_world)
     told = []
-    export_answers(world.study, world.store, tmp_path / "r.jsonl", told.append)
-    assert told[-1] == len(world.sent)
+    export_answers(
+        world.study, world.store, tmp_path / "r.jsonl", lambda *counts: told.append(counts)
+    )
+    skips = sum(row.skip is not None for row in world.store.responses(world.study.name))
+    assert skips
+    assert told[-1] == (len(world.sent) - skips, skips)

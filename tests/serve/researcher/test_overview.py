@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softlabel import io
-from softlabel.annotators import alpha, pairwise_variation
+from softlabel.annotators import alpha
+from softlabel.annotators.agreement import pairwise_variation
 from softlabel.construct import Clamp
 from softlabel.elicit import Quick
 from softlabel.metrics import Spread

@@ -23,11 +23,8 @@ CLASSIC = {"top": "cat", "p1": 90, "second": "dog", "p2": 10, "impossible": ["fo
 
 
 @pytest.fixture
-def served(make_world, serve):
-    world = make_world()
-    for n in range(4):
-        world.visit(f"person-{n}")
-    return serve(world)
+def served(visited_world, serve):
+    return serve(visited_world(4))
 
 
 def text_of(page):
@@ -103,28 +100,30 @@ def test_items_show_what_everybody_said(served):
         assert f"{len(people)} of 4 answers" in card
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("order=given", [f"item-{n}" for n in range(12)]),
-        ("order=checks", ["gold", "note", "try"]),
-        ("find=item-1", ["item-1"]),
-        ("find=ITEM-1", ["item-1", "item-10", "item-11"]),
-        ("find=nowhere", []),
-        ("order=nonsense", None),
-    ],
-)
-def test_items_can_be_found(served, query, expected):
-    page = served.researcher().get(f"/research/items?{query}").text
-    shown = re.findall(r'<h3 dir="auto">([^<]+)</h3>', page)
-    assert expected is None or sorted(shown) == sorted(expected)
-    assert len(shown) == 12 or "No item fits." in page or expected
+FOUND = {
+    "order=given": [f"item-{n}" for n in range(12)],
+    "order=checks": ["gold", "note", "try"],
+    "find=item-1": ["item-1"],
+    "find=ITEM-1": ["item-1", "item-10", "item-11"],
+    "find=nowhere": [],
+    "order=nonsense": None,
+}
+
+
+def test_items_can_be_found(served):
+    client = served.researcher()
+    for query, expected in FOUND.items():
+        page = client.get(f"/research/items?{query}").text
+        shown = re.findall(r'<h3 dir="auto">([^<]+)</h3>', page)
+        assert expected is None or sorted(shown) == sorted(expected), query
+        assert len(shown) == 12 or "No item fits." in page or expected, query
 
 
 def test_items_by_number_of_answers(served):
     counted = served.world.store.answers_per_item(served.world.study.name)
+    client = served.researcher()
     for order, sign in (("fewest", 1), ("most", -1)):
-        page = served.researcher().get(f"/research/items?order={order}").text
+        page = client.get(f"/research/items?order={order}").text
         shown = re.findall(r'<h3 dir="auto">([^<]+)</h3>', page)
         assert [counted[item] for item in shown] == sorted(counted.values(), key=lambda n: sign * n)
 
@@ -191,6 +190,18 @@ def test_answers_as_they_come_in(served):
     assert len(rows) == 47
 
 
+def test_branches_are_shown_as_such(make_world, serve):
+    labels = ("pet/cat", "pet/dog", "wild/fox", "wild/hare")
+    world = make_world(mode="search", labels=labels)
+    picks = [{"node": "pet", "chips": 12, "stop": True}, {"node": "wild/fox", "chips": 8}]
+    said = {"n": 20, "picks": picks, "scope": [], "rest": "ruled_out"}
+    world.visit("ann", lambda shown: said, most=3)
+    client = serve(world).researcher()
+    assert "somewhere in pet 60 %, wild/fox 40 %" in text_of(client.get("/research/answers").text)
+    page = text_of(client.get("/research/items", params={"order": "most"}).text)
+    assert "Named as a whole, and shared evenly by the labels in it: pet (by 1)." in page
+
+
 @given(
     find=st.text(max_size=20), order=st.text(max_size=8), page=st.text("0123456789-x", max_size=4)
 )
@@ -223,16 +234,15 @@ def test_what_people_and_files_say_is_text(make_world, world_of, serve):
         assert "&lt;script&gt;alert(1)" in page
 
 
-@pytest.mark.parametrize(
-    "path", ["", "/items", "/people", "/people/person-0", "/answers", "/export", "/login"]
-)
-def test_pages_keep_to_the_policy(served, path):
+def test_pages_keep_to_the_policy(served):
     """No script, no style and no handler in the page itself: the policy would block them."""
-    client = served.browser() if path == "/login" else served.researcher()
-    reply = client.get(f"/research{path}")
-    assert "script-src 'self'" in reply.headers["content-security-policy"]
-    assert reply.headers["cache-control"] == "no-store"
-    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*src=)", reply.text)
+    client, stranger = served.researcher(), served.browser()
+    for path in ("", "/items", "/people", "/people/person-0", "/answers", "/export", "/login"):
+        reply = (stranger if path == "/login" else client).get(f"/research{path}")
+        assert reply.status_code == 200, path
+        assert "script-src 'self'" in reply.headers["content-security-policy"], path
+        assert reply.headers["cache-control"] == "no-store", path
+        assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*src=)", reply.text), path
 
 
 def test_platform_ids_are_nowhere(served):

@@ -5,8 +5,6 @@ a vote is read as it lies, and a belief is a product of such rows.  Products of 
 no logarithm per class; an item whose product gets too small is computed again with logarithms.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

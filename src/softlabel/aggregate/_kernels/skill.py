@@ -3,23 +3,12 @@
 ``votes`` is a ``Ballots`` (see ``truth.base``).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from softlabel.aggregate._kernels.votes import (
-    LEVEL,
-    divide,
-    gold_of,
-    kernel,
-    make_scratch,
-    most_votes,
-    scores_to_chances,
-    vote_shares,
-    write_row,
-)
+from softlabel.aggregate._kernels import votes as passes
+from softlabel.aggregate._kernels.votes import LEVEL, kernel
 
 TINY = 1e-300  # stands for a chance of zero where a logarithm is taken
 NEWTON = 2  # steps towards the ease of an item in every pass
@@ -48,7 +37,7 @@ def coin_begin(votes: Any, right: Any, asked: Any, mass: Any) -> None:
     for item in range(votes.start.size - 1):
         if votes.start[item] == votes.start[item + 1]:
             continue
-        vote_shares(votes, item, belief)
+        passes.vote_shares(votes, item, belief)
         coin_count(votes, item, belief, right, asked, mass)
 
 
@@ -84,7 +73,7 @@ def coin_infer(votes: Any, item: int, prior: Any, right: Any, wrong: Any, belief
         else:
             belief[j] = 0.0
         total += belief[j]
-    return all_wrong + top + divide(belief, total)
+    return all_wrong + top + passes.divide(belief, total)
 
 
 @kernel
@@ -196,8 +185,8 @@ def glad_step(votes: Any, ability: Any, ease: Any, k: int, centre: float, sums: 
     """E-step: return the log-likelihood and a better ease for every item; add to ``sums[a]`` what
     each ability learns."""
     weighted = votes.weight.size > 0
-    scratch = make_scratch(k)
-    most = most_votes(votes.start)
+    scratch = passes.make_scratch(k)
+    most = passes.most_votes(votes.start)
     facts = (np.empty(most), np.empty(most), np.empty(most))
     score, (able, weight, chance) = scratch[0], facts
     better = ease.copy()
@@ -207,7 +196,8 @@ def glad_step(votes: Any, ability: Any, ease: Any, k: int, centre: float, sums: 
         if first == last:
             continue
         common, n = glad_score(votes, item, ability, np.exp(ease[item]), scratch)
-        loglik += common + scores_to_chances(scratch, n, k, gold_of(votes, item), item) - np.log(k)
+        total = passes.scores_to_chances(scratch, n, k, passes.gold_of(votes, item), item)
+        loglik += common + total - np.log(k)
         for vote in range(first, last):
             able[vote - first] = ability[votes.annotator[vote]]
             weight[vote - first] = votes.weight[vote] if weighted else 1.0
@@ -225,15 +215,15 @@ def glad_infer(votes: Any, ability: Any, ease: Any, rows: Any, sums: Any) -> flo
     """
     weighted = votes.weight.size > 0
     k = rows.shape[1]
-    scratch = make_scratch(k)
+    scratch = passes.make_scratch(k)
     loglik = 0.0
     for item in range(votes.start.size - 1):
         scale = np.exp(ease[item])
         common, n = glad_score(votes, item, ability, scale, scratch)
-        gold = gold_of(votes, item)
-        total = scores_to_chances(scratch, n, k, gold, item)
+        gold = passes.gold_of(votes, item)
+        total = passes.scores_to_chances(scratch, n, k, gold, item)
         loglik += common + total - np.log(k)
-        write_row(scratch, n, np.exp(-total), gold, rows[item])
+        passes.write_row(scratch, n, np.exp(-total), gold, rows[item])
         for vote in range(votes.start[item], votes.start[item + 1]):
             who = votes.annotator[vote]
             weight = votes.weight[vote] if weighted else 1.0
@@ -252,11 +242,11 @@ def kos_step(votes: Any, message: Any, worth: Any, scale: float, heard: Any) -> 
     A vote's ``weight`` is its sign here.  An item sends ``message`` to everyone who voted on it
     and hears their ``worth`` less what came from itself; the new worth is added to ``heard``.
     """
-    reply = np.empty(most_votes(votes.start))
+    reply = np.empty(passes.most_votes(votes.start))
     new = np.empty_like(message)
     power = 0.0
     for item in range(votes.start.size - 1):
-        first, gold = votes.start[item], gold_of(votes, item)
+        first, gold = votes.start[item], passes.gold_of(votes, item)
         total, heard_all = 0.0, 0.0
         for vote in range(first, votes.start[item + 1]):
             sign = votes.weight[vote]
@@ -285,7 +275,7 @@ def kos_decide(votes: Any, message: Any, worth: Any, rows: Any) -> None:
             total += reply
             size += abs(reply)
             plain += sign
-        gold = gold_of(votes, item)
+        gold = passes.gold_of(votes, item)
         if gold >= 0:
             first = 1.0 * (gold == 0)
         elif abs(total) > LEVEL * size:

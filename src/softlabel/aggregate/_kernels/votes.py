@@ -5,8 +5,6 @@ methods that know one or two numbers of each person.
 what numpy does in a line costs seconds to compile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -155,19 +153,6 @@ def most_votes(start: Any) -> int:
 
 
 @kernel
-def log_total(scratch: Any, n: int, k: int) -> Any:
-    """Return log of the sum of exp(score) over all k classes; classes not named score 0."""
-    score, _, named = scratch
-    top = score[named[0]] if n == k else 0.0
-    for j in range(n):
-        top = max(top, score[named[j]])
-    total = (k - n) * np.exp(-top) if n < k else 0.0
-    for j in range(n):
-        total += np.exp(score[named[j]] - top)
-    return top + np.log(total)
-
-
-@kernel
 def scores_to_chances(scratch: Any, n: int, k: int, gold: int, item: int) -> Any:
     """Turn the scores of the named classes into chances; return the log of their total.
 
@@ -179,7 +164,13 @@ def scores_to_chances(scratch: Any, n: int, k: int, gold: int, item: int) -> Any
         for j in range(n):
             score[named[j]] = 1.0 if named[j] == gold else 0.0
         return alone
-    total = log_total(scratch, n, k)
+    top = score[named[0]] if n == k else 0.0
+    for j in range(n):
+        top = max(top, score[named[j]])
+    total = (k - n) * np.exp(-top) if n < k else 0.0
+    for j in range(n):
+        total += np.exp(score[named[j]] - top)
+    total = top + np.log(total)
     for j in range(n):
         score[named[j]] = np.exp(score[named[j]] - total)
     return total

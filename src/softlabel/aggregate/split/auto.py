@@ -1,7 +1,5 @@
 """The pool for those who do not want to choose."""
 
-from __future__ import annotations
-
 from builtins import map as in_turn
 from dataclasses import dataclass, replace
 from typing import ClassVar

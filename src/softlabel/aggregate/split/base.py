@@ -7,41 +7,22 @@ entry points: ``CountPool`` for pools without a model of their own, and ``BayesP
 with a prior, which take votes and rich answers.
 """
 
-from __future__ import annotations
-
 from builtins import map as in_turn
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from scipy.special import entr, logsumexp
 
+from softlabel import tables
 from softlabel.aggregate.base import Map, map_items
-from softlabel.aggregate.split.mixtures import (
-    Betas,
-    Prior,
-    Rows,
-    distinct,
-    fit_dirichlet,
-    group_rows,
-    quantile,
-    vote_cdf,
-    vote_limits,
-)
+from softlabel.aggregate.split import mixtures
+from softlabel.aggregate.split.mixtures import Prior
 from softlabel.errors import DataError
 from softlabel.registry import check_parameters
-from softlabel.tables import (
-    Annotations,
-    Estimand,
-    Floats,
-    Index,
-    Ints,
-    SoftLabels,
-    frozen,
-    given_away,
-)
+from softlabel.tables import Annotations, Estimand, Floats, Index, Ints, Names, SoftLabels
 
 CELLS = 2_000_000  # numbers (items x kinds x classes) worked on at once: 16 MB an array
 UNSEEN = 1e-9  # a kind of item less likely than this does not move a limit
@@ -54,6 +35,8 @@ VOTES = (0.0, 1.0, 2.0, 3.0, 5.0, 10.0)
 FIRST = (2.5, 1.9, 1.6, 1.5, 1.3, 0.6)
 OF_SIX = (4.8, 4.0, 2.8, 2.2, 1.3, 0.75)
 ENOUGH_VOTES = 2.0  # per item, for a prior to be learned from votes
+
+ByRow = Callable[[Floats, Floats], Floats]  # of rows of evidence and the kinds of their items
 
 
 # ── what is believed about each item ─────────────────────────────────────────────────────────
@@ -76,7 +59,7 @@ class Belief:
 
     def __post_init__(self) -> None:
         m, _, k = self.index.shape
-        evidence = frozen(np.asarray(self.evidence, dtype=np.float64))
+        evidence = tables.frozen(np.asarray(self.evidence, dtype=np.float64))
         if evidence.shape != (m, k):
             raise DataError(f"Belief: evidence has shape {evidence.shape}, expected {(m, k)}")
         if not (np.isfinite(evidence).all() and (evidence >= 0).all()):
@@ -87,7 +70,7 @@ class Belief:
     def prior(self) -> Prior:
         """What is believed about an item before anybody answers."""
         if self.given is None:
-            return fit_dirichlet(self.index, self.evidence)
+            return mixtures.fit_dirichlet(self.index, self.evidence)
         return self.given.among(self.index.labels)
 
     @property
@@ -96,8 +79,8 @@ class Belief:
         return self.prior.wide or self.prior
 
     @cached_property
-    def _distinct(self) -> tuple[Rows, Ints]:
-        return distinct(self.evidence)
+    def _distinct(self) -> tuple[mixtures.Rows, Ints]:
+        return mixtures.distinct(self.evidence)
 
     def mean(self) -> Floats:
         """(m, k) the label: E[p_k] = sum_c r_c (alpha_ck + n_k) / (A_c + m)."""
@@ -113,8 +96,15 @@ class Belief:
 
         def limits(n: Floats, r: Floats) -> Floats:
             mix = _betas(self.wide, n, r)
-            low, high = (quantile(mix, tail).reshape(n.shape) for tail in tails)
-            low, high = _hold_mean(low, high, _mean(self.wide, n, r), tails[0])
+            low, high = (mixtures.quantile(mix, tail).reshape(n.shape) for tail in tails)
+            # A class with next to no alpha is believed to be nothing at all but for a rare large
+            # share: its mean lies beyond its limit.  Votes cannot tell that from a small share on
+            # every item, so the limit is then that of an exponential share with the same mean (3
+            # times the mean at 90 %).  The same at the other end.
+            mean = _mean(self.wide, n, r)
+            odds = mean / np.maximum(1 - mean, 1e-300)
+            most, least = 1 - tails[0] ** odds, tails[0] ** (1 / np.maximum(odds, 1e-300))
+            low, high = np.where(mean < low, least, low), np.where(mean > high, most, high)
             label = np.minimum(_mean(self.prior, n, _kinds(self.prior, n)), 1)  # but for rounding
             return np.concatenate([np.minimum(low, label), np.maximum(high, label)], axis=1)
 
@@ -129,7 +119,7 @@ class Belief:
             raise DataError(f"votes = {votes}: at least one further vote is needed")
 
         def limits(n: Floats, r: Floats) -> Floats:
-            both = vote_limits(_betas(self.wide, n, r), votes, level)
+            both = mixtures.vote_limits(_betas(self.wide, n, r), votes, level)
             return np.concatenate([limit.reshape(n.shape) for limit in both], axis=1)
 
         low, high = np.split(self._per_item(limits, self.wide), 2, axis=1)
@@ -147,7 +137,7 @@ class Belief:
         for part in _chunks(len(where), self.wide.alpha.size):
             n = rows.n[where[part]]
             mix = _betas(self.wide, n, _kinds(self.wide, n), np.asarray(label)[part])
-            limits = vote_cdf(mix, np.asarray(count)[part], np.asarray(votes)[part])
+            limits = mixtures.vote_cdf(mix, np.asarray(count)[part], np.asarray(votes)[part])
             below[part], at_most[part] = limits
         return below, at_most
 
@@ -163,26 +153,24 @@ class Belief:
         """(m, C) r_c: which kind of item each one is likely to be."""
         return self._per_item(lambda n, r: r)
 
-    def update(self, items: Ints, evidence: Floats) -> Belief:
+    def update(self, items: Ints, evidence: Floats) -> Self:
         """Return the belief after more ``evidence`` (j, k) for items of codes (j,), same prior."""
         total = np.array(self.evidence)
         np.add.at(total, np.asarray(items), np.asarray(evidence, dtype=np.float64))
-        return Belief(self.index, given_away(total), self.prior)
+        return replace(self, evidence=tables.given_away(total), given=self.prior)
 
-    def _per_item(
-        self, function: Callable[[Floats, Floats], Floats], prior: Prior | None = None
-    ) -> Floats:
+    def _per_item(self, function: ByRow, prior: Prior | None = None) -> Floats:
         rows, where = self._distinct
         return _by_chunks(function, prior or self.prior, rows)[where]
 
 
 def posterior_mean(prior: Prior, evidence: Floats) -> Floats:
     """(m, k) labels of rows of evidence under a prior of the same classes."""
-    rows, where = distinct(evidence)
+    rows, where = mixtures.distinct(evidence)
     return _by_chunks(lambda n, r: _mean(prior, n, r), prior, rows)[where]
 
 
-def _by_chunks(function: Callable[[Floats, Floats], Floats], prior: Prior, rows: Rows) -> Floats:
+def _by_chunks(function: ByRow, prior: Prior, rows: mixtures.Rows) -> Floats:
     """Return ``function(evidence, kinds)`` of distinct rows, from chunks that memory holds."""
     if not len(rows):
         return function(rows.n, np.zeros((0, len(prior.weight))))
@@ -197,7 +185,7 @@ def _chunks(rows: int, cells: int) -> Iterator[slice]:
 
 def _kinds(prior: Prior, n: Floats) -> Floats:
     """(b, C) r_c of each row of evidence."""
-    joint = group_rows(n).log_joint(prior.alpha, prior.log_weight)
+    joint = mixtures.group_rows(n).log_joint(prior.alpha, prior.log_weight)
     return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)))
 
 
@@ -221,7 +209,7 @@ def _gain(prior: Prior, n: Floats, r: Floats) -> Floats:
     return np.asarray(np.maximum(entr(now).sum(axis=1) - after, 0))  # rounding can take it below
 
 
-def _betas(prior: Prior, n: Floats, r: Floats, label: Ints | None = None) -> Betas:
+def _betas(prior: Prior, n: Floats, r: Floats, label: Ints | None = None) -> mixtures.Betas:
     """The share of each class of each row (mixture row * k + class), or of one class per row."""
     row, kind = np.nonzero(r > UNSEEN)
     total = np.bincount(row, r[row, kind], minlength=len(n))  # what was dropped is made up for
@@ -229,25 +217,12 @@ def _betas(prior: Prior, n: Floats, r: Floats, label: Ints | None = None) -> Bet
     if label is not None:
         a = prior.alpha[kind, label[row]] + n[row, label[row]]
         whole = prior.mass[kind] + n[row].sum(axis=1)
-        return Betas(a, np.maximum(whole - a, LEAST_REST), weight, row, len(n))
+        return mixtures.Betas(a, np.maximum(whole - a, LEAST_REST), weight, row, len(n))
     k = n.shape[1]
     every = prior.alpha[kind] + n[row]
     rest = np.maximum(every.sum(axis=1, keepdims=True) - every, LEAST_REST)
     owner = (row[:, None] * k + np.arange(k)).ravel()
-    return Betas(every.ravel(), rest.ravel(), np.repeat(weight, k), owner, n.size)
-
-
-def _hold_mean(low: Floats, high: Floats, mean: Floats, tail: float) -> tuple[Floats, Floats]:
-    """Widen limits to hold the mean.
-
-    A class with next to no alpha is believed to be nothing at all but for a rare large share: its
-    mean lies beyond its limit.  Votes cannot tell that from a small share on every item, so the
-    limit is then that of an exponential share with the same mean (3 times the mean at 90 %).  The
-    same at the other end.
-    """
-    odds = mean / np.maximum(1 - mean, 1e-300)
-    most, least = 1 - tail**odds, tail ** (1 / np.maximum(odds, 1e-300))
-    return np.where(mean < low, least, low), np.where(mean > high, most, high)
+    return mixtures.Betas(every.ravel(), rest.ravel(), np.repeat(weight, k), owner, n.size)
 
 
 def _tails(level: float) -> tuple[float, float]:
@@ -293,18 +268,12 @@ def make_labels(
     pooler: Any, fitted: FittedPool, index: Index, sums: Floats, count: Ints, why: str = ""
 ) -> LabelDistribution:
     """Make the result from the sums of the items; an item nobody answered has no label."""
-    sums = given_away(sums)
+    sums = tables.given_away(sums)
     probs = np.where(count[:, None] > 0, fitted.rows(sums), np.nan)
+    about = pooler.estimand, repr(pooler)
+    belief = fitted.belief(index, sums)
     return LabelDistribution(
-        index,
-        given_away(probs),
-        count,
-        pooler.estimand,
-        repr(pooler),
-        belief=fitted.belief(index, sums),
-        why=why,
-        fitted=fitted,
-        sums=sums,
+        index, tables.given_away(probs), count, *about, belief, why=why, fitted=fitted, sums=sums
     )
 
 
@@ -373,14 +342,14 @@ class BayesPool:
         prior: Prior | None = None,
     ) -> LabelDistribution:
         check_parameters(self, **self.limits)
-        has_rich, tables = separate_rich(annotations, rich)
+        has_rich, answers = separate_rich(annotations, rich)
         counting = self.counting(has_rich)
-        parts = [map_items(counting.sums, table, map, shards) for table in tables]
+        parts = [map_items(counting.sums, table, map, shards) for table in answers]
         sums = np.zeros((len(parts[0]), max(part.shape[1] for part in parts)))
         for part in parts:
             sums[:, : part.shape[1]] += part
-        sums = given_away(sums)
-        count = np.sum([table.votes_per_item() for table in tables], axis=0)
+        sums = tables.given_away(sums)
+        count = np.sum([table.votes_per_item() for table in answers], axis=0)
         fitted, why = self.fit_sums(annotations.index, counting, sums, prior)
         return make_labels(self, fitted, annotations.index, sums, count, why)
 
@@ -423,7 +392,7 @@ class Counting:
         each: Any = self.weight
         if each is None:
             each = rich_weight(votes.sum(axis=1), answers)[:, None]
-        return given_away(votes + each * sums[:, k : 2 * k])
+        return tables.given_away(votes + each * sums[:, k : 2 * k])
 
     def prior_evidence(self, sums: Floats, k: int) -> Floats:
         """(m, k) the evidence from which a prior is learned.
@@ -437,7 +406,24 @@ class Counting:
         answered |= sums[:, 2 * k] > 0
         if votes.sum() < ENOUGH_VOTES * answered.sum():
             return self.evidence(sums, k)
-        return given_away(votes + shares(sums[:, k : 2 * k]))
+        return tables.given_away(votes + shares(sums[:, k : 2 * k]))
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A Bayesian pool whose prior is known: the label is E[p | n]."""
+
+    counting: Counting
+    prior: Prior
+
+    def sums(self, annotations: Annotations) -> Floats:
+        return self.counting.sums(annotations)
+
+    def rows(self, sums: Floats) -> Floats:
+        return posterior_mean(self.prior, self.counting.evidence(sums, len(self.prior.labels)))
+
+    def belief(self, index: Index, sums: Floats) -> Belief:
+        return Belief(index, self.counting.evidence(sums, len(index.labels)), self.prior)
 
 
 def is_rich(annotations: Annotations) -> bool:
@@ -448,20 +434,76 @@ def is_rich(annotations: Annotations) -> bool:
     return bool((probs.max(axis=1, initial=0) != probs.sum(axis=1)).any())
 
 
-def separate_rich(
-    annotations: Annotations, rich: Annotations | None
-) -> tuple[bool, list[Annotations]]:
+def separate_rich(votes: Annotations, rich: Annotations | None) -> tuple[bool, list[Annotations]]:
     """Return whether there are rich answers, and the tables to add up; votes become codes."""
     if rich is None:
-        return is_rich(annotations), [annotations]
+        return is_rich(votes), [votes]
     if rich.hard:
         raise DataError("rich= takes soft annotations (probs), not votes: votes come first")
-    if is_rich(annotations):
+    if is_rich(votes):
         raise DataError("with rich= the first table holds votes, but some of its rows are soft")
     for name in ("items", "labels"):
-        if getattr(annotations.index, name).tolist() != getattr(rich.index, name).tolist():
+        if getattr(votes.index, name).tolist() != getattr(rich.index, name).tolist():
             raise DataError(f"votes and rich answers must have the same {name}, in the same order")
-    label = annotations.label
+    label = votes.label
     if label is None:
-        label = annotations.soft().argmax(axis=1)
-    return True, [replace(annotations, label=label, probs=None), rich]
+        label = votes.soft().argmax(axis=1)
+    return True, [replace(votes, label=label, probs=None), rich]
+
+
+# ── new answers to finished labels ───────────────────────────────────────────────────────────
+
+
+def update(labels: LabelDistribution, new: Annotations) -> LabelDistribution:
+    """Add new answers to labels, under the same prior and the same fitted parameters.
+
+    Equal to pooling all answers with that prior.  The work grows with the new answers, besides
+    copying the table.  New items and people are added at the end; classes must be known.  Fit
+    anew now and then: parameters learned from few votes are those of few votes.
+    """
+    fitted, sums = labels.fitted, labels.sums
+    if fitted is None or sums is None:
+        raise DataError(
+            "these labels do not know what made them (they were loaded from a file, or are no "
+            "label distribution): pool the answers again, then update"
+        )
+    items, place = join_names(labels.index.items, new.index.items)
+    people, _ = join_names(labels.index.annotators, new.index.annotators)
+    same = len(items) == len(labels) and len(people) == len(labels.index.annotators)
+    index = labels.index if same else Index(items, people, labels.index.labels)
+    known = {name: code for code, name in enumerate(labels.index.labels.tolist())}
+    for name in new.index.labels.tolist():
+        if name not in known:
+            raise DataError(f"a new answer has the class {name!r}, which the labels do not know")
+    code = np.array([known[name] for name in new.index.labels.tolist()])
+    touched, row = np.unique(place[new.item], return_inverse=True)
+    own = Index(items[touched], new.index.annotators, labels.index.labels)
+    if new.label is not None:
+        said = Annotations(own, row, new.annotator, label=code[new.label])
+    else:
+        soft = np.zeros((len(new), len(known)))
+        soft[:, code] = new.soft()
+        said = Annotations(own, row, new.annotator, probs=tables.given_away(soft))
+    more = fitted.sums(said)
+    added = (0, len(items) - len(labels))
+    sums = np.pad(sums, (added, (0, max(more.shape[1] - sums.shape[1], 0))))
+    sums[touched, : more.shape[1]] += more
+    probs = np.pad(labels.probs, (added, (0, 0)), constant_values=np.nan)
+    count = np.pad(labels.count, added)
+    if len(touched):
+        probs[touched] = fitted.rows(sums[touched])
+        count[touched] += np.bincount(row)
+    sums, probs, count = tables.given_away(sums), tables.given_away(probs), tables.given_away(count)
+    belief = fitted.belief(index, sums)
+    return replace(labels, index=index, probs=probs, count=count, belief=belief, sums=sums)
+
+
+def join_names(old: Names, new: Names) -> tuple[Names, Ints]:
+    """Return both lists of names, the new ones at the end, and the place of each of ``new``."""
+    if np.array_equal(old, new):
+        return old, np.arange(len(old))
+    known = {name: place for place, name in enumerate(old.tolist())}
+    fresh = [name for name in new.tolist() if name not in known]
+    known.update((name, len(old) + place) for place, name in enumerate(fresh))
+    where = np.array([known[name] for name in new.tolist()], dtype=np.int64)
+    return (tables.names([*old.tolist(), *fresh]) if fresh else old), where

@@ -4,8 +4,6 @@
 of difficulty, and ``atoms`` one for each item seen.  The label is the mean of the posterior.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -13,33 +11,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.special import entr
 
-from softlabel.aggregate.split.base import BayesPool, Belief, Counting, posterior_mean
+from softlabel.aggregate.split.base import BayesPool, Counting, Posterior, posterior_mean
 from softlabel.aggregate.split.mixtures import Prior, distinct, fit_by_class, fit_dirichlet
 from softlabel.randomness import name_keys, uniform
 from softlabel.registry import SMALLEST
-from softlabel.tables import Annotations, Floats, Index, Ints
+from softlabel.tables import Floats, Index, Ints
 
 FEWEST = 10  # items with votes: fewer say nothing about what others are like
 EASY = 0.03  # an unanimous item is drawn as if it had this entropy
 
 Levels = Literal["auto", 1, 3]
-
-
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """A Bayesian pool whose prior is known: the label is E[p | n]."""
-
-    counting: Counting
-    prior: Prior
-
-    def sums(self, annotations: Annotations) -> Floats:
-        return self.counting.sums(annotations)
-
-    def rows(self, sums: Floats) -> Floats:
-        return posterior_mean(self.prior, self.counting.evidence(sums, len(self.prior.labels)))
-
-    def belief(self, index: Index, sums: Floats) -> Belief:
-        return Belief(index, self.counting.evidence(sums, len(index.labels)), self.prior)
 
 
 class PosteriorPool(BayesPool):
@@ -106,8 +87,7 @@ class DirichletMixture(PosteriorPool):
 
 @dataclass(frozen=True)
 class Atoms(PosteriorPool):
-    """A mixture of Dirichlet(scale * pbar_j), one per item seen, plus a part of the mixture that
-    smooths them.
+    """A mixture of Dirichlet(scale * pbar_j), one per item seen, smoothed by a Dirichlet mixture.
 
     pbar_j is the label of item j under ``dirichlet-mixture`` (fitted, or ``prior``).  The atoms
     share the weight ``share``, the mixture has the rest.  Items with equal evidence are one atom;

@@ -72,10 +72,8 @@ class Prior:
             return self
         if sorted(wanted) != sorted(known):
             odd = sorted(set(wanted) ^ set(known))[0]
-            where = "prior, but not the data" if odd in known else "data, but not the prior"
-            raise DataError(
-                f"the {where}, has a class called {odd!r}: fit a prior of these classes"
-            )
+            where = "the prior, but not the data" if odd in known else "the data, but not the prior"
+            raise DataError(f"{where}, has a class called {odd!r}: fit a prior of these classes")
         order = [known.index(label) for label in wanted]
         wide = None if self.wide is None else self.wide.among(labels)
         return Prior(labels, self.alpha[:, order], self.weight, self.made_by, wide)
@@ -148,9 +146,8 @@ def distinct(evidence: Floats) -> tuple[Rows, Ints]:
             size = len(used)
         code = code * here + values
         size *= here
-    _, first, where, times = np.unique(
-        code, return_index=True, return_inverse=True, return_counts=True
-    )
+    groups = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
+    _, first, where, times = groups
     return Rows(evidence[first], times.astype(np.float64)), where
 
 
@@ -270,9 +267,8 @@ def fit_by_class(index: Index, evidence: Floats, levels: int | None, n_iter: int
     """
     k = len(index.labels)
     rows = _rows_to_fit(index, evidence)
-    answered = int((evidence.sum(axis=1) > 0).sum())
-    used = levels or (3 if answered >= MANY_ITEMS else 1)
-    table = THREE_LEVELS if used == 3 else ONE_LEVEL
+    levels = levels or (3 if (evidence.sum(axis=1) > 0).sum() >= MANY_ITEMS else 1)
+    table = THREE_LEVELS if levels == 3 else ONE_LEVEL
     if len(table) * k * k > CELLS:
         raise DataError(
             f"a Dirichlet for each of {k} classes needs {len(table)} x {k} x {k} numbers, more "
@@ -339,21 +335,15 @@ def fit_mixture(
         log_weight = np.log((r.sum(axis=0) + 1) / (items + kinds))
         votes, totals = groups.member.T @ r, groups.of_total.T @ r
         for _ in range(SWEEPS):
-            alpha = _sweep(groups, votes, totals, alpha)
+            share, mass = np.ascontiguousarray(alpha.T), alpha.sum(axis=1)
+            rise = psi(share[groups.label] + groups.value[:, None]) - psi(share)[groups.label]
+            up = np.zeros_like(share)
+            if len(rise):
+                first = np.flatnonzero(np.r_[True, groups.label[1:] != groups.label[:-1]])
+                up[groups.label[first]] = np.add.reduceat(votes * rise, first, axis=0)
+            down = (totals * (psi(mass + groups.total[:, None]) - psi(mass))).sum(axis=0)
+            alpha = np.clip((share * up + D) / (down + D / A0), SMALLEST, LARGEST).T
     return alpha, np.exp(log_weight), np.array(trace)
-
-
-def _sweep(groups: Groups, votes: Floats, totals: Floats, alpha: Floats) -> Floats:
-    """Take one fixed-point step; ``votes`` (g, C) and ``totals`` (t, C) are the histograms."""
-    share = np.ascontiguousarray(alpha.T)
-    lift = votes * (psi(share[groups.label] + groups.value[:, None]) - psi(share)[groups.label])
-    up = np.zeros_like(share)
-    if len(lift):
-        first = np.flatnonzero(np.r_[True, groups.label[1:] != groups.label[:-1]])
-        up[groups.label[first]] = np.add.reduceat(lift, first, axis=0)
-    mass = alpha.sum(axis=1)
-    down = (totals * (psi(mass + groups.total[:, None]) - psi(mass))).sum(axis=0)
-    return np.asarray(np.clip((share * up + D) / (down + D / A0), SMALLEST, LARGEST).T)
 
 
 def widen(prior: Prior, rows: Rows) -> Prior:
@@ -480,7 +470,14 @@ def quantile(mix: Betas, level: float) -> Floats:
         a, fa = x, fx
         done = (abs(b - a) <= PRECISION) | (fa == 0)
         roots[number[done]] = np.where(abs(fa) < abs(fb), a, b)[done]
-        t = _next_place(a, b, c, fa, fb, fc)
+        # where between a and b to look next: by an inverse parabola where it is reliable
+        with np.errstate(divide="ignore", invalid="ignore"):  # flat pieces fall back to the middle
+            xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
+            reliable = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
+            t = fa / (fb - fa) * fc / (fb - fc)
+            t = t + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+            least = np.minimum(0.5 * PRECISION / abs(b - a), 0.5)
+        t = np.clip(np.where(reliable & np.isfinite(t), t, 0.5), least, 1 - least)
         if done.any():
             go = ~done
             mix, number = mix.only(go), number[go]
@@ -488,18 +485,6 @@ def quantile(mix: Betas, level: float) -> Floats:
     roots[number] = a
     limits[inside] = expit(roots)
     return limits
-
-
-def _next_place(a: Floats, b: Floats, c: Floats, fa: Floats, fb: Floats, fc: Floats) -> Floats:
-    """Return where between a and b to look next: by an inverse parabola where it is reliable."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # flat pieces fall back to the middle
-        xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
-        reliable = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
-        t = fa / (fb - fa) * fc / (fb - fc)
-        t = t + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
-        least = np.minimum(0.5 * PRECISION / abs(b - a), 0.5)
-    t = np.where(reliable & np.isfinite(t), t, 0.5)
-    return np.asarray(np.clip(t, least, 1 - least))
 
 
 def vote_limits(mix: Betas, votes: int, level: float) -> tuple[Ints, Ints]:

@@ -3,8 +3,6 @@
 The weights are those of a conditional logit, fitted by Newton's method.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -26,40 +24,39 @@ WITH_VOTES = (0.97, 0.0, 0.48, 0.30, 0.16, 0.0)
 RIDGE, STEPS, NEAR = 1e-4, 100, 1e-7  # of Newton's method: penalty, most steps, when to stop
 
 
-@dataclass(frozen=True)
-class Stack(BayesPool):
-    """q proportional to exp(b . f): six features of each class, weights b fitted to votes.
+def predict_logit(features: Floats, weight: Floats) -> Floats:
+    """(l, k) q_k proportional to exp(b . f_k), for features (l, k, f) and weights b (f,)."""
+    score = features @ weight
+    return np.asarray(np.exp(score - logsumexp(score, axis=1, keepdims=True)))
 
-    f = log of the Bayesian label (answers counting one vote each), log(lin + .01), the share of
-    answers naming the class first, naming it second, ruling it out, and the mean of log(s + .01).
-    Votes come first, rich answers as ``rich``; a single table of soft annotations is rich answers
-    without votes.  Weights are learned where at least 200 items have both: each vote is predicted
-    without itself.  With fewer those measured on CIFAR-10S are used.  Items without a rich answer
-    keep the Bayesian label.
-    """
 
-    levels: Literal["auto", 1, 3] = "auto"
+def fit_logit(features: Floats, target: Floats, times: Floats, start: Floats) -> Floats:
+    """(f,) the weights b with the least mean cross-entropy to ``target`` (l, k), each row counting
+    ``times`` (l,), plus 1e-4 |b|^2, by Newton's method.  It is convex: there is one answer."""
+    share = times / times.sum()
 
-    name: ClassVar[str] = "stack"
-    paper: ClassVar[str] = "Wolpert 1992"
+    def objective(weight: Floats) -> float:
+        score = features @ weight
+        loss = logsumexp(score, axis=1) - (target * score).sum(axis=1)
+        return float(share @ loss + RIDGE * weight @ weight)
 
-    def counting(self, rich: bool) -> Features:
-        return Features(rich)
-
-    def fit_sums(
-        self, index: Index, counting: Features, sums: Floats, prior: Prior | None
-    ) -> tuple[FittedStack, str]:
-        if prior is not None:
-            prior = prior.among(index.labels)
-        else:
-            evidence = counting.prior_evidence(sums, len(index.labels))
-            if (evidence.sum(axis=1) > 0).sum() < ENOUGH:
-                prior = fit_dirichlet(index, evidence)
-            else:
-                levels = None if self.levels == "auto" else self.levels
-                prior = fit_by_class(index, evidence, levels, 50)
-        weight, why = fit_weights(index, counting, sums, prior)
-        return FittedStack(counting, prior, given_away(weight)), why
+    weight, size = np.array(start, dtype=np.float64), len(start)
+    value = objective(weight)
+    for _ in range(STEPS):
+        q = predict_logit(features, weight)
+        centred = features - np.einsum("lk,lkf->lf", q, features)[:, None, :]
+        gradient = np.einsum("l,lk,lkf->f", share, q - target, features) + 2 * RIDGE * weight
+        heavy = (share[:, None] * q)[:, :, None] * centred
+        hessian = heavy.reshape(-1, size).T @ centred.reshape(-1, size) + 2 * RIDGE * np.eye(size)
+        step = np.linalg.solve(hessian, gradient)
+        if abs(step).max() < NEAR:  # what is left after it is of the order of its square
+            return weight - step
+        scale, tried = 1.0, weight - step
+        while (now := objective(tried)) > value and scale > NEAR:
+            scale /= 2
+            tried = weight - scale * step
+        weight, value = tried, now
+    return weight
 
 
 @dataclass(frozen=True)
@@ -128,6 +125,42 @@ class FittedStack:
         return Belief(index, self.counting.evidence(sums, len(index.labels)), self.prior)
 
 
+@dataclass(frozen=True)
+class Stack(BayesPool):
+    """q proportional to exp(b . f): six features of each class, weights b fitted to votes.
+
+    f = log of the Bayesian label (answers counting one vote each), log(lin + .01), the share of
+    answers naming the class first, naming it second, ruling it out, and the mean of log(s + .01).
+    Votes come first, rich answers as ``rich``; a single table of soft annotations is rich answers
+    without votes.  Weights are learned where at least 200 items have both: each vote is predicted
+    without itself.  With fewer those measured on CIFAR-10S are used.  Items without a rich answer
+    keep the Bayesian label.
+    """
+
+    levels: Literal["auto", 1, 3] = "auto"
+
+    name: ClassVar[str] = "stack"
+    paper: ClassVar[str] = "Wolpert 1992"
+
+    def counting(self, rich: bool) -> Features:
+        return Features(rich)
+
+    def fit_sums(
+        self, index: Index, counting: Features, sums: Floats, prior: Prior | None
+    ) -> tuple[FittedStack, str]:
+        if prior is not None:
+            prior = prior.among(index.labels)
+        else:
+            evidence = counting.prior_evidence(sums, len(index.labels))
+            if (evidence.sum(axis=1) > 0).sum() < ENOUGH:
+                prior = fit_dirichlet(index, evidence)
+            else:
+                levels = None if self.levels == "auto" else self.levels
+                prior = fit_by_class(index, evidence, levels, 50)
+        weight, why = fit_weights(index, counting, sums, prior)
+        return FittedStack(counting, prior, given_away(weight)), why
+
+
 def fit_weights(index: Index, counting: Features, sums: Floats, prior: Prior) -> tuple[Floats, str]:
     """Return the weights (6,) and where they come from."""
     k = len(index.labels)
@@ -141,56 +174,10 @@ def fit_weights(index: Index, counting: Features, sums: Floats, prior: Prior) ->
     few = sample_items(index.items, FIT_ITEMS)
     rows = sums[few[both[few]]]
     row, label = np.nonzero(rows[:, :k])
-    target = np.zeros((len(label), k))
+    left, target = rows[row], np.zeros((len(label), k))
     target[np.arange(len(label)), label] = 1
-    left = rows[row]
     times = left[np.arange(len(row)), label]
     left[:, :k] -= target
     weight = fit_logit(counting.features(left, prior), target, times, np.array(WITH_VOTES))
     shown = ", ".join(f"{value:.2f}" for value in weight)
     return weight, f"weights {shown}, learned from the votes of {int(both.sum()):,} items"
-
-
-# ── conditional logit ────────────────────────────────────────────────────────────────────────
-
-
-def predict_logit(features: Floats, weight: Floats) -> Floats:
-    """(l, k) q_k proportional to exp(b . f_k), for features (l, k, f) and weights b (f,)."""
-    score = features @ weight
-    return np.asarray(np.exp(score - logsumexp(score, axis=1, keepdims=True)))
-
-
-def fit_logit(features: Floats, target: Floats, times: Floats, start: Floats) -> Floats:
-    """(f,) the weights b with the least mean cross-entropy to ``target`` (l, k), each row counting
-    ``times`` (l,), plus 1e-4 |b|^2.  The objective is convex: there is one answer."""
-    share = times / times.sum()
-
-    def objective(weight: Floats) -> float:
-        score = features @ weight
-        loss = logsumexp(score, axis=1) - (target * score).sum(axis=1)
-        return float(share @ loss + RIDGE * weight @ weight)
-
-    weight = np.array(start, dtype=np.float64)
-    value = objective(weight)
-    for _ in range(STEPS):
-        step = _newton_step(features, target, share, weight)
-        if abs(step).max() < NEAR:  # what is left after it is of the order of its square
-            return weight - step
-        scale, tried = 1.0, weight - step
-        while (now := objective(tried)) > value and scale > NEAR:
-            scale /= 2
-            tried = weight - scale * step
-        weight, value = tried, now
-    return weight
-
-
-def _newton_step(features: Floats, target: Floats, share: Floats, weight: Floats) -> Floats:
-    """Return the inverse Hessian times the gradient."""
-    q = predict_logit(features, weight)
-    mean = np.einsum("lk,lkf->lf", q, features)
-    centred = features - mean[:, None, :]
-    gradient = np.einsum("l,lk,lkf->f", share, q - target, features) + 2 * RIDGE * weight
-    heavy = (share[:, None] * q)[:, :, None] * centred
-    size = len(weight)
-    hessian = heavy.reshape(-1, size).T @ centred.reshape(-1, size) + 2 * RIDGE * np.eye(size)
-    return np.asarray(np.linalg.solve(hessian, gradient))

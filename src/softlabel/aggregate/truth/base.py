@@ -7,8 +7,6 @@ is a loop of such steps.  ``TruthMethod`` is the one entry point: it checks the 
 method and returns a ``TruthPosterior``.
 """
 
-from __future__ import annotations
-
 import math
 from builtins import map as in_turn
 from collections import deque
@@ -19,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise, repeat
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -107,25 +105,22 @@ class Votes:
         arrays = (self.start, self.annotator, self.label, weight, gold)
         return Ballots(*(read_only(array) for array in arrays))
 
-    def cut(self, shards: int) -> list[Votes]:
+    def cut(self, shards: int) -> list[Self]:
         """Return at most ``shards`` ranges of items with about equally many votes, not copied."""
         wanted = np.linspace(0, len(self), shards + 1)[1:-1]
         edges = np.unique([0, *np.searchsorted(self.start, wanted), self.items]).tolist()
-        if len(edges) <= 2:
-            return [self]
-        return [self._range(low, high) for low, high in pairwise(edges)]
-
-    def _range(self, low: int, high: int) -> Votes:
-        first, last = self.start[low], self.start[high]
-        return replace(
-            self,
-            start=given_away(self.start[low : high + 1] - first),
-            annotator=self.annotator[first:last],
-            label=self.label[first:last],
-            weight=None if self.weight is None else self.weight[first:last],
-            items=high - low,
-            gold=None if self.gold is None else self.gold[low:high],
-        )
+        parts = []
+        for low, high in pairwise(edges):
+            votes, start = slice(*self.start[[low, high]]), self.start[low : high + 1]
+            part: dict[str, Any] = {
+                "start": given_away(start - start[0]),
+                "annotator": self.annotator[votes],
+                "label": self.label[votes],
+                "weight": None if self.weight is None else self.weight[votes],
+                "gold": None if self.gold is None else self.gold[low:high],
+            }
+            parts.append(replace(self, items=high - low, **part))
+        return parts if len(parts) > 1 else [self]
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -136,40 +131,21 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def sort_votes(annotations: Annotations, method: str, gold: Gold | None = None) -> Votes:
-    """Sort annotations by item; within an item they keep their order.
+    """Sort annotations by item; within an item they keep their order.  ``method`` needs to know who
+    said what: anonymous votes are refused in its name.  The sort is by counting.  Each thread has a
+    range of the rows: it counts them, learns from the others' counts where its votes on each item
+    begin, and writes them there."""
+    from softlabel.aggregate._kernels import votes as kernels  # loads numba
 
-    ``method`` needs to know who said what: anonymous votes are refused in its name.
-    """
     if annotations.anonymous:
         raise DataError(
             f"{method} weighs people, but some votes have no annotator; pools that do not: mean, "
             "share, majority, dirichlet, dirichlet-mixture"
         )
     m, a, k = annotations.index.shape
-    start, annotator, label, weight = _sort(annotations)
-    return Votes(
-        start=given_away(start),
-        annotator=given_away(annotator),
-        label=given_away(label),
-        weight=None if annotations.hard else given_away(weight),
-        items=m,
-        annotators=a,
-        labels=k,
-        gold=encode_gold(gold, annotations.index),
-    )
-
-
-def _sort(annotations: Annotations) -> tuple[npt.NDArray[Any], ...]:
-    """Sort by counting.  Each thread has a range of the rows: it counts them, learns from the
-    others' counts where its votes on each item begin, and writes them there."""
-    from softlabel.aggregate._kernels import votes as kernels  # loads numba
-
-    m, _, k = annotations.index.shape
     label = np.zeros(0, np.int16) if annotations.label is None else annotations.label
     probs = np.zeros((0, 0)) if annotations.probs is None else annotations.probs
-    table = [
-        read_only(column) for column in (annotations.item, annotations.annotator, label, probs)
-    ]
+    table = [read_only(each) for each in (annotations.item, annotations.annotator, label, probs)]
     threads = min(cores(), 4) if len(annotations) >= MANY else 1
     edges = np.linspace(0, len(annotations), threads + 1).astype(np.int64).tolist()
     rows = [tuple(column[low:high] for column in table) for low, high in pairwise(edges)]
@@ -187,10 +163,13 @@ def _sort(annotations: Annotations) -> tuple[npt.NDArray[Any], ...]:
             begins, part[:] = begins + part, begins
         n = int(start[-1])
         annotator = np.empty(n, dtype=np.int32)
-        codes = np.empty(n, dtype=np.int16 if k <= 2**15 else np.int32)
+        codes: Ints = np.empty(n, dtype=np.int16 if k <= 2**15 else np.int32)
         weight = np.empty(0 if annotations.hard else n)
         list(run(kernels.place, rows, free, *(repeat(out) for out in (annotator, codes, weight))))
-    return start, annotator, codes, weight
+    for array in (start, annotator, codes, weight):
+        given_away(array)
+    weights, known = None if annotations.hard else weight, encode_gold(gold, annotations.index)
+    return Votes(start, annotator, codes, weights, m, a, k, known)
 
 
 def encode_gold(gold: Gold | None, index: Index) -> Ints | None:
@@ -226,8 +205,8 @@ def encode_gold(gold: Gold | None, index: Index) -> Ints | None:
                 f"expected ({m},) whole numbers: one code per item, -1 where the class is unknown"
             )
         for row in np.flatnonzero((given < UNKNOWN) | (given >= k)):
-            expected = f"-1 or a class 0..{k - 1}"
-            raise DataError(f"gold of item {row} is {given[row]}, expected {expected}")
+            right = f"expected -1 or a class 0..{k - 1}"
+            raise DataError(f"gold of item {row} is {given[row]}, {right}")
         codes = given.astype(np.int32)
     return given_away(codes) if (codes != UNKNOWN).any() else None
 
@@ -258,10 +237,10 @@ class Local:
     def each(self, function: Callable[..., Any], /, *broadcast: Any) -> Iterable[Any]:
         return self.map(function, self.parts, *(repeat(value) for value in broadcast))
 
-    def finer(self, pieces: int) -> Local:
+    def finer(self, pieces: int) -> Self:
         """Return the same items in about so many parts, for results that are large."""
         per_part = -(-pieces // len(self.parts))
-        return Local([piece for part in self.parts for piece in part.cut(per_part)], self.map)
+        return replace(self, parts=[cut for part in self.parts for cut in part.cut(per_part)])
 
     def rows(self, function: Callable[..., Floats], /, *broadcast: Any) -> Floats:
         """Return ``function(part, *broadcast)``, (items, k) rows, of all items together."""
@@ -281,13 +260,19 @@ def stack_rows(parts: Iterable[Floats], m: int, k: int) -> Floats:
     return rows
 
 
-def add_sums(results: Iterable[Any], plus: Callable[[Any, Any], Any] | None = None) -> Any:
+def _add_entries(left: Sums, right: Sums) -> Sums:
+    """Add entry by entry, into the arrays of ``left``."""
+    for array, other in zip(left, right, strict=True):
+        array += other
+    return left
+
+
+def add_sums(results: Iterable[Any], plus: Callable[[Any, Any], Any] = _add_entries) -> Any:
     """Add the sums of all parts as a tree: equal neighbours are added as soon as both are there.
 
     Few are held at a time, and the same parts give the same rounding wherever they were computed.
     ``plus`` adds sums that are held elsewhere.
     """
-    plus = _add_entries if plus is None else plus
     waiting: list[tuple[int, Any]] = []  # (how many parts are in it, their sum)
     for result in results:
         size, total = 1, result
@@ -301,21 +286,12 @@ def add_sums(results: Iterable[Any], plus: Callable[[Any, Any], Any] | None = No
     return total
 
 
-def _add_entries(left: Sums, right: Sums) -> Sums:
-    """Add entry by entry, into the arrays of ``left``."""
-    for array, other in zip(left, right, strict=True):
-        array += other
-    return left
-
-
 @contextmanager
 def open_local(votes: Votes, map: Map | None = None, shards: int | None = None) -> Iterator[Local]:
     """Cut the votes into ``shards`` parts (default: one per core) under ``map`` (threads)."""
-    if shards is None:
-        shards = min(cores(), 1 + len(votes) // WORTH_A_THREAD)
-    if shards < 1:
+    if shards is not None and shards < 1:
         raise DataError(f"shards = {shards}: at least one is needed")
-    parts = votes.cut(shards)
+    parts = votes.cut(shards or min(cores(), 1 + len(votes) // WORTH_A_THREAD))
     if map is not None or len(parts) == 1:
         yield Local(parts, map or in_turn)
         return
@@ -548,7 +524,7 @@ def match_classes(start: TruthPosterior, index: Index) -> Ints:
 
 def resume_skill(start: TruthPosterior | None, index: Index, otherwise: Any) -> Floats:
     """(a,) the skills of an earlier result, and ``otherwise`` for people who are not in it."""
-    skill = np.array(np.broadcast_to(otherwise, len(index.annotators)), dtype=np.float64)
+    skill = np.full(len(index.annotators), otherwise, dtype=np.float64)
     if start is None:
         return skill
     if len(start.skill) != len(start.index.annotators):

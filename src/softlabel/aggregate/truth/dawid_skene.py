@@ -9,8 +9,6 @@ true, with the true classes side by side, as the kernels read them.  Results sho
 round, ``confusion[annotator, true, label]``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,19 +20,8 @@ import numpy.typing as npt
 from scipy.special import betaincinv, digamma, gammaln
 
 from softlabel._util.machine import GIGABYTE, cores, memory
-from softlabel.aggregate.truth.base import (
-    NOTHING,
-    EMMethod,
-    FitResult,
-    Inferred,
-    Local,
-    Sums,
-    TruthPosterior,
-    Votes,
-    match_classes,
-    match_people,
-    read_only,
-)
+from softlabel.aggregate.truth import base
+from softlabel.aggregate.truth.base import Inferred, Local, Sums, TruthPosterior, Votes
 from softlabel.errors import DataError
 from softlabel.registry import SMALLEST
 from softlabel.tables import Annotations, Floats, Index, Ints, given_away
@@ -60,7 +47,7 @@ class ConfusionPosterior(TruthPosterior):
     says what a person says where j is true.  ``population[j, l]``: what the crowd as a whole says
     there, and ``strength``: how many votes of a person it weighs as much as."""
 
-    rests_on: Floats = field(default_factory=lambda: NOTHING)
+    rests_on: Floats = field(default_factory=lambda: base.NOTHING)
     population: Floats | None = None
     strength: float | None = None
 
@@ -87,9 +74,9 @@ class Beliefs(NamedTuple):
     away: Floats
 
 
-class ConfusionMethod(EMMethod):
+class ConfusionMethod(base.EMMethod):
     """The steps over votes that the family shares; ``prior``, of confusion matrices, learns from
-    their sums."""
+    their sums, and does all else that a ``Model`` does."""
 
     hard: ClassVar[bool] = False  # whether an item goes to its likeliest class in every step
     dtype: Any = "float64"
@@ -137,23 +124,17 @@ class ConfusionMethod(EMMethod):
         """Add to counts and mass, or write rows, unless empty; return the log-likelihood."""
         from softlabel.aggregate._kernels import confusion as kernels
 
-        prior, table = read_only(parameters.prior), parameters.table
+        prior, table = base.read_only(parameters.prior), parameters.table
         if part.weight is not None:
             table = np.log(table, out=np.full_like(table, kernels.NEVER), where=table > 0)
         sums = self.hard, counts.reshape(-1), mass, rows
-        return float(kernels.expect(part.ballots(), prior, read_only(table).reshape(-1), *sums))
+        flat = base.read_only(table).reshape(-1)
+        return float(kernels.expect(part.ballots(), prior, flat, *sums))
 
-    def learn(self, sums: Sums, before: Any = None) -> Any:
-        return self.prior.learn(sums, before)
-
-    def penalty(self, parameters: Any) -> float:
-        return float(self.prior.penalty(parameters))
-
-    def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Any:
-        return self.prior.resume(sums, start, index)
-
-    def describe(self, result: FitResult) -> dict[str, Any]:
-        return dict(self.prior.describe(result))
+    learn = property(lambda self: self.prior.learn)
+    penalty = property(lambda self: self.prior.penalty)
+    resume = property(lambda self: self.prior.resume)
+    describe = property(lambda self: self.prior.describe)
 
 
 def skills(confusion: Floats, prior: Floats, asked: Ints) -> Floats:
@@ -213,7 +194,7 @@ class Smoothing:
     def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Confusions:
         return resume_confusions(self.learn(sums), start, index)
 
-    def describe(self, result: FitResult) -> dict[str, Any]:
+    def describe(self, result: base.FitResult) -> dict[str, Any]:
         """Return the chances the usual way round, and how often each person is right on items as
         common as these; NaN for who was never asked, and in rows that nothing is known of."""
         prior, table = result.parameters
@@ -230,15 +211,15 @@ def resume_confusions(begun: Confusions, start: TruthPosterior, index: Index) ->
     """Return the earlier chances of everybody who has some, and those of ``begun`` of others."""
     if start.confusion is None or start.prior is None:
         raise DataError("the result to start from has no confusion matrices")
-    order = match_classes(start, index)
-    new, old = match_people(start, index)
+    order = base.match_classes(start, index)
+    new, old = base.match_people(start, index)
     earlier = start.confusion[old][:, order][:, :, order].transpose(0, 2, 1)
     table = begun.table
     table[new] = np.where(np.isnan(earlier), table[new], earlier)
     return Confusions(np.asarray(start.prior[order]), table)
 
 
-def describe_beliefs(result: FitResult) -> dict[str, Any]:
+def describe_beliefs(result: base.FitResult) -> dict[str, Any]:
     """Return the means of the posteriors, and the prior."""
     beliefs: Beliefs = result.parameters
     rows = np.array(beliefs.rows.transpose(0, 2, 1), dtype=np.float64, order="C")
@@ -307,18 +288,31 @@ class LearnedDirichlet:
     anchor: float
 
     def learn(self, sums: Sums, before: Beliefs | None = None) -> Beliefs:
-        """Improve the prior, then infer everybody's posteriors.
+        """Take one step of the fixed point, then infer everybody's posteriors.  At the first step,
+        with nothing before, ``mass`` holds vote shares: as many imaginary items of each class as
+        there were votes for it, times ``anchor``, are expected from then on."""
+        from softlabel.aggregate._kernels import confusion as kernels
 
-        At the first step, with nothing before, ``mass`` holds vote shares: as many imaginary items
-        of each class as there were votes for it, times ``anchor``, are expected from then on.
-        """
         _, counts, mass = sums
         if before is None:  # everybody's votes together, at the strength of the prior
             alpha = A0 * _population(counts.sum(axis=0, dtype=np.float64))
             expected = 1 + self.anchor * mass
         else:
             alpha, expected = before.alpha, before.expected
-        return infer_beliefs(counts, mass, improve_alpha(counts, alpha), expected)
+        k = len(alpha)
+
+        def add(block: slice) -> Sums:
+            sums = np.zeros((k, k)), np.zeros(k)
+            kernels.add_fixed_point(counts[block], alpha, *sums)
+            return sums
+
+        up, down = np.zeros((k, k)), np.zeros(k)
+        for more_up, more_down in _by_people(add, counts):
+            up += more_up
+            down += more_down
+        up *= alpha
+        strength = (up.sum() + D) / (down.sum() + D / A0)
+        return infer_beliefs(counts, mass, strength * _population(up), expected)
 
     def penalty(self, parameters: Beliefs) -> float:
         """Return the log of the prior of the prior, but for a constant, less the divergence."""
@@ -335,7 +329,7 @@ class LearnedDirichlet:
             reason = "does not say what it learned of the population"
             raise DataError(f"the result to start from {reason}")
         assert start.strength is not None, "it comes with the population"
-        order = match_classes(start, index)
+        order = base.match_classes(start, index)
         alpha = np.asarray(start.strength * start.population[order][:, order].T)
         expected = 1 + self.anchor * sums[2]
         return infer_beliefs(*counts_behind(sums, start, index, alpha, expected), alpha, expected)
@@ -352,26 +346,6 @@ def _population(votes: Floats) -> Floats:
 def _imaginary_votes(k: int) -> Floats:
     """(k, k) votes of the whole crowd that are expected on every class."""
     return SPREAD + RIGHT * np.eye(k)
-
-
-def improve_alpha(counts: npt.NDArray[Any], alpha: Floats) -> Floats:
-    """Take one step of the fixed point."""
-    from softlabel.aggregate._kernels import confusion as kernels
-
-    k = len(alpha)
-
-    def add(block: slice) -> Sums:
-        up, down = np.zeros((k, k)), np.zeros(k)
-        kernels.add_fixed_point(counts[block], alpha, up, down)
-        return up, down
-
-    up, down = np.zeros((k, k)), np.zeros(k)
-    for more_up, more_down in _by_people(add, counts):
-        up += more_up
-        down += more_down
-    up *= alpha
-    strength = (up.sum() + D) / (down.sum() + D / A0)
-    return np.asarray(strength * _population(up))
 
 
 def infer_beliefs(
@@ -409,10 +383,10 @@ def counts_behind(
 ) -> tuple[npt.NDArray[Any], Floats]:
     """Return the expected votes and items that give the earlier means under these priors."""
     _, counts, mass = sums
-    new, old = match_people(start, index)
+    new, old = base.match_people(start, index)
     begun = Confusions(mass, np.zeros_like(counts))
     prior, means = resume_confusions(begun, start, index)
-    votes = start.rests_on[old][:, match_classes(start, index)] + alpha.sum(axis=0)
+    votes = start.rests_on[old][:, base.match_classes(start, index)] + alpha.sum(axis=0)
     counts[new] = np.maximum(means[new] * votes[:, None, :] - alpha, 0)
     return counts, np.maximum(prior * (mass.sum() + expected.sum()) - expected, 0)
 
@@ -481,14 +455,11 @@ class FastDawidSkene(ConfusionMethod):
     paper: ClassVar[str] = "Sinha, Rao & Balasubramanian 2018"
     limits: ClassVar = {"smoothing": (0, math.inf), "diagonal": INSIDE}
     hard: ClassVar[bool] = True
+    objective: ClassVar[str] = "penalised classification log-likelihood"
 
     @property
     def prior(self) -> Smoothing:
         return Smoothing(self.smoothing, self.diagonal)
-
-    @property
-    def objective(self) -> str:
-        return "penalised classification log-likelihood"
 
 
 @dataclass(frozen=True)
@@ -513,11 +484,8 @@ class BayesDawidSkene(ConfusionMethod):
 
     name: ClassVar[str] = "bayes-dawid-skene"
     paper: ClassVar[str] = "Kim & Ghahramani 2012; Simpson et al. 2013; Paun et al. 2018"
-    limits: ClassVar = {
-        "smoothing": (SMALLEST, math.inf),
-        "diagonal": INSIDE,
-        "anchor": (0, math.inf),
-    }
+    objective: ClassVar[str] = "evidence lower bound"
+    limits: ClassVar = DawidSkene.limits | {"smoothing": (SMALLEST, math.inf)}
     result: ClassVar[type[TruthPosterior]] = ConfusionPosterior
 
     @property
@@ -526,10 +494,6 @@ class BayesDawidSkene(ConfusionMethod):
             return LearnedDirichlet(self.anchor)
         return FixedDirichlet(self.smoothing, self.diagonal)
 
-    @property
-    def objective(self) -> str:
-        return "evidence lower bound"
-
     def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         from softlabel.aggregate._kernels import confusion as kernels
 
@@ -537,7 +501,7 @@ class BayesDawidSkene(ConfusionMethod):
         variance = np.zeros_like(learned["confusion"])  # of the votes each entry has
         first = 0
         for part in engine.parts:
-            rows = read_only(probs[first : first + part.items])
+            rows = base.read_only(probs[first : first + part.items])
             kernels.add_variance(part.ballots(), rows, variance.reshape(-1))
             first += part.items
         total = learned["rests_on"] + learned["strength"]

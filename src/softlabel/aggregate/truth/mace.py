@@ -6,8 +6,6 @@ true, and the chance that it was then meant and not a lucky guess.  Where these 
 one column stands for all classes.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -16,21 +14,8 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from softlabel._util.machine import GIGABYTE, memory
-from softlabel.aggregate.truth.base import (
-    EMMethod,
-    Engine,
-    FitResult,
-    Local,
-    Sums,
-    TruthPosterior,
-    Votes,
-    fit,
-    mask_unasked,
-    match_classes,
-    match_people,
-    read_only,
-    resume_skill,
-)
+from softlabel.aggregate.truth import base
+from softlabel.aggregate.truth.base import Engine, FitResult, Sums, TruthPosterior, Votes
 from softlabel.errors import DataError
 from softlabel.randomness import uniform
 from softlabel.registry import SMALLEST
@@ -47,7 +32,7 @@ def expect_meant(part: Votes, table: Floats) -> Sums:
     from softlabel.aggregate._kernels import votes as kernels  # loads numba
 
     counts = np.zeros((*table.shape[:2], 2))
-    total = kernels.expect_meant(part.ballots(), read_only(table), part.labels, counts)
+    total = kernels.expect_meant(part.ballots(), base.read_only(table), part.labels, counts)
     return np.array([total]), counts
 
 
@@ -56,12 +41,12 @@ def infer_meant(part: Votes, table: Floats) -> Floats:
     from softlabel.aggregate._kernels import votes as kernels
 
     rows = np.empty((part.items, part.labels))
-    kernels.infer_meant(part.ballots(), read_only(table), part.labels, rows)
+    kernels.infer_meant(part.ballots(), base.read_only(table), part.labels, rows)
     return rows
 
 
 @dataclass(frozen=True)
-class ZenCrowd(EMMethod):
+class ZenCrowd(base.EMMethod):
     """Person a names the true class with chance q_a and each other one with (1 - q_a) / (K - 1):
 
         P(true = j | votes) proportional to prod_a q_a^[vote = j] ((1 - q_a) / (K - 1))^[vote ≠ j].
@@ -82,10 +67,7 @@ class ZenCrowd(EMMethod):
     limits: ClassVar = {"first": (SMALLEST, 1 - SMALLEST)} | dict.fromkeys(
         ("right", "wrong"), (LEAST, math.inf)
     )
-
-    @property
-    def objective(self) -> str:
-        return "penalised log-likelihood"
+    objective: ClassVar[str] = "penalised log-likelihood"
 
     def begin(self, part: Votes) -> Sums:
         return self.step(part, np.full(part.annotators, self.first))
@@ -110,10 +92,10 @@ class ZenCrowd(EMMethod):
         return np.stack([miss, np.log(reliability) - miss, np.ones_like(miss)], axis=1)[:, None]
 
     def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Floats:
-        return resume_skill(start, index, self.learn(sums))
+        return base.resume_skill(start, index, self.learn(sums))
 
     def describe(self, result: FitResult) -> dict[str, Any]:
-        return {"skill": mask_unasked(result.parameters, result.asked)}
+        return {"skill": base.mask_unasked(result.parameters, result.asked)}
 
 
 class Competence(NamedTuple):
@@ -124,7 +106,7 @@ class Competence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Mace(EMMethod):
+class Mace(base.EMMethod):
     """Person a knows the answer with chance theta_a, and otherwise draws a label from xi_a:
 
         P(a says l | true = t) = theta_a [l = t] + (1 - theta_a) xi_a[l],   all classes even.
@@ -174,15 +156,16 @@ class Mace(EMMethod):
         sums = engine.sum(self.begin)
         steps: dict[str, Any] = {"n_iter": self.n_iter, "tol": self.tol}
         if start is not None and index is not None:
-            return fit(self, engine, start=self.resume(sums, start, index), **steps)
-        best = fit(self, engine, start=self.learn(sums), **steps)
+            return base.fit(self, engine, start=self.resume(sums, start, index), **steps)
+        best = base.fit(self, engine, start=self.learn(sums), **steps)
         voted = sums[1].sum(axis=2)
         facts = (voted.sum(axis=1), sums[1][:, :, 0].sum(axis=1))
         keys = [np.rint(fact * 2**20).astype(np.int64) for fact in facts]
         for run in range(1, self.n_restarts):
             theta = uniform(self.seed, run, *keys)  # everybody spams as they have voted
             table = _table(theta, _shares(voted + 1) * (1 - theta)[:, None])
-            other = fit(self, engine, start=self.learn(engine.sum(expect_meant, table)), **steps)
+            begun = self.learn(engine.sum(expect_meant, table))
+            other = base.fit(self, engine, start=begun, **steps)
             enough = BETTER * max(self.tol, EXACT) * best.asked.sum()
             if other.trace[-1] > best.trace[-1] + enough:
                 best = other
@@ -218,7 +201,7 @@ class Mace(EMMethod):
     def posterior(self, part: Votes, parameters: Competence) -> Floats:
         return infer_meant(part, self._weights(parameters))
 
-    def infer_rows(self, engine: Local, parameters: Competence) -> Floats:
+    def infer_rows(self, engine: base.Local, parameters: Competence) -> Floats:
         return engine.rows(infer_meant, self._weights(parameters))  # one table for all pieces
 
     def _weights(self, parameters: Competence) -> Floats:
@@ -236,8 +219,8 @@ class Mace(EMMethod):
         """Return everybody's earlier shares, of as many votes as they have now."""
         if start.confusion is None:
             raise DataError("the result of mace to start from has no confusion matrices")
-        order = match_classes(start, index)
-        new, old = match_people(start, index)
+        order = base.match_classes(start, index)
+        new, old = base.match_people(start, index)
         theta = start.skill[old]
         confusion = start.confusion[old][:, order][:, :, order]
         guess = confusion.min(axis=1)  # the true class has theta on top of it
@@ -261,7 +244,7 @@ class Mace(EMMethod):
             confusion = np.repeat(((1 - theta)[:, None] * guess)[:, None], k, axis=1)
             confusion[:, np.arange(k), np.arange(k)] += theta[:, None]
             given_away(confusion)
-        return {"skill": mask_unasked(theta, result.asked), "confusion": confusion}
+        return {"skill": base.mask_unasked(theta, result.asked), "confusion": confusion}
 
 
 def _shares(counts: Floats) -> Floats:

@@ -1,7 +1,5 @@
 """Majority vote."""
 
-from __future__ import annotations
-
 from builtins import map as in_turn
 from dataclasses import dataclass
 from functools import partial

@@ -1,31 +1,13 @@
 """Methods that know one number of each person: one-coin, GLAD and KOS."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from softlabel.aggregate.truth.base import (
-    NOTHING,
-    EMMethod,
-    FitResult,
-    Inferred,
-    Local,
-    Sums,
-    TruthMethod,
-    TruthPosterior,
-    Votes,
-    add_sums,
-    count_votes,
-    mask_unasked,
-    match_classes,
-    read_only,
-    resume_skill,
-    stack_rows,
-)
+from softlabel.aggregate.truth import base
+from softlabel.aggregate.truth.base import Inferred, Local, Sums, TruthPosterior, Votes
 from softlabel.errors import DataError
 from softlabel.registry import SMALLEST
 from softlabel.tables import Floats, Index, Names, given_away
@@ -45,7 +27,7 @@ class Coins(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OneCoin(EMMethod):
+class OneCoin(base.EMMethod):
     """Each person a is right with chance p_a, and otherwise says any other class alike:
 
         P(true = j | votes) proportional to pi_j prod_a (p_a if a said j else (1 - p_a) / (k - 1)).
@@ -112,12 +94,12 @@ class OneCoin(EMMethod):
     def resume(self, sums: Sums, start: TruthPosterior, index: Index) -> Coins:
         if start.prior is None:
             raise DataError("the result to start from has no prior")
-        right = resume_skill(start, index, self.learn(sums).right)
-        return Coins(np.asarray(start.prior[match_classes(start, index)]), right)
+        right = base.resume_skill(start, index, self.learn(sums).right)
+        return Coins(np.asarray(start.prior[base.match_classes(start, index)]), right)
 
-    def describe(self, result: FitResult) -> dict[str, Any]:
+    def describe(self, result: base.FitResult) -> dict[str, Any]:
         prior, right = result.parameters
-        return {"skill": mask_unasked(right, result.asked), "prior": given_away(prior.copy())}
+        return {"skill": base.mask_unasked(right, result.asked), "prior": given_away(prior.copy())}
 
 
 def _expect(part: Votes, parameters: Coins, sums: tuple[Floats, ...], rows: Floats) -> float:
@@ -125,8 +107,8 @@ def _expect(part: Votes, parameters: Coins, sums: tuple[Floats, ...], rows: Floa
 
     prior, right = parameters
     wrong = (1 - right) / max(part.labels - 1, 1)
-    logs = tuple(read_only(np.log(np.maximum(chance, kernels.TINY))) for chance in (right, wrong))
-    return float(kernels.coin_expect(part.ballots(), read_only(prior), logs, sums, rows))
+    logs = tuple(base.read_only(np.log(np.maximum(p, kernels.TINY))) for p in (right, wrong))
+    return float(kernels.coin_expect(part.ballots(), base.read_only(prior), logs, sums, rows))
 
 
 # ── GLAD: able people, difficult items ───────────────────────────────────────────────────────
@@ -137,12 +119,12 @@ class GladPosterior(TruthPosterior):
     """What GLAD knows besides: ``ability[a]`` (0: guesses, below 0: knows and misleads) and
     ``difficulty[m]`` (0: everybody with any ability is right; large: nobody knows)."""
 
-    ability: Floats = field(default_factory=lambda: NOTHING)
-    difficulty: Floats = field(default_factory=lambda: NOTHING)
+    ability: Floats = field(default_factory=lambda: base.NOTHING)
+    difficulty: Floats = field(default_factory=lambda: base.NOTHING)
 
 
 @dataclass(frozen=True)
-class Glad(TruthMethod):
+class Glad(base.TruthMethod):
     """A vote is right with a chance that grows with ability a and falls with difficulty d:
 
         P(right) = sigmoid(a / d),   and each wrong class has (1 - P(right)) / (K - 1),
@@ -168,7 +150,7 @@ class Glad(TruthMethod):
                 raise DataError("the result of glad to start from has no abilities")
             _copy_known(ability, index.annotators, start.ability, start.index.annotators)
             _copy_known(ease, index.items, -np.log(start.difficulty), start.index.items)
-        (total,), given = engine.sum(count_votes)
+        (total,), given = engine.sum(base.count_votes)
         asked = given > 0
         answered = np.concatenate([np.diff(part.start) > 0 for part in engine.parts])
         eases = np.split(ease, np.cumsum([part.items for part in engine.parts])[:-1])
@@ -177,7 +159,7 @@ class Glad(TruthMethod):
             """Return what each part keeps, the log-likelihood, and the sums over all parts."""
             everybody = [ability] * len(engine.parts)
             results = list(engine.map(function, engine.parts, everybody, eases))
-            loglik, sums = add_sums(tuple(rest) for _, *rest in results)
+            loglik, sums = base.add_sums(tuple(rest) for _, *rest in results)
             return [own for own, *_ in results], float(loglik[0]), sums
 
         def log_prior() -> float:
@@ -199,12 +181,12 @@ class Glad(TruthMethod):
         trace.append(loglik + log_prior())
         right = sums[:, 0] / np.where(sums[:, 1] > 0, sums[:, 1], 1)
         difficulty = np.where(answered, np.exp(-np.concatenate(eases)), np.nan)
-        return stack_rows(rows, m, k), {
-            "skill": mask_unasked(right, asked),
+        return base.stack_rows(rows, m, k), {
+            "skill": base.mask_unasked(right, asked),
             "trace": given_away(np.array(trace)),
             "objective": "log posterior density",
             "converged": converged,
-            "ability": mask_unasked(ability, asked),
+            "ability": base.mask_unasked(ability, asked),
             "difficulty": given_away(difficulty),
         }
 
@@ -223,7 +205,7 @@ def _climb(part: Votes, ability: Floats, ease: Floats) -> tuple[Any, ...]:
     from softlabel.aggregate._kernels import skill as kernels
 
     sums = np.zeros((len(ability), 2))
-    known = read_only(ability), read_only(ease)
+    known = base.read_only(ability), base.read_only(ease)
     loglik, better = kernels.glad_step(part.ballots(), *known, part.labels, CENTRE, sums)
     return better, np.array([loglik]), sums
 
@@ -233,7 +215,7 @@ def _infer(part: Votes, ability: Floats, ease: Floats) -> tuple[Any, ...]:
     from softlabel.aggregate._kernels import skill as kernels
 
     rows, sums = np.empty((part.items, part.labels)), np.zeros((len(ability), 2))
-    known = read_only(ability), read_only(ease)
+    known = base.read_only(ability), base.read_only(ease)
     loglik = kernels.glad_infer(part.ballots(), *known, rows, sums)
     return rows, np.array([loglik]), sums
 
@@ -242,7 +224,7 @@ def _infer(part: Votes, ability: Floats, ease: Floats) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True)
-class Kos(TruthMethod):
+class Kos(base.TruthMethod):
     """Belief propagation for two classes, votes being signs A_ia = +1 or -1:
 
         x_(i to a) = sum over b ≠ a of A_ib y_(b to i),
@@ -252,8 +234,7 @@ class Kos(TruthMethod):
     split.  (The paper starts from y drawn from N(1, 1); its mean makes the result one of the votes
     alone.)  Where items were given out at random two rounds say what more would; elsewhere more
     let the busiest people drown all others.  Messages are scaled after each round.  A soft
-    annotation has the sign p_1 - p_2, from -1 to 1; several votes of one person on one item are
-    added.
+    annotation has the sign p_1 - p_2; several votes of one person on one item are added.
     """
 
     n_iter: int = 2
@@ -278,12 +259,12 @@ class Kos(TruthMethod):
         edges = sum(len(part) for part in parts)
         messages = [np.zeros(len(part)) for part in parts]
         # 1 for everybody, or 2 skill - 1 from an earlier result: guessing is worth nothing
-        worth = 2 * resume_skill(start, index, 1.0) - 1
+        worth = 2 * base.resume_skill(start, index, 1.0) - 1
         scale, converged = 1.0, False
         for _ in range(self.n_iter):
             broadcast = [worth] * len(parts), [scale] * len(parts)
             results = list(engine.map(_pass_messages, parts, messages, *broadcast))
-            heard, power = add_sums(sums for _, *sums in results)
+            heard, power = base.add_sums(sums for _, *sums in results)
             if power[0] == 0:  # nobody has heard of anybody: what came before decides
                 break
             before = worth * scale
@@ -294,10 +275,10 @@ class Kos(TruthMethod):
             if converged and self.tol > 0:
                 break
         rows = list(engine.map(_decide, parts, messages, [worth] * len(parts)))
-        hits, total = add_sums(map(_count_agreement, engine.parts, rows))
-        skill = mask_unasked(hits / np.where(total > 0, total, 1), total)
+        hits, total = base.add_sums(map(_count_agreement, engine.parts, rows))
+        skill = base.mask_unasked(hits / np.where(total > 0, total, 1), total)
         m, _, k = index.shape
-        return stack_rows(rows, m, 2)[:, :k], {"skill": skill, "converged": converged}
+        return base.stack_rows(rows, m, 2)[:, :k], {"skill": skill, "converged": converged}
 
 
 def _sign_votes(votes: Votes) -> Votes:
@@ -326,7 +307,7 @@ def _pass_messages(part: Votes, message: Floats, worth: Floats, scale: float) ->
     from softlabel.aggregate._kernels import skill as kernels
 
     heard = np.zeros_like(worth)
-    state = read_only(message), read_only(worth)
+    state = base.read_only(message), base.read_only(worth)
     new, power = kernels.kos_step(part.ballots(), *state, scale, heard)
     return new, heard, np.array([power])
 
@@ -335,7 +316,7 @@ def _decide(part: Votes, message: Floats, worth: Floats) -> Floats:
     from softlabel.aggregate._kernels import skill as kernels
 
     rows = np.empty((part.items, 2))
-    kernels.kos_decide(part.ballots(), read_only(message), read_only(worth), rows)
+    kernels.kos_decide(part.ballots(), base.read_only(message), base.read_only(worth), rows)
     return rows
 
 

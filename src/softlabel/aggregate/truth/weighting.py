@@ -5,8 +5,6 @@ of them agrees in even parts.  The result is the share of the weighted vote: hig
 people agree, but not the chance of being right.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,17 +12,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaincinv
 
-from softlabel.aggregate.truth.base import (
-    Inferred,
-    Local,
-    Sums,
-    TruthMethod,
-    TruthPosterior,
-    Votes,
-    mask_unasked,
-    read_only,
-    resume_skill,
-)
+from softlabel.aggregate.truth import base
+from softlabel.aggregate.truth.base import Inferred, Local, Sums, TruthMethod, TruthPosterior, Votes
 from softlabel.registry import SMALLEST
 from softlabel.tables import Floats, Index
 
@@ -39,7 +28,7 @@ def _agreement(part: Votes, trust: Floats) -> Sums:
     from softlabel.aggregate._kernels import votes as kernels  # loads numba
 
     sums = np.zeros((part.annotators, 2))
-    kernels.add_agreement(part.ballots(), read_only(trust), part.labels, sums)
+    kernels.add_agreement(part.ballots(), base.read_only(trust), part.labels, sums)
     return (sums,)
 
 
@@ -48,7 +37,7 @@ def weighted_shares(part: Votes, trust: Floats) -> Floats:
     from softlabel.aggregate._kernels import votes as kernels
 
     rows = np.empty((part.items, part.labels))
-    kernels.weighted_shares(part.ballots(), read_only(trust), rows)
+    kernels.weighted_shares(part.ballots(), base.read_only(trust), rows)
     return rows
 
 
@@ -67,7 +56,7 @@ class Wawa(TruthMethod):
 
     def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         skill, given = agreement(engine, np.ones(len(index.annotators)))
-        return engine.rows(weighted_shares, skill), {"skill": mask_unasked(skill, given)}
+        return engine.rows(weighted_shares, skill), {"skill": base.mask_unasked(skill, given)}
 
 
 @dataclass(frozen=True)
@@ -91,14 +80,14 @@ class ZeroBasedSkill(TruthMethod):
     limits: ClassVar = {"rate": (SMALLEST, 1), "patience": (1, math.inf), "decay": (SMALLEST, 1)}
 
     def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
-        skill = resume_skill(start, index, 1 / len(index.labels))
+        skill = base.resume_skill(start, index, 1 / len(index.labels))
         for step in range(1, self.n_iter + 1):
             share, given = agreement(engine, skill)
             off = abs(share - skill).max(initial=0, where=given > 0)
             if off < self.tol:
                 break
             skill = skill + self.rate * self.decay ** (step // self.patience) * (share - skill)
-        learned = {"skill": mask_unasked(skill, given), "converged": bool(off < self.tol)}
+        learned = {"skill": base.mask_unasked(skill, given), "converged": bool(off < self.tol)}
         return engine.rows(weighted_shares, skill), learned
 
 
@@ -127,7 +116,7 @@ class Catd(TruthMethod):
     def infer(self, engine: Local, index: Index, start: TruthPosterior | None) -> Inferred:
         converged = False
         share, given = agreement(engine, np.ones(len(index.annotators)))
-        share = resume_skill(start, index, share)
+        share = base.resume_skill(start, index, share)
         weight = self.weights(share, given)
         for _ in range(1, self.n_iter):
             share, _ = agreement(engine, weight)
@@ -135,7 +124,7 @@ class Catd(TruthMethod):
             converged = bool((abs(weight - before) <= self.tol * weight).all())
             if converged and self.tol > 0:
                 break
-        learned = {"skill": mask_unasked(share, given), "converged": converged}
+        learned = {"skill": base.mask_unasked(share, given), "converged": converged}
         return engine.rows(weighted_shares, weight), learned
 
     def weights(self, share: Floats, votes: Floats) -> Floats:

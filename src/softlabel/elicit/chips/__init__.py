@@ -1,7 +1,5 @@
 """Chips: a handful of chips, laid on the classes in proportion to belief."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -23,8 +21,7 @@ class Chips:
 
     With ``allow_unallocated`` some chips may stay in the hand.  Their share is left unstated, so
     that a construction spreads it over the classes still possible.  Classes without chips are
-    possible unless they are ``excluded`` or the ``rest`` is ``ruled_out``.  A contradictory answer
-    is refused.
+    possible unless ``excluded`` or the ``rest`` is ``ruled_out``.  Contradictions are refused.
     """
 
     n: ChipCount = 20
@@ -61,10 +58,8 @@ class Chips:
             counts[code] = fields.read_whole("chips", count, 0, self.n)
         laid = {code: count for code, count in counts.items() if count}
         excluded = fields.read_classes("excluded", payload.get("excluded"), codes)
-        both = not laid.keys().isdisjoint(excluded)
-        fields.refuse_if(
-            payload, (both, "excluded", "a class that holds chips cannot be ruled out too")
-        )
+        reason = "a class that holds chips cannot be ruled out too"
+        fields.refuse_if(payload, (not laid.keys().isdisjoint(excluded), "excluded", reason))
         possible = np.full(len(labels), fields.read_rest(payload) != "ruled_out")
         possible[excluded] = False
         total = sum(laid.values())
@@ -83,10 +78,8 @@ class Chips:
         return Answer(named, tuple(100 * laid[code] / self.n for code in named), possible)
 
     def simulate(self, belief: Floats, labels: Labels, rng: Rng) -> dict[str, Any]:
-        """Round the belief to whole chips; call the rest possible if it holds 5 % or more.
-
-        Of two classes the page does not ask about the rest, because the chips leave nothing open.
-        """
+        """Round the belief to whole chips; call the rest possible if it holds 5 % or more and there
+        are more than two classes: of two, the chips leave nothing open."""
         check_parameters(self)
         weights = np.append(belief, 0.0)  # the last one is for what stays in the hand
         if self.allow_unallocated:

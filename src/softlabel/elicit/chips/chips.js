@@ -1,8 +1,10 @@
 // chips: a fixed number of chips to lay on the labels, by key, by button, by dragging or by number.
 
+import { nameOf } from "/static/about.js";
 import { button, el, fill, key, once, update } from "/static/dom.js";
 import { digitOf, LabelPicker, letterOf, plain, typing } from "/static/keys.js";
 import { isUndo, no, outOf, Panel, Said, without } from "/static/panel.js";
+import { makeTrack, writeNumber } from "/static/track.js";
 
 export function mount(root, context) {
   return new Chips(root, context);
@@ -18,7 +20,7 @@ class Chips extends Panel {
     this.left = el("p", { class: "chips-left", role: "status" });
     const question = fill(this.words.question, { n: said.n });
     root.append(
-      el("h1", { id: "question", text: question }),
+      el("h1", { id: "question", dir: "auto", text: question }),
       this.left,
       el(
         "div",
@@ -85,7 +87,7 @@ class Chips extends Panel {
 
   #letter(event) {
     const label = this.said.labels[this.active];
-    if (letterOf(event) === "A") this.#add(label, this.said.free(), "key", event.code);
+    if (letterOf(event) === "A") this.take("key", event.code, this.said.layAll(label));
     else if (letterOf(event) === "L") this.take("key", event.code, this.said.lock(label));
     else if (event.key === "=") this.take("key", event.code, this.said.split());
     else return false;
@@ -111,9 +113,14 @@ class Chips extends Panel {
   draw() {
     const { said, words } = this;
     const free = said.free();
-    this.left.textContent =
-      free === 0 ? words.all_laid : fill(words.left, { n: free, whole: said.n });
-    this.rows.forEach((row, place) => this.#drawRow(row, place === this.active, free));
+    const implied = said.implied();
+    if (implied !== null) {
+      this.left.textContent = fill(words.implied, { n: said.spare(), label: implied });
+    } else {
+      this.left.textContent =
+        free === 0 ? words.all_laid : fill(words.left, { n: free, whole: said.n });
+    }
+    this.rows.forEach((row, place) => this.#drawRow(row, place === this.active));
     const two = said.labels.length === 2;
     this.strip.show({
       others: said.others().length,
@@ -125,7 +132,7 @@ class Chips extends Panel {
     this.drawHint();
   }
 
-  #drawRow(row, active, free) {
+  #drawRow(row, active) {
     const { said, words, context } = this;
     const [count, out, locked] = [
       said.of(row.label),
@@ -135,13 +142,14 @@ class Chips extends Panel {
     const share = (100 * count) / said.n;
     const spoken = out ? words.ruled_out : outOf(context.texts, count, said.n);
     const beside = count === 0 ? "" : fill(context.texts.percent, { n: Math.round(share) });
-    for (const [name, on] of Object.entries({ active, locked, excluded: out })) {
+    const implied = row.label === said.implied();
+    for (const [name, on] of Object.entries({ active, locked, excluded: out, implied })) {
       row.node.classList.toggle(name, on);
     }
     row.node.style.setProperty("--share", `${share}%`);
     update(row.track, {
       "aria-valuenow": count,
-      "aria-valuemax": count + free,
+      "aria-valuemax": said.most(row.label),
       "aria-valuetext": `${row.label}, ${spoken}${locked ? `, ${words.lock}` : ""}`,
       tabindex: active ? 0 : -1,
     });
@@ -149,7 +157,7 @@ class Chips extends Panel {
     row.beside.textContent = out ? words.ruled_out : locked ? words.lock : beside;
     update(row.out, { "aria-pressed": out });
     update(row.less, { disabled: count === 0 || locked });
-    update(row.more, { disabled: free === 0 || locked });
+    update(row.more, { disabled: count === said.most(row.label) || locked });
   }
 
   #row(label, place) {
@@ -166,7 +174,7 @@ class Chips extends Panel {
       { class: "label", title: words.one_more },
       step(1),
       key(this.picker.keys[place]),
-      el("span", { class: "name" }, el("bdi", { text: label })),
+      nameOf(context, label),
     );
     const lay = (count) =>
       this.#press(place, () => this.take("drag", "", said.layAtMost(label, count)));
@@ -200,34 +208,11 @@ class Chips extends Panel {
   /** Write the number instead. */
   #type(place) {
     const { label, count } = this.rows[place];
-    const box = el("input", {
-      class: "count",
-      inputmode: "numeric",
-      size: 3,
-      maxlength: 3,
-      value: this.said.of(label),
-      "aria-label": fill(this.words.type_for, { label }),
-    });
-    let open = true;
-    const close = (keep) => {
-      if (!open) return;
-      open = false; // taking the box away blurs it, which would come here again
-      const text = box.value.trim();
-      box.replaceWith(count);
-      const wanted = /^\d+$/.test(text) ? Number(text) : null;
-      if (keep && wanted !== null) this.take("typed", "", this.said.layAtMost(label, wanted));
+    const about = { value: this.said.of(label), label: fill(this.words.type_for, { label }) };
+    writeNumber(count, about, (wanted) => {
+      if (wanted !== null) this.take("typed", "", this.said.layAtMost(label, wanted));
       this.#activate(place, true);
-    };
-    box.addEventListener("blur", () => close(true));
-    box.addEventListener("keydown", (event) => {
-      if (!["Enter", "NumpadEnter", "Escape"].includes(event.code)) return;
-      event.preventDefault();
-      event.stopPropagation();
-      close(event.code !== "Escape");
     });
-    count.replaceWith(box);
-    box.focus();
-    box.select();
   }
 
   #dim(pending) {
@@ -235,43 +220,6 @@ class Chips extends Panel {
       node.classList.toggle("dim", !this.picker.keys[place].startsWith(pending));
     });
   }
-}
-
-// a bar that is set by pressing or dragging along it; keys are left to the panel ------------
-
-const MOST_CELLS = 50; // with more chips than this a line stands for five
-
-/** `count()` says how many chips lie here, `lay(n)` is called with how many are wanted. */
-export function makeTrack(label, n, count, lay) {
-  const cells = Array.from({ length: n > MOST_CELLS ? n / 5 : n }, () => el("span"));
-  const track = el(
-    "div",
-    { class: "track", role: "spinbutton", "aria-label": label, "aria-valuemin": 0, tabindex: -1 },
-    el("div", { class: "bar" }),
-    el("div", { class: "cells" }, ...cells),
-  );
-  const follow = (event) => {
-    const wanted = wantedAt(track, n, event.clientX);
-    if (wanted !== count()) lay(wanted);
-  };
-  track.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
-    track.setPointerCapture(event.pointerId);
-    follow(event);
-    event.preventDefault();
-  });
-  track.addEventListener("pointermove", (event) => {
-    if (track.hasPointerCapture(event.pointerId)) follow(event);
-  });
-  return track;
-}
-
-/** The number of chips that reach up to this place; the very beginning is none. */
-function wantedAt(track, n, x) {
-  const box = track.getBoundingClientRect();
-  const rtl = getComputedStyle(track).direction === "rtl";
-  const part = (rtl ? box.right - x : x - box.left) / box.width;
-  return part <= 0.25 / n ? 0 : Math.min(n, Math.ceil(part * n));
 }
 
 // the answer in the making -----------------------------------------------------------------
@@ -284,15 +232,38 @@ export class ChipsAnswer extends Said {
     this.labels = labels;
     this.n = n;
     this.mayKeepSome = mayKeepSome;
+    // of two labels, one has what the other leaves, unless chips may stay in the hand
+    this.coupled = labels.length === 2 && !mayKeepSome;
   }
 
   of(label) {
+    return label === this.implied() ? this.spare() : this.#laid(label);
+  }
+
+  #laid(label) {
     return Object.hasOwn(this.state.chips, label) ? this.state.chips[label] : 0;
   }
 
-  /** Chips that are not laid yet. */
-  free() {
+  /** The one of two labels that nobody has touched and that gets what the other one leaves. */
+  implied() {
+    const spare = this.spare();
+    if (!this.coupled || spare === 0 || spare === this.n) return null;
+    return this.labels.find((label) => this.#laid(label) === 0 && !this.isOut(label)) ?? null;
+  }
+
+  /** Chips that nobody has laid by hand. */
+  spare() {
     return this.n - Object.values(this.state.chips).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Chips that are still to be laid. */
+  free() {
+    return this.implied() === null ? this.spare() : 0;
+  }
+
+  /** The most that a label can have. */
+  most(label) {
+    return this.coupled ? this.n : this.of(label) + this.free();
   }
 
   /** Labels without chips that were not ruled out one by one. */
@@ -338,30 +309,45 @@ export class ChipsAnswer extends Said {
 
   /** Lay so many on a label: never more than are free, and never any that lie elsewhere. */
   lay(label, wanted) {
-    const most = this.of(label) + this.free();
-    if (wanted > most) return no("none_left");
+    if (wanted > this.most(label)) return no("none_left");
     return this.layAtMost(label, wanted);
   }
 
   /** The same, but as many as there are if there are too few. */
   layAtMost(label, wanted) {
-    if (this.isLocked(label)) return no("is_locked", { label });
+    const fixed = [label, this.#moves(label)].find((one) => one !== null && this.isLocked(one));
+    if (fixed !== undefined) return no("is_locked", { label: fixed });
     const free = this.free();
-    const count = Math.max(0, Math.min(wanted, this.of(label) + free));
+    const count = Math.max(0, Math.min(wanted, this.most(label)));
     const say = wanted > count ? ["only", { n: free }] : null;
+    const other = this.#moves(label);
+    const chips = { ...this.state.chips, [label]: count };
+    if (other !== null) chips[other] = this.n - count;
     // chips say that a label is possible
     const excluded = without(this.state.excluded, label);
-    const chips = { ...this.state.chips, [label]: count };
     return this.step("chips", `${label}:${count}`, { chips, excluded }, { say });
+  }
+
+  /** All that nobody has laid by hand. */
+  layAll(label) {
+    return this.lay(label, this.#laid(label) + this.spare());
+  }
+
+  /** The other one of two labels if its chips lie there by hand, so that they must move; or null. */
+  #moves(label) {
+    const other = this.labels.find((one) => one !== label);
+    return this.coupled && this.#laid(other) > 0 ? other : null;
   }
 
   /** Rule a label out, or let it in again; its chips come back. */
   exclude(label) {
     const out = !this.isOut(label);
     const others = without(this.state.excluded, label);
+    const chips = { ...this.state.chips, [label]: 0 };
+    if (this.coupled && out) chips[this.labels.find((one) => one !== label)] = this.n;
     const changes = {
       excluded: out ? [...others, label] : others,
-      chips: { ...this.state.chips, [label]: 0 },
+      chips,
       locked: without(this.state.locked, label),
     };
     const say = [out ? "out" : "back_in", { label }];

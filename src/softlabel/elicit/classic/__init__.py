@@ -1,8 +1,6 @@
 """The form of Collins et al. 2022: most probable class with a chance, an alternative with a
 chance, and every class it is definitely not."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass
@@ -78,6 +76,7 @@ class Classic:
         possible[[fields.read_class("impossible", value, codes) for value in ruled_out]] = False
         if self.strict:
             same = len(named) == 2 and named[0] == named[1]
+            named_out = not possible[named].all()
             unused = len(named) == 1 and payload.get("p2") not in (None, "")
             fields.refuse_if(
                 payload,
@@ -86,11 +85,7 @@ class Classic:
                 (percent[0] == 0, "p1", "the most probable class has some chance"),
                 (unused, "p2", "there is no alternative that could have a chance"),
                 (same, "second", "is the most probable class already; name another one or none"),
-                (
-                    not possible[named].all(),
-                    "impossible",
-                    "a class that was named cannot be ruled out too",
-                ),
+                (named_out, "impossible", "a class that was named cannot be ruled out too"),
             )
         return Answer(tuple(named), tuple(percent), possible, tuple(dict.fromkeys(repaired)))
 

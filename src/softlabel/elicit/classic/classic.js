@@ -1,6 +1,7 @@
 // The form of Collins et al. 2022: three blocks, in their order, with their questions.
 // Unless `strict` is on, it lets people contradict themselves as the published form did.
 
+import { nameOf } from "/static/about.js";
 import { button, el, fill, key } from "/static/dom.js";
 import { letterOf, plain, typing } from "/static/keys.js";
 
@@ -39,7 +40,7 @@ class Classic {
     this.p2 = this.#box("p2", this.words.p2);
     this.swap = this.#swap();
     root.append(
-      el("h1", { class: "visually-hidden", text: this.words.title }),
+      this.#heading(),
       this.#block(this.words.top, this.tops, this.p1.node),
       this.#block(this.words.second, this.seconds, this.p2.node),
       this.#block(this.words.impossible, this.outs, this.#tickAll()),
@@ -235,6 +236,13 @@ class Classic {
     input.closest("label, .field").classList.toggle("barred", input.disabled);
   }
 
+  /** The study's own question; the blocks have theirs. */
+  #heading() {
+    const { question } = this.context;
+    if (question === null) return el("h1", { class: "visually-hidden", text: this.words.title });
+    return el("h1", { dir: "auto", text: question });
+  }
+
   #block(legend, options, last) {
     const list = el("div", { class: "options" }, ...options.map((option) => option.node));
     return el("fieldset", { class: "block" }, el("legend", { text: legend }), list, last);
@@ -250,7 +258,7 @@ class Classic {
       input,
       value,
       text,
-      node: el("label", { class: "option" }, input, el("span", {}, el("bdi", { text }))),
+      node: el("label", { class: "option" }, input, nameOf(this.context, value, text)),
     };
   }
 

@@ -1,7 +1,5 @@
 """The plain vote: one class, no more."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

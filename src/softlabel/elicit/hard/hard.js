@@ -1,5 +1,6 @@
 // One label, one press.
 
+import { nameOf } from "/static/about.js";
 import { button, el, key } from "/static/dom.js";
 import { digitOf, LabelPicker, plain, typing } from "/static/keys.js";
 
@@ -12,11 +13,11 @@ export function mount(root, context) {
       { class: "label", "aria-pressed": "false", "aria-keyshortcuts": picker.keys[place] },
       () => choose(place, "click", ""),
       key(picker.keys[place]),
-      el("span", { class: "name" }, el("bdi", { text: label })),
+      nameOf(context, label),
     ),
   );
   root.append(
-    el("h1", { id: "question", text: words.question }),
+    el("h1", { id: "question", dir: "auto", text: words.question }),
     el("div", { class: "labels", role: "group", "aria-labelledby": "question" }, ...buttons),
     el("p", { class: "hint", text: words.hint }),
   );

@@ -1,7 +1,5 @@
 """Quick: the likeliest class, the certainty, alternatives, and one choice about the rest."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -145,10 +143,7 @@ class Quick:
 
 def _fit(belief: Floats, level: int, others: int, possible: bool) -> tuple[float, int, int]:
     """Return the distance of an answer from a belief (likeliest first), the number of alternatives,
-    and how many of the other classes are left possible.
-
-    A class ten times less likely than the average of the others is worth ruling out by name.
-    """
+    and how many other classes stay possible: those at least a tenth as likely as the average."""
     unnamed = belief[1 + others :]
     kept = int((unnamed >= unnamed.mean() / 10).sum()) if possible else 0
     percent = np.array(_chances(level, others, kept)) / 100
@@ -160,10 +155,8 @@ def _fit(belief: Floats, level: int, others: int, possible: bool) -> tuple[float
 
 
 def _chances(level: int, others: int, left: int) -> tuple[float, ...]:
-    """Return the percent of the first class and of the alternatives.
-
-    ``left`` further classes share what one more alternative would get (0: they get nothing).
-    """
+    """Return the percent of the first class and of the alternatives; ``left`` further classes share
+    what one more alternative would get (0: they get nothing)."""
     weights = [2.0**power for power in reversed(range(others + (left > 0)))]
     rival = max(weights[0] if others else 0.0, weights[-1] / left if left else 0.0)
     least = 100 * rival / (rival + sum(weights))

@@ -1,5 +1,6 @@
 // quick: the most likely label, how sure, what else it could be, and one choice about the rest.
 
+import { nameOf } from "/static/about.js";
 import { button, el, fill, key, once, update } from "/static/dom.js";
 import { digitOf, LabelPicker, letterOf, plain, typing } from "/static/keys.js";
 import { isUndo, no, Panel, Said, without } from "/static/panel.js";
@@ -21,7 +22,7 @@ class Quick extends Panel {
     this.hint.setAttribute("role", "status");
     const group = (name, heading) => ({ class: name, role: "group", "aria-labelledby": heading });
     root.append(
-      el("h1", { id: "question", text: this.words.question }),
+      el("h1", { id: "question", dir: "auto", text: this.words.question }),
       el("div", group("labels", "question"), ...this.rows.map((row) => row.node)),
       el("h2", { id: "certainty-heading", text: this.words.certainty }),
       el("div", group("levels", "certainty-heading"), ...this.levels),
@@ -157,7 +158,7 @@ class Quick extends Panel {
       { class: "label", "aria-pressed": "false", "aria-keyshortcuts": name },
       once(() => this.#click(label)),
       key(name),
-      el("span", { class: "name" }, el("bdi", { text: label })),
+      nameOf(this.context, label),
       mark,
       share,
     );

@@ -1,7 +1,5 @@
 """Search: a few classes or branches out of thousands, found by typing, with chips on them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,7 +9,7 @@ import numpy as np
 from softlabel.elicit import fields
 from softlabel.elicit.chips import ChipCount
 from softlabel.elicit.fields import Tree
-from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds
+from softlabel.elicit.mode import Answer, Branch, Field, Labels, Payload, Rng, Seconds
 from softlabel.errors import ResponseError
 from softlabel.registry import check_parameters
 from softlabel.tables import Floats, Ints
@@ -29,22 +27,26 @@ class Search:
     cannot say where.  If a name is both a class and a branch, ``stop`` means the branch.  With a
     ``scope`` everything outside its branches is impossible, everything in them possible; without
     one, ``rest`` decides about what was not picked.  A contradictory answer is refused.
+
+    On the page the picks share the chips equally until somebody changes that; ``even`` records that
+    nobody did.  Answers of versions 1 and 2, in which the first pick began with all chips, are read
+    in the same way.
     """
 
     n: ChipCount = 20
     path: str = "/"
 
     name: ClassVar[str] = "search"
-    version: ClassVar[int] = 2
-    earlier: ClassVar[tuple[int, ...]] = (1,)
+    version: ClassVar[int] = 3
+    earlier: ClassVar[tuple[int, ...]] = (1, 2)
     paper: ClassVar[str] = "ours; the many classes that Collins, Bhatt & Weller 2022 leave open"
     fields: ClassVar[tuple[Field, ...]] = (
         Field("picks", "chips", True, "Which classes could it be, and how many chips on each?"),
         Field("scope", "subset", False, "Outside which branches is it definitely not?"),
         Field("rest", "rest", False, "And all the others?"),
     )
-    recorded: ClassVar[tuple[str, ...]] = ("n", "queries", "repeated")
-    scripts: ClassVar[tuple[str, ...]] = ("finding.js",)
+    recorded: ClassVar[tuple[str, ...]] = ("n", "queries", "repeated", "even")
+    scripts: ClassVar[tuple[str, ...]] = ("finding.js", "browsing.js")
     seconds: ClassVar[Seconds] = Seconds(9.0)  # predicted by a keystroke-level model
 
     def rules(self) -> dict[str, Any]:
@@ -57,6 +59,7 @@ class Search:
         fields.read_whole("n", payload.get("n"), self.n, self.n)
         fields.check_texts("queries", payload.get("queries"))
         fields.check_repeated(payload)
+        fields.check_flag("even", payload.get("even"))
         tree = fields.build_tree(tuple(labels), self.path)
         picks = self._read_picks(payload["picks"], tree)
         laid = sum(picks.values())
@@ -76,7 +79,13 @@ class Search:
         reason = "a class that holds chips lies outside the branches that are still possible"
         fields.refuse_if(payload, (bool(scope) and not possible[named].all(), "scope", reason))
         possible[named] = True
-        return Answer(tuple(named.tolist()), tuple(percent[named].tolist()), possible)
+        branches = tuple(
+            Branch(tree.names[node], 100 * chips / self.n, tree.below(node))
+            for node, chips in picks.items()
+            if tree.branch[node]
+        )
+        shares = tuple(percent[named].tolist())
+        return Answer(tuple(named.tolist()), shares, possible, branches=branches)
 
     def _read_picks(self, value: Any, tree: Tree) -> dict[int, int]:
         """Return the chips on each node, in the order picked."""
@@ -122,6 +131,7 @@ class Search:
         for (node, chips), name in zip(picked.items(), names, strict=True):
             stop = {} if tree.nodes[name] == node else {"stop": True}  # a branch, also a class
             picks.append({"node": name, "chips": chips, **stop})
+        even = list(picked.values()) == split_evenly(self.n, len(picked))
         outermost = dict.fromkeys((*fields.list_branches(n, self.path), n)[0] for n in names)
         enough = mass[list(picked)].sum() > 0.95
         inside = not enough and mass[[tree.wholes[name] for name in outermost]].sum() > 0.98
@@ -131,21 +141,32 @@ class Search:
             "scope": list(outermost) if inside else [],
             "rest": "ruled_out" if enough or inside else "possible",
             "queries": [name.rpartition(self.path or "/")[2][:3] for name in names],
+            **({"even": True} if even and len(picked) > 1 else {}),
         }
 
     def operate(self, page: Any, answer: Payload, labels: Labels) -> None:
-        """Find each pick by typing, give it its chips, limit the branches, and click the rest."""
-        for place, pick in enumerate(answer["picks"]):
+        """Find each pick by typing, write its chips where they are not equal shares, limit the
+        branches, and click the rest."""
+        picks = answer["picks"]
+        for pick in picks:
             page.fill("#search-box", pick["node"].rpartition("/")[2])
-            page.locator(f'#found [data-name="{pick["node"]}"]').click()
-            for _ in range(pick["chips"] if place else 0):
-                page.locator(".pick").nth(place).locator("button.step").last.click()
+            page.locator(f'#found [data-name="{pick["node"]}"]').first.click()
+        wanted = [pick["chips"] for pick in picks]
+        more = np.subtract(wanted, split_evenly(self.n, len(picks)))
+        # the first one has what the others leave; whoever gives comes before who takes
+        for place in sorted(range(1, len(picks)), key=lambda place: int(more[place])):
+            if more.any():
+                page.locator(".pick").nth(place).locator("button.count").click()
+                page.locator("input.count").fill(str(wanted[place]))
+                page.locator("input.count").press("Enter")
         for branch in answer["scope"]:
             page.locator(".scope button", has_text=branch.rpartition("/")[2]).first.click()
         fields.click_rest(page, answer["rest"])
 
 
-# ── a simulated person ───────────────────────────────────────────────────────────────────────
+def split_evenly(n: int, parts: int) -> list[int]:
+    """Divide ``n`` chips equally; the first parts get what does not divide, as on the page."""
+    return [n // parts + (place < n % parts) for place in range(parts)]
 
 
 def _frontiers(tree: Tree, mass: Floats) -> Iterator[list[int]]:

@@ -1,10 +1,13 @@
-// search: a few labels or branches out of thousands, found by typing, with chips on them.  The first
-// one holds the chips that no other has, so a single pick is certain.
+// search: a few labels or branches out of thousands, found by typing or in a tree, with chips on them.
+// They share the chips equally until somebody says otherwise; a single pick is certain.
 
-import { button, el, fill, key } from "/static/dom.js";
+import { nameOf } from "/static/about.js";
+import { button, el, fill, key, update } from "/static/dom.js";
 import { digitOf, letterOf } from "/static/keys.js";
 import { no, outOf, Panel, restOf, Said, without } from "/static/panel.js";
-import { branchesOf, Combobox, finder, shown } from "./finding.js";
+import { makeTrack, writeNumber } from "/static/track.js";
+import { LabelTree } from "./browsing.js";
+import { branchesOf, Combobox, finder, opener, shown } from "./finding.js";
 
 const RECENT = 5;
 const MOST_QUERIES = 50;
@@ -23,19 +26,60 @@ class Search extends Panel {
       onchoose: (option, kind, code) => this.#add(option, kind, code),
       oninput: () => this.#typed(),
       onproblem: (name) => context.refuse(words[name]),
+      about: context.about,
     });
     this.picked = el("ul", { class: "picks", "aria-label": words.picks });
+    this.rows = [];
     this.shelf = el("div", { class: "shelf" });
     this.branches = el("div", { class: "scope" });
     root.append(
-      el("h1", { id: "question", text: this.words.question }),
+      el("h1", { id: "question", dir: "auto", text: this.words.question }),
       this.box.root,
+      ...this.#browser(),
       this.shelf,
       this.picked,
       this.branches,
       this.ending,
     );
     this.draw();
+  }
+
+  /** The tree and the button that opens it, where labels have branches. */
+  #browser() {
+    const { context, words } = this;
+    if (!context.labelsNest) return [];
+    const noted = context.memory.get("tree") ?? { shown: false, opened: [] };
+    this.tree = new LabelTree(words, opener(context), {
+      onchoose: (option, kind, code) => this.#add(option, kind, code, false),
+      onopened: (opened) => this.#noteTree({ opened }),
+      onproblem: (name) => context.refuse(words[name]),
+      opened: noted.opened,
+    });
+    this.browse = button(
+      { class: "button small browse", "aria-controls": "tree" },
+      () => this.#showTree(this.tree.root.hidden),
+      el("span", { text: words.browse }),
+    );
+    this.#showTree(noted.shown);
+    return [this.browse, this.tree.root];
+  }
+
+  async #showTree(on) {
+    this.tree.root.hidden = !on;
+    update(this.browse, { "aria-expanded": on });
+    this.#noteTree({ shown: on });
+    if (on) await this.tree.fill();
+  }
+
+  #noteTree(change) {
+    const before = this.context.memory.get("tree") ?? { shown: false, opened: [] };
+    this.context.memory.set("tree", { ...before, ...change });
+  }
+
+  /** From the box into the tree. */
+  async #intoTree() {
+    await this.#showTree(true);
+    this.tree.focus();
   }
 
   answer() {
@@ -63,9 +107,10 @@ class Search extends Panel {
   help() {
     const { help } = this.words;
     const { type, select_pick, chips_on_pick, remove_pick, parent, clear } = help;
-    const { undo_empty, rest_alt, submit_empty } = help;
+    const { browse, tree, undo_empty, rest_alt, submit_empty } = help;
     const about = [type, select_pick, chips_on_pick, remove_pick, parent, clear];
-    return [...about, undo_empty, rest_alt, submit_empty];
+    const browsing = this.tree ? [browse, tree] : [];
+    return [...about, ...browsing, undo_empty, rest_alt, submit_empty];
   }
 
   // keys -----------------------------------------------------------------------------------
@@ -74,6 +119,17 @@ class Search extends Panel {
     if (event.altKey && !event.ctrlKey) return this.#altKey(event);
     if (event.ctrlKey || event.metaKey) return this.#ctrlKey(event);
     if (event.target === this.box.input) return this.#boxKey(event);
+    if (event.target.matches("input.count")) return false;
+    if (this.tree?.root.contains(event.target) && event.code !== "Escape") {
+      if (this.tree.key(event)) return true;
+    }
+    const pick = this.rows.findIndex(({ track }) => track === event.target);
+    if (pick >= 0 && this.#trackKey(event, pick)) return true;
+    if (event.code === "Escape" && this.root.contains(event.target)) {
+      if (!this.tree?.root.contains(event.target)) return false;
+      this.focus();
+      return true;
+    }
     if (event.key === "/") {
       this.focus();
       return true;
@@ -89,6 +145,10 @@ class Search extends Panel {
       if (!event.repeat) this.enter(event.code);
       return true;
     }
+    if (event.code === "ArrowDown" && this.tree) {
+      this.#intoTree();
+      return true;
+    }
     if (event.code === "Backspace") return this.undo();
     if (event.code === "Delete") return this.#remove(this.said.state.selected, "key", event.code);
     return this.#amountKey(event);
@@ -97,7 +157,22 @@ class Search extends Panel {
   #amountKey(event) {
     const by = AMOUNTS[event.key];
     if (by === undefined || this.said.state.picks.length === 0) return false;
-    this.take("key", event.code, this.said.give(this.said.state.selected, by));
+    const { selected } = this.said.state;
+    this.take("key", event.code, this.said.give(selected, this.said.counts()[selected] + by));
+    return true;
+  }
+
+  /** The bar of a pick has the focus. */
+  #trackKey(event, place) {
+    const along = getComputedStyle(this.root).direction === "rtl" ? -1 : 1;
+    const steps = { ArrowRight: along, ArrowLeft: -along, ArrowUp: 1, ArrowDown: -1 };
+    const by = steps[event.code] ?? AMOUNTS[event.key];
+    const ends = { Home: 1, End: this.said.n };
+    const wanted = by === undefined ? ends[event.code] : this.said.counts()[place] + by;
+    if (event.code === "Delete") return this.#remove(place, "key", event.code);
+    if (event.code === "Enter" && !event.repeat) this.enter(event.code);
+    if (wanted === undefined) return event.code === "Enter";
+    this.take("key", event.code, this.said.give(place, wanted));
     return true;
   }
 
@@ -129,11 +204,14 @@ class Search extends Panel {
     this.context.changed();
   }
 
-  #add(option, kind, code) {
-    const typed = this.box.value;
-    if (typed !== "") this.queries = [...this.queries, typed].slice(-MOST_QUERIES);
-    this.box.clear();
-    this.focus();
+  /** Choose it; from the tree the focus stays there. */
+  #add(option, kind, code, typed = true) {
+    const query = this.box.value;
+    if (typed && query !== "") this.queries = [...this.queries, query].slice(-MOST_QUERIES);
+    if (typed) {
+      this.box.clear();
+      this.focus();
+    }
     this.take(kind, code, this.said.add(option));
   }
 
@@ -175,8 +253,13 @@ class Search extends Panel {
 
   draw() {
     const { picks, scope, rest } = this.said.state;
+    const [names, drawn] = [picks, this.rows].map((all) => all.map(({ node }) => node).join("\n"));
+    if (names !== drawn) {
+      this.rows = picks.map((pick, place) => this.#row(pick, place));
+      this.picked.replaceChildren(...this.rows.map(({ row }) => row));
+    }
     const counts = this.said.counts();
-    this.picked.replaceChildren(...picks.map((pick, i) => this.#pick(pick, i, counts[i])));
+    this.rows.forEach((made, place) => this.#drawRow(made, place, counts[place]));
     this.#drawShelf();
     this.#drawBranches();
     const refused = scope.length > 0 ? ["possible", "unsaid"] : [];
@@ -185,40 +268,72 @@ class Search extends Panel {
     this.drawHint();
   }
 
-  #pick({ node, branch }, place, count) {
+  #drawRow({ row, select, mark, share, track, count, node }, place, chips) {
+    const { picks, selected } = this.said.state;
+    const { n } = this.said;
+    const text = outOf(this.context.texts, chips, n);
+    row.classList.toggle("selected", place === selected);
+    row.classList.toggle("alone", picks.length === 1);
+    row.style.setProperty("--share", `${(100 * chips) / n}%`);
+    update(select, { "aria-pressed": place === selected });
+    mark.textContent = this.#mark(picks[place].branch);
+    const part = fill(this.context.texts.percent, { n: Math.round((100 * chips) / n) });
+    share.textContent = picks.length === 1 ? text : part;
+    update(count, { text: String(chips) });
+    update(track, {
+      "aria-valuenow": chips,
+      "aria-valuemin": 1,
+      "aria-valuemax": n - picks.length + 1,
+      "aria-valuetext": `${shown(node, this.said.path).own}, ${text}`,
+    });
+  }
+
+  #row({ node }, place) {
     const { own, above } = shown(node, this.said.path);
-    const { texts } = this.context;
-    const selected = place === this.said.state.selected;
-    const step = (by, text, title) =>
-      button(
-        { class: "step", "aria-label": fill(title, { label: own }) },
-        () => this.take("click", "", this.said.give(place, by)),
-        text,
-      );
-    const steps = place === 0 ? [] : [step(-1, "−", texts.less), step(1, "+", texts.more)];
+    const { words } = this;
+    const mark = el("small", { class: "mark" });
+    const share = el("span", { class: "share" });
+    const select = button(
+      { class: "label", "aria-pressed": "false" },
+      () => this.#select(place),
+      key(`Ctrl ${place + 1}`),
+      nameOf(this.context, node, own, el("small", { text: above }), mark),
+    );
+    const lay = (wanted) => {
+      const most = Math.max(1, Math.min(wanted, this.said.mostOn(place)));
+      if (most !== this.said.counts()[place]) this.take("drag", "", this.said.give(place, most));
+    };
+    const track = makeTrack(own, this.said.n, () => this.said.counts()[place], lay);
+    update(track, { tabindex: 0 });
+    const about = { title: words.type, "aria-label": fill(words.type_for, { label: own }) };
+    const count = button({ class: "count", ...about }, () => this.#write(place));
     const out = button(
-      { class: "out", "aria-label": fill(this.words.remove, { label: own }) },
+      { class: "out", "aria-label": fill(words.remove, { label: own }) },
       () => this.#remove(place, "click", ""),
       "✕",
     );
-    const select = button(
-      { class: "label", "aria-pressed": selected },
-      () => this.#select(place),
-      key(`Ctrl ${place + 1}`),
-      el("span", { class: "name" }, el("bdi", { text: own }), el("small", { text: above })),
-      el("small", { class: "mark", text: this.#mark(branch, place) }),
-      el("span", { class: "share", text: outOf(texts, count, this.said.n) }),
-    );
-    const name = `label-row pick${selected ? " selected" : ""}`;
-    const row = el("li", { class: name }, select, ...steps, out);
-    row.style.setProperty("--share", `${(100 * count) / this.said.n}%`);
-    return row;
+    const amount = el("div", { class: "amount" }, count, share);
+    const row = el("li", { class: "label-row pick" }, select, track, amount, out);
+    return { node, row, select, mark, share, track, count };
   }
 
-  #mark(branch, place) {
-    const { somewhere, takes_rest: takesRest } = this.words;
-    const left = place === 0 && this.said.state.picks.length > 1;
-    return [branch ? somewhere : "", left ? takesRest : ""].filter(Boolean).join(" · ");
+  /** Write the number instead. */
+  #write(place) {
+    const { count, node, track } = this.rows[place];
+    const { own } = shown(node, this.said.path);
+    const label = fill(this.words.type_for, { label: own });
+    writeNumber(count, { value: this.said.counts()[place], label }, (wanted) => {
+      if (wanted !== null) this.take("typed", "", this.said.give(place, wanted));
+      track.focus({ preventScroll: true });
+    });
+  }
+
+  #mark(branch) {
+    const { even, picks } = this.said.state;
+    const { somewhere, equal } = this.words;
+    return [branch ? somewhere : "", even && picks.length > 1 ? equal : ""]
+      .filter(Boolean)
+      .join(" · ");
   }
 
   /** What was chosen on the last items, to be chosen again by a click. */
@@ -253,7 +368,8 @@ class Search extends Panel {
 
 // the answer in the making -----------------------------------------------------------------
 
-const BLANK = { picks: [], selected: 0, scope: [], rest: null };
+// `even`: nobody has said yet how the chips are to be shared
+const BLANK = { picks: [], selected: 0, scope: [], rest: null, even: true };
 
 export class SearchAnswer extends Said {
   constructor({ n, picks, path }) {
@@ -263,7 +379,12 @@ export class SearchAnswer extends Said {
     this.path = path;
   }
 
-  /** Chips of each pick. */
+  /** A draft of an earlier version does not say whether its chips were shared by hand. */
+  restore(state) {
+    super.restore({ ...state, even: state.even ?? (state.picks ?? []).length < 2 });
+  }
+
+  /** Chips of each pick; the first one has what the others leave. */
   counts() {
     const given = this.state.picks.map((pick) => pick.chips);
     const left = this.n - given.slice(1).reduce((sum, count) => sum + count, 0);
@@ -284,13 +405,14 @@ export class SearchAnswer extends Said {
   }
 
   payload(rest) {
-    const { picks, scope } = this.state;
+    const { picks, scope, even } = this.state;
     const counts = this.counts();
     const entries = picks.map((pick, place) => {
       const entry = { node: pick.node, chips: counts[place] };
       return this.#isWhole(pick) ? { ...entry, stop: true } : entry;
     });
-    return { n: this.n, picks: entries, scope, rest };
+    const whole = { n: this.n, picks: entries, scope, rest };
+    return even && picks.length > 1 ? { ...whole, even } : whole;
   }
 
   missing(rest) {
@@ -309,27 +431,64 @@ export class SearchAnswer extends Said {
     const { picks } = this.state;
     if (this.#has(name)) return no("twice", { label: name });
     if (picks.length === this.most) return no("most", { n: this.most });
-    const chosen = [...picks, { node: name, branch, chips: 0 }];
-    return this.#pick(name, { picks: chosen, selected: picks.length });
+    const chosen = [...picks, { node: name, branch, chips: this.#some() }];
+    const even = this.state.even ? this.#share(chosen) : chosen;
+    return this.#pick(name, { picks: even, selected: picks.length });
   }
 
   remove(place) {
     const { picks, selected } = this.state;
     const left = picks.filter((_, i) => i !== place);
-    const changes = { picks: left, selected: Math.max(0, Math.min(selected, left.length - 1)) };
+    const even = this.state.even || left.length < 2;
+    const changes = {
+      picks: even ? this.#share(left) : left,
+      selected: Math.max(0, Math.min(selected, left.length - 1)),
+      even,
+    };
     return this.step("picks", `remove:${picks[place].node}`, changes);
   }
 
-  /** More or fewer chips on a pick; they come from the first one and go back to it. */
-  give(place, by) {
+  /** Equal shares; what does not divide goes to those that were picked first. */
+  #share(picks) {
+    const each = Math.floor(this.n / picks.length);
+    const more = this.n % picks.length;
+    return picks.map((pick, place) => ({ ...pick, chips: each + (place < more ? 1 : 0) }));
+  }
+
+  /** For one more pick once chips were shared by hand: as many as the least has, but never more than
+   * half of the first one's. */
+  #some() {
+    const counts = this.counts();
+    return counts.length === 0 ? 0 : Math.min(...counts, Math.floor(counts[0] / 2));
+  }
+
+  /** The most that a pick can have: the first one can take all but one of every other. */
+  mostOn(place) {
+    const counts = this.counts();
+    return place === 0 ? this.n - counts.length + 1 : counts[place] + counts[0] - 1;
+  }
+
+  /**
+   * So many chips on a pick.  They come from the first one and go back to it; those of the first one
+   * come from the last ones and go back to the second.
+   */
+  give(place, wanted) {
     const { picks } = this.state;
     if (picks.length === 1) return no("alone");
-    if (place === 0) return no("holds_rest", { label: picks[0].node });
+    const { node } = picks[place];
     const counts = this.counts();
-    const wanted = Math.max(0, counts[place] + by);
-    if (wanted > counts[place] + counts[0] - 1) return no("none_left");
-    const given = picks.map((pick, i) => (i === place ? { ...pick, chips: wanted } : pick));
-    return this.step("picks", `${picks[place].node}:${wanted}`, { picks: given, selected: place });
+    const count = Math.max(1, Math.min(wanted, this.mostOn(place)));
+    if (count === counts[place] && wanted < count) return no("say_chips", { label: node });
+    if (count === counts[place] && wanted > count) return no("none_left");
+    let more = place === 0 ? count - counts[0] : 0; // to be taken from the others
+    const given = picks.map((pick, i) => ({ ...pick, chips: i === place ? count : counts[i] }));
+    for (const pick of given.slice(1).reverse()) {
+      const taken = more > 0 ? Math.min(more, pick.chips - 1) : pick === given[1] ? more : 0;
+      pick.chips -= taken;
+      more -= taken;
+    }
+    const changes = { picks: given, selected: place, even: false };
+    return this.step("picks", `${node}:${count}`, changes);
   }
 
   /** Which pick the keys are about: no part of the answer, so nothing to undo. */

@@ -2,21 +2,11 @@
 
 from softlabel.papers.claims import figures, quick
 from softlabel.papers.claims.claims import Claim, Kind, Published
-from softlabel.papers.claims.figures import Figure, Words, along, beside, curve, panels, scatter
+from softlabel.papers.claims.figures import Figure, Words
 from softlabel.papers.claims.papers import Cell
-from softlabel.papers.claims.results import (
-    Named,
-    Result,
-    Results,
-    Scale,
-    Table,
-    bounds,
-    over_runs,
-    show_score,
-)
+from softlabel.papers.claims.results import Result, Results, Scale, Table, over_runs, show_score
 
 __all__ = [
-    "Cell", "Claim", "Figure", "Kind", "Named", "Published", "Result", "Results", "Scale", "Table",
-    "Words", "along", "beside", "bounds", "curve", "figures", "over_runs", "panels", "quick",
-    "scatter", "show_score",
+    "Cell", "Claim", "Figure", "Kind", "Published", "Result", "Results", "Scale", "Table", "Words",
+    "figures", "over_runs", "quick", "show_score",
 ]  # fmt: skip

@@ -14,8 +14,6 @@ A claim is *untested*, with a reason, if nothing was run for it, if fewer than t
 if its score is not defined on our runs.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable

@@ -9,9 +9,8 @@ A run may serve several cells and papers (hard labels are hard labels), so ``pro
 probes of each.  Remove the file to have them computed again.
 """
 
-from __future__ import annotations
-
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -68,12 +67,8 @@ def collect(out: str | Path, paper: str, recipe: Scale, quick: bool = False) -> 
                 continue
             scores = {name: score.value for name, score in run.scores.items()}
             scores |= read_probes(run, paper, cell) or {}
-            about = {
-                "seconds": run.outcome.get("seconds"),
-                "labels": run.labels,
-                "config": run.config,
-                "environment": _environment(run),
-            }
+            about = {"seconds": run.outcome.get("seconds"), "labels": run.labels}
+            about |= {"config": run.config, "environment": _environment(run)}
             results.append(Result(cell, int(seed), scores, run.name, about))
     return Results(results, paper, recipe)
 
@@ -82,9 +77,7 @@ def list_started(out: str | Path) -> Iterator[tuple[str, Scale]]:
     """Yield the papers and recipes of which a folder holds runs; not those of ``--quick``."""
     for path in sorted(Path(out).glob("*.json")):
         paper, _, last = path.stem.rpartition("-")
-        for recipe in SCALES:
-            if last == recipe and paper:
-                yield paper, recipe
+        yield from ((paper, recipe) for recipe in SCALES if last == recipe and paper)
 
 
 def _environment(run: Run) -> str:
@@ -113,10 +106,9 @@ def save_probes(run: Run, paper: str, cell: str, probes: Mapping[str, float]) ->
     """Write probes, whole or not at all, beside those of other cells."""
     path = run.path / PROBES
     table = _read(path) if path.exists() else {}
-    numbers = {name: float(value) for name, value in probes.items()}
     table.setdefault(paper, {})[cell] = {
-        name: value if abs(value) < float("inf") else str(value)  # JSON has no NaN
-        for name, value in numbers.items()
+        name: float(value) if math.isfinite(value) else str(float(value))  # JSON has no NaN
+        for name, value in probes.items()
     }
     with write_atomically(path) as part:
         part.write_text(json.dumps(table, allow_nan=False, indent=1), "utf-8")

@@ -4,15 +4,16 @@ A paper makes its figures from these.  The page draws each at the width of a des
 and writes it as a file.
 """
 
-from __future__ import annotations
-
 import math
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
-from softlabel import report
 from softlabel.papers.claims.claims import Published
 from softlabel.papers.claims.results import Named, Results, over_runs
+from softlabel.report import Frame, Html, Line, charts, drawing
 from softlabel.tables import Score
 
 NOTHING = Score(math.nan, math.nan, math.nan, 0)
@@ -22,13 +23,12 @@ PANEL, GAP, HEADING = 300, 24, 26  # px: least width of a panel, space between t
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """``name`` is that of its file: small letters, digits and hyphens; ``draw`` takes a width in
-    px."""
+    """``name`` is that of its file: letters, digits and hyphens; ``draw`` takes a width in px."""
 
     name: str
     title: str
     caption: str
-    draw: Callable[[float], report.Html]
+    draw: Callable[[float], Html]
 
 
 @dataclass(frozen=True)
@@ -38,21 +38,25 @@ class Words:
     name: str
     title: str
     caption: str
-    x: str
-    y: str
+    x: str = ""
+    y: str = ""
+
+
+def read_words(module: str) -> tuple[dict[str, Words], dict[str, str]]:
+    """Read the words of figures and the notes of tables from ``figures.toml`` beside a module."""
+    texts = tomllib.loads(Path(module).with_name("figures.toml").read_text("utf-8"))
+    return {name: Words(name, **one) for name, one in texts["figures"].items()}, texts["notes"]
 
 
 # ── lines of results ─────────────────────────────────────────────────────────────────────────
 
 
-def over(
-    results: Results, cells: Mapping[float, str | Named], score: str, name: str
-) -> report.Line:
+def over(results: Results, cells: Mapping[float, str | Named], score: str, name: str) -> Line:
     """Make a line with a cell at every x: the mean over seeds and its interval, if there is one."""
     return _make_line(name, {x: results.mean(cell, score) for x, cell in cells.items()})
 
 
-def along(results: Results, cell: str | Named, prefix: str, name: str) -> report.Line:
+def along(results: Results, cell: str | Named, prefix: str, name: str) -> Line:
     """Make a line with a score at every x: those called ``<prefix><x>``, as in ``slice/-0.5``."""
     scores = {
         float(score.removeprefix(prefix)): over_runs(results.values(cell, score))
@@ -61,10 +65,10 @@ def along(results: Results, cell: str | Named, prefix: str, name: str) -> report
     return _make_line(name, dict(sorted(scores.items())))
 
 
-def _make_line(name: str, scores: Mapping[float, Score | None]) -> report.Line:
+def _make_line(name: str, scores: Mapping[float, Score | None]) -> Line:
     known = [score or NOTHING for score in scores.values()]
     y, low, high = ([getattr(score, end) for score in known] for end in ("value", "low", "high"))
-    return report.Line(name, list(scores), y, low, high)
+    return Line(name, list(scores), y, low, high)
 
 
 def evenly(places: Sequence[object]) -> dict[float, str]:
@@ -77,7 +81,7 @@ def evenly(places: Sequence[object]) -> dict[float, str]:
 
 def curve(
     words: Words,
-    lines: Sequence[report.Line],
+    lines: Sequence[Line],
     *,
     zero: bool = False,
     named: Mapping[float, str] | None = None,
@@ -89,18 +93,8 @@ def curve(
         if known:
             (a, first), (b, last) = known[0], known[-1]
             ends.append(f"{line.name}: {first:.3g} at {a:g}, {last:.3g} at {b:g}")
-
-    def draw(width: float) -> report.Html:
-        return report.charts.lines(
-            lines, _frame(words, width, "; ".join(ends)), zero=zero, named=named
-        )
-
-    return Figure(words.name, words.title, words.caption, draw)
-
-
-def slices(words: Words, lines: Sequence[report.Line]) -> Figure:
-    """Draw the loss along a direction from where training ended."""
-    return curve(words, lines, zero=False)
+    drawn = partial(charts.lines, lines, zero=zero, named=named)
+    return _figure(words, "; ".join(ends), drawn)
 
 
 def scatter(
@@ -112,13 +106,8 @@ def scatter(
 ) -> Figure:
     """Draw points: bins of items, cells, classes; never single items of a data set."""
     text = "; ".join(f"{name}: {len(xs)} points" for name, (xs, _) in series.items())
-
-    def draw(width: float) -> report.Html:
-        return report.charts.scatter(
-            series, _frame(words, width, text), diagonal=diagonal, limits=limits
-        )
-
-    return Figure(words.name, words.title, words.caption, draw)
+    drawn = partial(charts.scatter, series, diagonal=diagonal, limits=limits)
+    return _figure(words, text, drawn)
 
 
 def reliability(
@@ -133,23 +122,30 @@ def beside(words: Words, rows: Mapping[str, tuple[Score | None, Published | None
     dots = []
     for name, (ours, published) in rows.items():
         if ours is not None:
-            dots.append(report.Dot(name, ours.value, ours.low, ours.high))
+            dots.append(charts.Dot(name, ours.value, ours.low, ours.high))
         if published is not None:
             label = "" if ours is not None else name
-            dots.append(report.Dot(label, published.value, published.low, published.high, series=1))
+            dots.append(charts.Dot(label, published.value, published.low, published.high, series=1))
     text = "; ".join(f"{dot.name or 'published'}: {dot.value:.3g}" for dot in dots)
+    pair = ("ours", "published")
+    drawn = partial(charts.whiskers, dots, series=pair, row=18, zero=False)
+    return _figure(words, text, drawn)
 
-    def draw(width: float) -> report.Html:
-        frame = _frame(words, width, text)
-        return report.charts.whiskers(dots, frame, ("ours", "published"), row=18, zero=False)
+
+def _figure(words: Words, text: str, drawn: Callable[[Frame], Html]) -> Figure:
+    """Make a figure of a chart; ``text`` describes it to screen readers."""
+
+    def draw(width: float) -> Html:
+        height = min(HEIGHT, 0.75 * width)
+        return drawn(Frame(words.title, text, words.x, words.y, width, height))
 
     return Figure(words.name, words.title, words.caption, draw)
 
 
-def panels(name: str, title: str, caption: str, some: Mapping[str, Figure]) -> Figure:
+def panels(words: Words, some: Mapping[str, Figure]) -> Figure:
     """Draw several figures of one kind side by side, each under its own heading."""
 
-    def draw(width: float) -> report.Html:
+    def draw(width: float) -> Html:
         columns = max(1, int((width + GAP) // (PANEL + GAP)))
         each = (width - (columns - 1) * GAP) / columns
         drawn = [(heading, one.draw(each)) for heading, one in some.items()]
@@ -158,15 +154,10 @@ def panels(name: str, title: str, caption: str, some: Mapping[str, Figure]) -> F
             row = drawn[first : first + columns]
             for place, (heading, chart) in enumerate(row):
                 x = place * (each + GAP)
-                marks.append(
-                    report.text_at(x, y + report.FONT, heading, fill=report.INK, font_weight=600)
-                )
-                marks.append(report.el("g", chart, transform=f"translate({x:g} {y + HEADING:g})"))
-            y += HEADING + max(report.chart_height(chart) for _, chart in row) + GAP
-        return report.svg_document(report.Frame(title, width=width), y - GAP, *marks)
+                bold = {"fill": drawing.INK, "font_weight": 600}
+                marks.append(drawing.text_at(x, y + drawing.FONT, heading, "start", **bold))
+                marks.append(drawing.el("g", chart, transform=f"translate({x:g} {y + HEADING:g})"))
+            y += HEADING + max(drawing.chart_height(chart) for _, chart in row) + GAP
+        return drawing.svg_document(Frame(words.title, width=width), y - GAP, *marks)
 
-    return Figure(name, title, caption, draw)
-
-
-def _frame(words: Words, width: float, text: str) -> report.Frame:
-    return report.Frame(words.title, text, words.x, words.y, width, min(HEIGHT, 0.75 * width))
+    return Figure(words.name, words.title, words.caption, draw)

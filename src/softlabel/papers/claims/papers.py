@@ -55,20 +55,16 @@ class Paper(Protocol):
     def cells(self, scale: Scale, quick: bool = False) -> Sequence[Cell]:
         """Return what is trained, most valuable first; with ``quick`` a few cells on generated
         pictures and simulated people."""
-        ...
 
     def probes(self, run: Run, cell: Cell) -> Mapping[str, float]:
         """Return scores of a finished run, by name: from its predictions and, if they need
         gradients, from its weights."""
-        ...
 
     def claims(self, scale: Scale) -> Sequence[Claim]:
         """Return the claims that runs at this scale are compared with."""
-        ...
 
     def facts(self) -> Sequence[Claim]:
         """Return the claims about the released data, which need no training."""
-        ...
 
 
 def find(name: str) -> Paper:
@@ -95,5 +91,4 @@ def _load_file(path: Path) -> Paper:
 
 def seeds(paper: Paper, scale: Scale) -> int:
     """Return the default number of runs of a cell."""
-    own: Mapping[Scale, int] = getattr(paper, "SEEDS", {})
-    return own.get(scale, SEEDS[scale])
+    return int(getattr(paper, "SEEDS", {}).get(scale, SEEDS[scale]))

@@ -62,16 +62,11 @@ def made() -> Made:
     images = np.stack([shapes.draw(row, rng, SIZE) for row in blend])
     truth = shapes.compute_truth(blend)
     persons = people.draw_people(PEOPLE, rng)
-    index = Index(
-        names([f"picture {i}" for i in range(count)]),
-        names([f"person {a}" for a in range(PEOPLE)]),
-        names(list(shapes.LABELS)),
-    )
+    items = names([f"picture {i}" for i in range(count)])
+    index = Index(items, names([f"person {a}" for a in range(PEOPLE)]), names(shapes.LABELS))
     showings = people.plan_showings(count, PEOPLE, rng, per_item=PER_ITEM)
-    mode = Classic()
-    sent = people.simulate_answers(
-        truth, persons, mode, list(shapes.LABELS), rng, showings=showings
-    )
+    mode, labels = Classic(), list(shapes.LABELS)
+    sent = people.simulate_answers(truth, persons, mode, labels, rng, showings=showings)
     said = people.read_responses(index, mode, sent)
     return Made(images, truth, said, Hard()(said), Clamp()(said))
 

@@ -6,8 +6,6 @@ every environment, a line for every cell with its configuration and the sha256 o
 line for every run.  ``results/<paper>-data.jsonl`` has a line for every fact of the released data.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess
@@ -63,21 +61,15 @@ class Named(Protocol):
 SHARES = ("auroc", "aupr", "fpr95", "rms", "rms-dropped", "ece-mass")  # from 0 to 1
 
 
-def over_runs(
-    values: Sequence[float] | Floats, bounds: tuple[float, float] = intervals.ANYWHERE
-) -> Score | None:
-    """Return the mean with Student's t interval: of one run without interval, of none None."""
+def over_runs(values: Sequence[float] | Floats, score: str = "") -> Score | None:
+    """Return the mean with Student's t interval, which ends where a score such as ``10h/accuracy``
+    does: of one run without interval, of none None."""
     if len(values) == 1:
         return Score(float(values[0]), math.nan, math.nan, 1)
-    return intervals.over_seeds(np.asarray(values), bounds=bounds) if len(values) else None
-
-
-def bounds(score: str) -> tuple[float, float]:
-    """Return the lowest and highest possible value of a score such as ``10h/accuracy``."""
     name = score.rpartition("/")[2]
-    if name in SHARES:
-        return 0.0, 1.0
-    return evaluate.bounds("entropy-pearson" if name == "entropy-r" else name)
+    bounds = evaluate.bounds("entropy-pearson" if name == "entropy-r" else name)
+    bounds = (0.0, 1.0) if name in SHARES else bounds
+    return intervals.over_seeds(np.asarray(values), bounds=bounds) if len(values) else None
 
 
 @dataclass(frozen=True)
@@ -109,7 +101,7 @@ class Results:
 
     def mean(self, cell: str | Named, score: str) -> Score | None:
         """Return the mean over seeds."""
-        return over_runs(self.values(cell, score), bounds(score))
+        return over_runs(self.values(cell, score), score)
 
     def difference(self, first: str | Named, second: str | Named, score: str) -> Score | None:
         """Return the mean of first minus second over the seeds that both have."""
@@ -160,27 +152,23 @@ def show_score(score: Score | None, form: str = ".3f", half: str = ".3f") -> str
 
 # ── stored results ───────────────────────────────────────────────────────────────────────────
 
-HEAD = "softlabel-results"
-VERSION = 1
+HEAD, VERSION = "softlabel-results", 1
 SHIPPED = Path(__file__).parent.with_name("results")
-DIGITS = 6  # significant ones
 
 
 def write_results(results: Results, folder: str | Path = SHIPPED) -> Path:
     """Store all runs of one paper and scale; return the file."""
     lines: list[dict[str, Any]] = [_head(results.paper, results.scale)]
-    environments: set[str] = set()
-    cells: set[str] = set()
+    written: set[str] = set()  # environments and cells
     for one in results.all:
         text = str(one.about.get("environment", ""))
         environment = sha256(text.encode()).hexdigest()[:8]
-        if environment not in environments:
-            environments.add(environment)
+        if f"environment {environment}" not in written:
             lines.append({"environment": environment, "text": text})
-        if one.cell not in cells:
-            cells.add(one.cell)
+        if f"cell {one.cell}" not in written:
             about = {key: one.about.get(key) for key in ("labels", "config")}
             lines.append({"cell": one.cell, **about})
+        written |= {f"environment {environment}", f"cell {one.cell}"}
         seconds, code = one.about.get("seconds"), one.about.get("code")
         seconds = None if seconds is None else round(seconds, 1)
         line = {"run": one.run, "of": one.cell, "seed": one.seed, "seconds": seconds}
@@ -202,14 +190,9 @@ def read_results(path: str | Path) -> Results:
         elif "cell" in line:
             cells[line["cell"]] = line
         else:
-            cell = cells[line["of"]]
-            about = {
-                "seconds": line["seconds"],
-                "labels": cell["labels"],
-                "config": cell["config"],
-                "environment": environments[line["in"]],
-                "code": line.get("code"),  # runs of older versions have none
-            }
+            about = {"seconds": line["seconds"], "environment": environments[line["in"]]}
+            about |= {key: cells[line["of"]][key] for key in ("labels", "config")}
+            about["code"] = line.get("code")  # runs of older versions have none
             scores = {name: float(value) for name, value in line["scores"].items()}
             results.append(Result(line["of"], line["seed"], scores, line["run"], about))
     return Results(results, head["paper"], head["recipe"])
@@ -233,10 +216,8 @@ def write_facts(paper: str, facts: Mapping[str, Score], folder: str | Path = SHI
 def read_facts(paper: str, folder: str | Path = SHIPPED) -> dict[str, Score]:
     """Read the facts of the released data as they were last computed."""
     path = Path(folder) / f"{paper}-data.jsonl"
-    if not path.exists():
-        return {}
     facts = {}
-    for line in _read_lines(path)[1]:
+    for line in _read_lines(path)[1] if path.exists() else ():
         value, low, high = (float(line[end]) for end in ("value", "low", "high"))
         facts[line["fact"]] = Score(value, low, high, line["n"])
     return facts
@@ -248,14 +229,13 @@ def _head(paper: str, scale: str) -> dict[str, Any]:
     with suppress(OSError):  # there is no git
         done = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True)
         commit = done.stdout.split()[0] if done.returncode == 0 else None
-    about = {"softlabel": __version__, "commit": commit}
-    # "recipe" as the option of the command line is called
-    return {HEAD: VERSION, "paper": paper, "recipe": scale, **about}
+    named = {"paper": paper, "recipe": scale}  # as the option of the command line is called
+    return {HEAD: VERSION, **named, "softlabel": __version__, "commit": commit}
 
 
 def _rounded(value: float) -> float | str:
     """Round to six significant digits; write what is not finite as text that ``float`` reads."""
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else str(value)
+    return float(f"{value:.6g}") if math.isfinite(value) else str(value)
 
 
 def _write_lines(path: Path, lines: list[dict[str, Any]]) -> Path:
@@ -300,8 +280,7 @@ def describe_code(every: Iterable[Results], present: str | None = None) -> str:
         from softlabel import train
 
         with suppress(MissingExtra):  # the training code's digest cannot be computed here
-            digest = getattr(train, "code_digest", None)
-            present = None if digest is None else str(digest())
+            present = train.code_digest()
     runs = {one.run or (one.cell, one.seed): one for some in every for one in some.all}
     unknown, other = map(len, sort_by_code(list(runs.values()), present))
     return (

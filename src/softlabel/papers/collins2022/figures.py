@@ -3,8 +3,6 @@
 settings that validation images choose, and the traps of the released code.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,116 +10,70 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from softlabel.metrics import Cost
-from softlabel.papers.claims import Figure, Results, Table, Words, show_score
+from softlabel.papers.claims import Figure, Results, Table, show_score
 from softlabel.papers.claims import figures as draw
-from softlabel.papers.collins2022.cells import (
-    BETAS,
+from softlabel.papers.collins2022 import conditions, numbers
+from softlabel.papers.collins2022.conditions import (
     CLAMP_EACH,
     HARD,
-    LONG,
     M_CURVES,
-    PEOPLE,
-    SPREADS,
     VOTES_EACH,
     Condition,
 )
-from softlabel.papers.collins2022.claims import (
-    EXAMS,
-    LABELS,
-    MEASURES,
-    PRINTED,
-    ROWS,
-    SERIES,
-    T1_CLAMP,
-    T1_UNIF,
-    T2_UNIF,
-    difference,
-    mean,
-    score_as_printed,
-)
+from softlabel.papers.collins2022.numbers import EXAMS, LABELS, MEASURES, difference, mean
 from softlabel.report import Line
 from softlabel.tables import Score
 
+WORDS, NOTES = draw.read_words(__file__)
 TICKS = (1, 2, 3, 4, 6, 8, 16, 32, 51)
 MAIN = (HARD, VOTES_EACH, CLAMP_EACH)
+FORMS = (numbers.T1_UNIF, numbers.T1_CLAMP, numbers.T2_UNIF, CLAMP_EACH)
 
 
 def figures(results: Results) -> list[Figure]:
     """Return the figures of which there is something to draw."""
     by_number = {
-        SERIES[labels]: {math.log2(m): one for m, one in curve.items()}
+        numbers.SERIES[labels]: {math.log2(m): one for m, one in curve.items()}
         for labels, curve in M_CURVES.items()
     }
     cost = Cost()
-    forms = (T1_UNIF, T1_CLAMP, T2_UNIF, CLAMP_EACH)
     by_time = {
-        SERIES["10h"]: {cost.item("hard", m): one for m, one in M_CURVES["10h"].items()},
-        SERIES["t2-clamp"]: {
-            cost.item("t2-clamp", m): one for m, one in M_CURVES["t2-clamp"].items()
-        },
-        f"shorter forms, {PEOPLE} annotators": {
-            cost.item(one.labels, PEOPLE): one for one in forms
-        },
+        numbers.SERIES[labels]: {cost.item(form, m): one for m, one in M_CURVES[labels].items()}
+        for labels, form in (("10h", "hard"), ("t2-clamp", "t2-clamp"))
     }
-    number, time = "annotators per image (doubling)", "seconds of all annotators per image"
-    words = (
-        Words("m-curve", "by number of annotators", "", number, ""),
-        Words("cost-curve", "by annotation time", "", time, ""),
-    )
+    people = conditions.PEOPLE
+    shorter = {cost.item(one.labels, people): one for one in FORMS}
+    by_time[f"shorter forms, {people} annotators"] = shorter
     ticks = {math.log2(m): str(m) for m in TICKS}
-    made = (
-        (
-            "tables",
-            "Tables 1 to 6, hard labels = 1",
-            "Every kind of labels: the mean over runs with its 95 % interval, above the printed "
-            "mean with its own, all divided by the mean of hard labels.  Lower is better.",
-            dict(_draw_printed(results)),
-        ),
-        (
-            "m-curve",
-            "By number of annotators",
-            "Figure 6 of the paper, which prints no numbers.  De-aggregated labels; bands are 95 % "
-            "intervals over runs.",
-            dict(_draw_curves(results, words[0], by_number, ticks)),
-        ),
-        (
-            "cost-curve",
-            "By annotation time",
-            "Figure 10 of the paper, which prints no numbers.  1.8 s per vote, 6.4 s per input of "
-            "the rich form; bands are 95 % intervals over runs.",
-            dict(_draw_curves(results, words[1], by_time)),
-        ),
-        (
-            "reliability",
-            "Confidence and accuracy",
-            "Ten bins of equally many images, means over runs; below the diagonal a network is "
-            "overconfident.",
-            dict(_draw_reliability(results)),
-        ),
-    )
-    return [draw.panels(name, title, caption, some) for name, title, caption, some in made if some]
+    charts = {
+        "tables": dict(_draw_printed(results)),
+        "m-curve": dict(_draw_curves(results, "m-curve", by_number, ticks)),
+        "cost-curve": dict(_draw_curves(results, "cost-curve", by_time)),
+        "reliability": dict(_draw_reliability(results)),
+    }
+    return [draw.panels(WORDS[name], some) for name, some in charts.items() if some]
 
 
 def _draw_printed(results: Results) -> Iterator[tuple[str, Figure]]:
     for (exam, where), (measure, words) in product(EXAMS.items(), MEASURES.items()):
-        every = {one: mean(results, one, score_as_printed(exam, measure)) for one in LABELS}
+        every = {one: mean(results, one, numbers.score_as_printed(exam, measure)) for one in LABELS}
         known = {one: ours for one, ours in every.items() if ours is not None}
         if len(known) < 2 or HARD not in known:  # hard labels alone are 1
             continue
-        hard, printed_hard = known[HARD].value, PRINTED[HARD, exam, measure].value
+        hard, printed_hard = known[HARD].value, numbers.PRINTED[HARD, exam, measure].value
         rows = {}
         for one, ours in known.items():
             score = Score(ours.value / hard, ours.low / hard, ours.high / hard, ours.n)
-            printed = PRINTED[one, exam, measure]
+            printed = numbers.PRINTED[one, exam, measure]
             value, half = printed.value / printed_hard, (printed.half or 0.0) / printed_hard
             rows[LABELS[one]] = score, replace(printed, value=value, half=half)
-        frame = Words("tables", f"{words.capitalize()}, {where}", "", "hard labels = 1", "")
+        frame = replace(WORDS["tables"], title=f"{words.capitalize()}, {where}")
         yield f"{words}, {where}", draw.beside(frame, rows)
 
 
 def _draw_curves(
     results: Results,
-    frame: Words,
+    figure: str,
     curves: Mapping[str, Mapping[float, Condition]],
     ticks: Mapping[float, str] | None = None,
 ) -> Iterator[tuple[str, Figure]]:
@@ -129,13 +81,14 @@ def _draw_curves(
     for (exam, where), (measure, words) in product(EXAMS.items(), MEASURES.items()):
         lines = []
         for name, curve in curves.items():
-            score = score_as_printed(exam, measure)
+            score = numbers.score_as_printed(exam, measure)
             means = {x: mean(results, one, score) for x, one in curve.items()}
             points = [(x, one.value, one.low, one.high) for x, one in means.items() if one]
             if len(points) > 1:
                 lines.append(Line(name, *zip(*points, strict=True)))
         if lines:
-            title = f"{words.capitalize()} {frame.title}, {where}"
+            frame = WORDS[figure]
+            title = f"{words.capitalize()} {frame.title.lower()}, {where}"
             own = replace(frame, title=title, y=words)
             yield f"{words}, {where}", draw.curve(own, lines, named=ticks)
 
@@ -153,9 +106,8 @@ def _draw_reliability(results: Results) -> Iterator[tuple[str, Figure]]:
                 confidence, accuracy = zip(*pairs, strict=True)
                 series[LABELS[one]] = list(confidence), list(accuracy)
         if series:
-            title = f"Confidence and accuracy, {where}"
-            frame = Words("reliability", title, "", "confidence", "accuracy")
-            yield where, draw.reliability(frame, series)
+            frame = WORDS["reliability"]
+            yield where, draw.reliability(replace(frame, title=f"{frame.title}, {where}"), series)
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
@@ -181,8 +133,8 @@ def tables(results: Results) -> list[Table]:
     every = []
     for number, title in enumerate(TITLES, start=1):
         rows = []
-        for row in ROWS:
-            scores = (score_as_printed(row.exam, measure) for measure in MEASURES)
+        for row in numbers.ROWS:
+            scores = (numbers.score_as_printed(row.exam, measure) for measure in MEASURES)
             ours = [mean(results, row.condition, score) for score in scores]
             if number not in row.tables or not any(ours):
                 continue
@@ -192,8 +144,11 @@ def tables(results: Results) -> list[Table]:
             count = max(one.n for one in ours if one is not None)
             rows.append((LABELS[row.condition], EXAMS[row.exam], *texts, str(count)))
         every.append(Table(f"Table {number}: {title}", (*heads, "runs"), rows))
-    every.append(_tabulate_grid(results, "Spread of T2-clamp, by validation images", SPREADS))
-    every.append(_tabulate_grid(results, "Beta of label smoothing, by validation images", BETAS))
+    for title, grid in (
+        ("Spread of T2-clamp", conditions.SPREADS),
+        ("Beta of label smoothing", conditions.BETAS),
+    ):
+        every.append(_tabulate_grid(results, f"{title}, by validation images", grid))
     every += [tabulate_traps(results), tabulate_gains(results)]
     return [table for table in every if table.rows]
 
@@ -204,8 +159,7 @@ def _tabulate_grid(results: Results, title: str, grid: Mapping[float, Condition]
         ours = [mean(results, one, score) for score in CHOOSING]
         if all(ours):
             rows.append((f"{value:g}", *map(show_score, ours)))
-    note = "Validation images choose by cross-entropy; the test images only show the effect."
-    return Table(title, ("", *CHOOSING.values()), rows if len(rows) > 1 else [], note)
+    return Table(title, ("", *CHOOSING.values()), rows if len(rows) > 1 else [], NOTES["grid"])
 
 
 # ── traps of the released code ───────────────────────────────────────────────────────────────
@@ -236,7 +190,7 @@ def list_traps() -> Iterator[Trap]:
         for score, words in SHOWN.items():
             sides = (one, f"10h/{score}"), (replace(one, fresh=True), f"10h/{score}")
             yield Trap("frozen crops", f"{one.name}, {words}", *sides)
-    unspread = ((T1_NONE, T1_UNIF), (T1_NONE, T1_CLAMP), (T2_NONE, T2_UNIF), (T2_NONE, CLAMP_EACH))
+    unspread = zip((T1_NONE, T1_NONE, T2_NONE, T2_NONE), FORMS, strict=True)
     for (trapped, clean), exam in product(unspread, EXAMS):
         sides = (trapped, f"{exam}/ce"), (clean, f"{exam}/ce")
         yield Trap("no redistribution", f"{clean.name}, CE on {exam}", *sides)
@@ -272,21 +226,18 @@ def tabulate_gains(results: Results) -> Table:
         for exam, where in EXAMS.items()
         for score, words in (*SHOWN.items(), ("fgsm", "loss under FGSM"))
     }
-    ways: tuple[dict[str, Any], ...] = ({}, {"fresh": True}, {"fresh": True, "epochs": LONG})
+    long = conditions.LONG
+    ways: dict[str, dict[str, Any]] = {"frozen crops": {}, "fresh crops": {"fresh": True}}
+    ways[f"fresh, {long} epochs"] = {"fresh": True, "epochs": long}
     rows = []
     for score, words in scores.items():
         for soft in MAIN[1:]:
             apart = [
                 difference(results, (replace(soft, **way), score), (replace(HARD, **way), score))
-                for way in ways
+                for way in ways.values()
             ]
             if all(apart[:2]):
                 texts = (show_score(one, "+.3f") for one in apart)
                 rows.append((LABELS[soft], words, *texts, str(min(one.n for one in apart if one))))
-    note = (
-        "Soft minus hard, run by run, after equally many epochs: crops drawn once, as in the "
-        "released code, and crops drawn anew in every epoch, as is usual; the latter also for as "
-        "many epochs as the paper has."
-    )
-    heads = ("labels", "what", "frozen crops", "fresh crops", f"fresh, {LONG} epochs", "runs")
-    return Table("Soft labels against hard ones, by crops", heads, rows, note)
+    heads = ("labels", "what", *ways, "runs")
+    return Table("Soft labels against hard ones, by crops", heads, rows, NOTES["gains"])

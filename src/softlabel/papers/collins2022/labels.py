@@ -10,8 +10,6 @@ official training images, drawn with seed 7.  Ours is the first 10,000 of them, 
 data folder holds.  Both have the given classes for labels.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +25,8 @@ from softlabel.deliver import TrainingLabels
 from softlabel.errors import UnknownName
 from softlabel.metrics import evaluate, one_hot
 from softlabel.papers.claims import Cell, quick
-from softlabel.papers.collins2022.cells import BETAS, BY_NAME, CIFAR, FEATURES, GENERATED, SPREADS
+from softlabel.papers.collins2022 import conditions
+from softlabel.papers.collins2022.conditions import BY_NAME, CIFAR, FEATURES, GENERATED
 from softlabel.train import ENCODERS, PublishedData, Run, Split, attacks, encode, predict, splits
 
 
@@ -107,9 +106,8 @@ def _generate(name: str) -> Setting:
     def make_exam(each: tables.Annotations, rows: tables.Ints, bin_size: int) -> Exam:
         soft = Mean()(each)
         index = tables.Index(soft.index.items[rows], tables.names([]), soft.index.labels)
-        return Exam(
-            tables.SoftLabels(index, soft.probs[rows], soft.count[rows]), gold[rows], bin_size
-        )
+        people = tables.SoftLabels(index, soft.probs[rows], soft.count[rows])
+        return Exam(people, gold[rows], bin_size)
 
     exams = {
         "10h": make_exam(made.votes, np.arange(quick.LEARN, last), 10),
@@ -153,9 +151,9 @@ CONSTRUCTIONS: Mapping[str, Callable[[tables.Statements], tables.Annotations]] =
     "select": Select(),
     "t2-none": Unspread(2),
     "t1-none": Unspread(1),
-    **{f"t2-clamp {spread}": Clamp(2, spread) for spread in SPREADS},
+    **{f"t2-clamp {spread}": Clamp(2, spread) for spread in conditions.SPREADS},
 }
-SMOOTHED = {f"smoothing {beta}": beta for beta in BETAS}
+SMOOTHED = {f"smoothing {beta}": beta for beta in conditions.BETAS}
 
 
 @lru_cache(maxsize=4)
@@ -203,11 +201,7 @@ def _make_plain(images: str) -> Split:
 
 def teach(known: PublishedData, said: tables.Annotations) -> TrainingLabels:
     """Teach what people say about the items to learn from, and the given class of the others."""
-    place = {item: row for row, item in enumerate(known.learn.tolist())}
-    row = np.array([place.get(item, -1) for item in said.index.items.tolist()], dtype=np.int64)
-    kept = said.take(row[said.item] >= 0)
-    index = tables.Index(known.learn, said.index.annotators, said.index.labels)
-    each = tables.Annotations(index, row[kept.item], kept.annotator, kept.label, kept.probs)
+    each = splits.select_items(said, known.learn)
     asked = each.votes_per_item() > 0
     soft = one_hot(known.gold, len(said.index.labels))
     soft[asked] = Mean()(each).probs[asked]
@@ -223,7 +217,10 @@ def teach(known: PublishedData, said: tables.Annotations) -> TrainingLabels:
 
 ATTACKED = 1000  # items at most, the same for all runs
 BINS = 10
-TUNED = {*SPREADS.values(), *BETAS.values()}  # scored on validation images too
+TUNED = {
+    *conditions.SPREADS.values(),
+    *conditions.BETAS.values(),
+}  # scored on validation images too
 
 
 def score_run(run: Run, cell: Cell) -> dict[str, float]:
@@ -238,7 +235,13 @@ def score_run(run: Run, cell: Cell) -> dict[str, float]:
             found |= attack(run, lesson, exam)
         scores |= {f"{name}/{key}": value for key, value in found.items()}
     if replace(BY_NAME[cell.name], network="") in TUNED and setting.validation is not None:
-        scores |= validate(run, setting, from_scratch)
+        # cross-entropy and accuracy by the given classes of images that nobody relabelled
+        images, gold = setting.validation()
+        inputs = images if from_scratch else encode(images, ENCODERS["lite0"]())
+        predicted = predict.predict_probs(predict.load_network(run), inputs)
+        true = metrics.one_hot(gold, predicted.shape[1])
+        scores["val/ce"] = float(metrics.cross_entropy(true, predicted).mean())
+        scores["val/accuracy"] = float(metrics.accuracy(true, predicted).mean())
     return {key: value for key, value in scores.items() if not math.isnan(value)}
 
 
@@ -268,16 +271,3 @@ def attack(run: Run, lesson: Split, exam: Exam) -> dict[str, float]:
     soft = attacks.fgsm(net, images, exam.people.probs[few])
     hard = attacks.fgsm(net, images, exam.gold[few].astype(np.int64))
     return {"fgsm": float(soft.loss.mean()), "fgsm-hard": float(hard.loss.mean())}
-
-
-def validate(run: Run, setting: Setting, from_scratch: bool) -> dict[str, float]:
-    """Return cross-entropy and accuracy by the given classes of images that nobody relabelled."""
-    assert setting.validation is not None, "there are validation images"
-    images, gold = setting.validation()
-    inputs = images if from_scratch else encode(images, ENCODERS["lite0"]())
-    predicted = predict.predict_probs(predict.load_network(run), inputs)
-    true = metrics.one_hot(gold, predicted.shape[1])
-    return {
-        "val/ce": float(metrics.cross_entropy(true, predicted).mean()),
-        "val/accuracy": float(metrics.accuracy(true, predicted).mean()),
-    }

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from softlabel.papers.claims import Cell, Scale
-from softlabel.papers.gheibi2026.cells import CONDITIONS, cells
-from softlabel.papers.gheibi2026.claims import claims
+from softlabel.papers.claims import Cell
+from softlabel.papers.gheibi2026.conditions import CONDITIONS, cells
 from softlabel.papers.gheibi2026.facts import facts
 from softlabel.papers.gheibi2026.figures import figures, tables
+from softlabel.papers.gheibi2026.numbers import claims
 
 if TYPE_CHECKING:
     from softlabel.train import Run
@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 NAME = "gheibi2026"
 TITLE = "Gheibi & Ghazizadeh 2026: Same target, different basins"
 COVER = "by-votes"
-SEEDS: dict[Scale, int] = {"paper": 5, "cpu": 5, "features": 10}
 
-__all__ = [
-    "COVER", "NAME", "SEEDS", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables",
-]  # fmt: skip
+__all__ = ["COVER", "NAME", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
 
 
 def probes(run: Run, cell: Cell) -> Mapping[str, float]:

@@ -7,8 +7,6 @@ is 1 - |p|^2.  Over a round of ``multipass`` the first two hold exactly, for ``s
 both are shown at predictions that are fixed and arbitrary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -20,22 +18,18 @@ from softlabel import metrics
 from softlabel.deliver import SLS, Deliver, Draws, Multipass, TrainingLabels
 from softlabel.metrics import intervals
 from softlabel.papers.claims import Claim, Kind, Results
-from softlabel.papers.gheibi2026.cells import cifar10h_teaching
-from softlabel.papers.gheibi2026.claims import (
-    P_VALUES,
-    PUBLISHED,
-    SWEEP,
-    count_significant,
-    secondhand,
-)
+from softlabel.papers.gheibi2026 import numbers
+from softlabel.papers.gheibi2026.conditions import cifar10h_teaching
+from softlabel.papers.gheibi2026.numbers import PUBLISHED, SWEEP, secondhand
 from softlabel.tables import Floats, Score
 
 EPOCHS = 300  # of the Monte Carlo
-PRINTED = np.array([p for row in P_VALUES.values() for p in row.values()])  # p-values
+PRINTED = np.array([p for row in numbers.P_VALUES.values() for p in row.values()])  # p-values
 
 
 def facts() -> list[Claim]:
     """Return the identity, its variance, and the limits of twelve tests over five seeds."""
+    gains = np.arange(1.0, 6)  # five differences of the same sign
     a_round, draws = "over a round of multipass the mean", "over 300 epochs of draws"
     loss = f"{a_round} loss is the soft loss, item by item (largest gap)"
     gradient = f"{a_round} gradient is the soft one (largest gap)"
@@ -46,39 +40,25 @@ def facts() -> list[Claim]:
         ("drawn-loss", f"mean loss of SLS minus the soft loss, {draws}", drawn_loss, "value", 0.0),
         ("drawn-variance", noise, drawn_variance, "value", 0.0),
     ]
-    where = "proposition 1"
-    return [
-        *(
-            Claim(id, where, says, kind, partial(_on_votes, of), secondhand(0), tolerance)
-            for id, says, of, kind, tolerance in zeros
-        ),
-        Claim(
-            "variance-entropy",
-            "gradient variance",
-            "the gradient's variance correlates with people's entropy (Spearman over items); ours "
-            "is at the logits, 1 - |p|^2; how theirs was measured on a network is not known",
-            "value",
-            partial(_on_votes, variance_and_entropy),
-            secondhand(PUBLISHED["variance-entropy"]),
-        ),
-        Claim(
-            "smallest-p",
-            SWEEP,
-            "smallest one-sided p of Wilcoxon's test with five pairs; printed in 9 of 12 cells",
-            "exact",
-            lambda results: _without_interval(smallest_p(5), 5),
-            secondhand(0.031),
-            0.0005,
-        ),
-        Claim(
-            "holm",
-            SWEEP,
-            "of the 12 printed p-values 9 are below .05; after Holm's correction none is",
-            "exact",
-            lambda results: _without_interval(count_significant(PRINTED), len(PRINTED)),
-            secondhand(0),
-        ),
+    claims = [
+        Claim(id, "proposition 1", says, kind, partial(_on_votes, of), secondhand(0), tolerance)
+        for id, says, of, kind, tolerance in zeros
     ]
+    says = (
+        "the gradient's variance correlates with people's entropy (Spearman over items); ours "
+        "is at the logits, 1 - |p|^2; how theirs was measured on a network is not known"
+    )
+    id, ours = "variance-entropy", partial(_on_votes, variance_and_entropy)
+    known = secondhand(PUBLISHED[id])
+    claims.append(Claim(id, "gradient variance", says, "value", ours, known))
+    says = "smallest one-sided p of Wilcoxon's test with five pairs; printed in 9 of 12 cells"
+    smallest = _without_interval(intervals.paired_wilcoxon(-gains, 0 * gains, "less"), 5)
+    known = secondhand(0.031)
+    claims.append(Claim("smallest-p", SWEEP, says, "exact", lambda _: smallest, known, 0.0005))
+    says = "of the 12 printed p-values 9 are below .05; after Holm's correction none is"
+    count = _without_interval(numbers.count_significant(PRINTED), len(PRINTED))
+    claims.append(Claim("holm", SWEEP, says, "exact", lambda _: count, secondhand(0)))
+    return claims
 
 
 def _on_votes(measure: Callable[[TrainingLabels], Score], results: Results) -> Score:
@@ -87,12 +67,6 @@ def _on_votes(measure: Callable[[TrainingLabels], Score], results: Results) -> S
 
 def _without_interval(value: float, n: int) -> Score:
     return Score(float(value), float(value), float(value), n)
-
-
-def smallest_p(pairs: int) -> float:
-    """Return the p-value where all differences have the same sign."""
-    gains = np.arange(1.0, pairs + 1)
-    return intervals.paired_wilcoxon(-gains, 0 * gains, "less")
 
 
 # ── the identity ─────────────────────────────────────────────────────────────────────────────
@@ -121,8 +95,7 @@ def round_gradient(known: TrainingLabels, seed: int = 0) -> Score:
 
 
 def drawn_loss(known: TrainingLabels, seed: int = 0, epochs: int = EPOCHS) -> Score:
-    """Return the mean loss of drawn votes minus the loss of the shares, with its interval over
-    epochs."""
+    """Return the mean loss of drawn votes minus that of the shares, with its interval."""
     log_q = _predictions(known, seed)
     soft = -(known.pooled * log_q).sum(axis=1).mean()
     draws = _epochs(SLS(), known, epochs, seed)
@@ -131,8 +104,7 @@ def drawn_loss(known: TrainingLabels, seed: int = 0, epochs: int = EPOCHS) -> Sc
 
 
 def drawn_variance(known: TrainingLabels, seed: int = 0, epochs: int = EPOCHS) -> Score:
-    """Return the mean squared length of the gradient's noise e_y - p minus the mean of 1 - |p|^2,
-    with its interval over epochs."""
+    """Return the mean square of the gradient's noise e_y - p minus the mean of 1 - |p|^2."""
     draws = _epochs(SLS(), known, epochs, seed)
     noise = [((labels - known.pooled) ** 2).sum(axis=1).mean() for _, labels in draws]
     return intervals.over_seeds(np.array(noise) - extra_variance(known.pooled).mean())

@@ -1,35 +1,18 @@
 """Tables and figures of Gheibi & Ghazizadeh 2026, with published numbers beside ours in the tables:
 all votes, fewer votes, distances, tests, flatness, detection, and the loss along lines."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from softlabel.papers.claims import Figure, Result, Results, Table, Words, show_score
 from softlabel.papers.claims import figures as draw
-from softlabel.papers.gheibi2026.cells import (
-    ABLATIONS,
-    BINS,
-    LONG,
-    MAIN,
-    POLICIES,
-    SINGLE,
-    VOTES,
-    Condition,
-    condition_of,
-)
-from softlabel.papers.gheibi2026.claims import (
-    CURVATURE,
-    FULL,
-    LOSS,
-    P_VALUES,
-    SPARSE,
-    compare_with_soft,
-)
+from softlabel.papers.gheibi2026 import conditions, numbers
+from softlabel.papers.gheibi2026.conditions import POLICIES, SINGLE, VOTES, Condition, condition_of
+from softlabel.papers.gheibi2026.numbers import CURVATURE, FULL, LOSS, P_VALUES, SPARSE
 from softlabel.report import Line
 from softlabel.tables import Score
 
@@ -38,24 +21,8 @@ BY_VOTES = dict(zip(VOTE_NAMES, (*VOTES, None), strict=True))
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
 
-SECONDHAND = "In brackets: the paper's ResNet-18 according to unchecked reading notes."
-METRICS = {
-    "10h/cross-entropy": "soft NLL",
-    "10h/kl": "KL",
-    "10h/accuracy": "accuracy",
-    "10h/entropy-pearson": "entropy r",
-    "10h/entropy-spearman": "entropy rank r",
-    "10h/ece-mass": "ECE",
-}
-FLATNESS = {
-    "flat/lambda-max": "largest eigenvalue",
-    "flat/trace": "trace",
-    "flat/trace-error": "its standard error in a run",
-    "flat/sam": "SAM sharpness",
-    "flat/loss": "loss there",
-    "flat/accuracy": "accuracy there",
-    "10h/accuracy": "accuracy, held out",
-}
+WORDS, NOTES = draw.read_words(__file__)
+METRICS, FLATNESS, CURVES = (numbers.PUBLISHED[name] for name in ("scores", "flatness", "curves"))
 OUTSIDE = ("patches", "noise", "digits", "svhn", "cifar100")
 DETECTORS = ("max-softmax", "max-logit", "energy", "negative-entropy", "knn", "odin")
 MEASURES = ("auroc", "fpr95", "aupr")
@@ -63,27 +30,22 @@ MEASURES = ("auroc", "fpr95", "aupr")
 
 def tables(results: Results) -> list[Table]:
     """Return the tables that have a number of ours."""
-    policies = (*POLICIES, *ABLATIONS)
+    policies = (*POLICIES, *conditions.ABLATIONS)
     full = {(policy, f"10h/{m}"): x for policy, row in FULL.items() for m, x in row.items()}
     all_votes = {policy: Condition(policy) for policy in policies}
-    long = {policy: Condition(policy, epochs=LONG) for policy in policies}
-    long_note = "After 64 epochs every one of an image's 47 to 63 votes has had its turn."
-    conditions = [Condition(policy, k) for k in (None, 5) for policy in (*POLICIES, "shuffled")]
+    long = {policy: Condition(policy, epochs=conditions.LONG) for policy in policies}
+    measured = [Condition(policy, k) for k in (None, 5) for policy in (*POLICIES, "shuffled")]
     curvature = {
         (Condition(policy).name, score): value
         for policy, both in CURVATURE.items()
         for score, value in zip(FLATNESS, both, strict=False)
     }
-    flat = {one.name: one for one in conditions}
-    flat_note = (
-        "On 250 training pictures, soft cross-entropy to all votes for every network, evaluation "
-        f"mode. Curvature means little without the accuracy beside it. {SECONDHAND}"
-    )
+    flat = {one.name: one for one in measured}
     candidates = (
-        _score_table("All votes", results, all_votes, METRICS, full, SECONDHAND),
+        _score_table("All votes", results, all_votes, METRICS, full, NOTES["secondhand"]),
         *_vote_tables(results, policies),
-        _score_table("All votes, 64 epochs", results, long, METRICS, {}, long_note),
-        _score_table("Flatness", results, flat, FLATNESS, curvature, flat_note),
+        _score_table("All votes, 64 epochs", results, long, METRICS, {}, NOTES["long"]),
+        _score_table("Flatness", results, flat, FLATNESS, curvature, NOTES["flatness"]),
         _detection(results),
     )
     return [table for table in candidates if table.rows]
@@ -118,23 +80,18 @@ def _vote_tables(results: Results, policies: Iterable[str]) -> Iterator[Table]:
     for policy in POLICIES:
         losses = {v: results.mean(condition_of(policy, v).name, LOSS) for v in BY_VOTES.values()}
         printed = SPARSE.get(policy, {})
-        numbers = (_number(loss, printed.get(v) if v else None) for v, loss in losses.items())
-        rows.append((policy, *numbers))
-    yield _table("Soft NLL by votes kept per image", heads, rows, SECONDHAND)
+        cells = (_number(loss, printed.get(v) if v else None) for v, loss in losses.items())
+        rows.append((policy, *cells))
+    yield _table("Soft NLL by votes kept per image", heads, rows, NOTES["secondhand"])
 
     tests: list[tuple[str, ...]] = []
-    for one in compare_with_soft(results):
+    for one in numbers.compare_with_soft(results):
         single, soft = Condition(one.policy, one.votes), Condition("soft", one.votes)
         gain = _number(results.difference(single.name, soft.name, LOSS))
         p = (f"{one.p:.4f}", f"{one.adjusted:.3f}", f"{P_VALUES[one.policy][one.votes]:.3f}")
         tests.append((one.policy, str(one.votes), str(one.seeds), gain, *p))
     columns = ("", "votes", "seeds", "soft NLL minus soft's", "p", "p, Holm", "p, printed")
-    note = (
-        "One-sided Wilcoxon tests over paired seeds, with Holm's correction for their number. The "
-        "smallest possible p with five seeds is 1/32: whatever the runs show, none of twelve can "
-        "stay below .05. With ten seeds it is 1/1024."
-    )
-    yield _table("Single votes against soft labels", columns, tests, note)
+    yield _table("Single votes against soft labels", columns, tests, NOTES["tests"])
 
     def distance(policy: str, votes: int | None) -> str:
         name = Condition(policy, votes).name
@@ -142,11 +99,7 @@ def _vote_tables(results: Results, policies: Iterable[str]) -> Iterator[Table]:
         return " / ".join(f"{one.value:.3f}" for one in both if one is not None) or "–"
 
     rows = [(policy, *(distance(policy, v) for v in BY_VOTES.values())) for policy in policies]
-    note = (
-        "Mean total variation from the shares of all votes: of the target, which the policy "
-        "delivers in the long run, and of the mean label over the epochs that were run."
-    )
-    yield _table("Distance of the labels from all votes", heads, rows, note)
+    yield _table("Distance of the labels from all votes", heads, rows, NOTES["distance"])
 
 
 def _detection(results: Results) -> Table:
@@ -155,12 +108,11 @@ def _detection(results: Results) -> Table:
     rows = []
     for place, detector in product(OUTSIDE, DETECTORS):
         score = f"ood/{place}/{detector}"
-        cells = [results.mean(Condition(policy).name, f"{score}/auroc") for policy in MAIN]
+        cells = [results.mean(Condition(one), f"{score}/auroc") for one in conditions.MAIN]
         cells += [results.difference(*pair, f"{score}/{measure}") for measure in MEASURES]
         rows.append((f"{place}, {detector}", *map(_number, cells)))
-    heads = ("AUROC", *MAIN, *(f"sls minus soft, {measure}" for measure in MEASURES))
-    note = "500 held-out pictures against 500 from outside; AUROC and AUPR high, FPR95 low."
-    return _table("Out-of-distribution detection", heads, rows, note)
+    heads = ("AUROC", *conditions.MAIN, *(f"sls minus soft, {measure}" for measure in MEASURES))
+    return _table("Out-of-distribution detection", heads, rows, NOTES["detection"])
 
 
 def _number(score: Score | None, published: float | None = None) -> str:
@@ -174,12 +126,6 @@ def _number(score: Score | None, published: float | None = None) -> str:
 
 # ── figures ──────────────────────────────────────────────────────────────────────────────────
 
-CURVES = {
-    "10h/cross-entropy": "soft NLL",
-    "10h/kl": "KL to people",
-    "10h/accuracy": "accuracy",
-    "10h/entropy-spearman": "entropy correlation (ranks)",
-}
 Places = dict[float, tuple[int | None, str]]  # votes kept and score, by the place on the x axis
 
 
@@ -191,20 +137,13 @@ def figures(results: Results) -> list[Figure]:
         for policy in ("soft", "majority", "sls", "multipass"):
             cells = {x: condition_of(policy, votes).name for x, votes in BY_VOTES.items()}
             lines.append(draw.over(results, cells, score, policy))
-        title = f"{called} by votes per image"
-        words = Words("by-votes", title, "", "votes kept per image", called)
+        words = replace(WORDS["by-votes"], title=f"{called} by votes per image", y=called)
         by_votes[called] = _curve(words, lines, named=VOTE_NAMES)
     candidates = (
-        _panels(
-            "by-votes",
-            "By votes per image",
-            "Mean over seeds and 95 % interval, on the 2,000 images held out and the shares of all "
-            "their votes. With one vote all policies are the same.",
-            by_votes,
-        ),
+        _panels("by-votes", by_votes),
         *_draw_gains(results),
-        _around(results),
-        _between(results),
+        _curve(WORDS["slices"], _around(results)),
+        _curve(WORDS["between"], _between(results)),
     )
     return [figure for figure in candidates if figure is not None]
 
@@ -218,9 +157,9 @@ def _curve(
     return draw.curve(words, lines, zero=zero, named=named)
 
 
-def _panels(name: str, title: str, caption: str, charts: dict[str, Figure | None]) -> Figure | None:
+def _panels(name: str, charts: dict[str, Figure | None]) -> Figure | None:
     panels = {heading: figure for heading, figure in charts.items() if figure is not None}
-    return draw.panels(name, title, caption, panels) if panels else None
+    return draw.panels(WORDS[name], panels) if panels else None
 
 
 def _gains(results: Results, places: Places, policies: Iterable[str] = SINGLE) -> list[Line]:
@@ -240,68 +179,38 @@ def _gains(results: Results, places: Places, policies: Iterable[str] = SINGLE) -
 def _draw_gains(results: Results) -> Iterator[Figure | None]:
     """Draw gains by votes kept, by their distance from all votes, and by that of each item's."""
     places: Places = {x: (votes, LOSS) for x, votes in BY_VOTES.items() if votes != 1}
-    words = Words(
-        "gain-by-votes",
-        "Gain of single votes over soft labels",
-        "Soft NLL of soft training minus that of single votes, seed by seed; above 0 single votes "
-        "are better. Both keep the same votes.",
-        "votes kept per image",
-        "gain in soft NLL",
-    )
-    yield _curve(words, _gains(results, places), zero=True, named=VOTE_NAMES)
+    lines = _gains(results, places)
+    yield _curve(WORDS["gain-by-votes"], lines, zero=True, named=VOTE_NAMES)
 
     places = {}
     for votes in (None, *reversed(VOTES[1:])):
         distance = results.values(Condition("soft", votes).name, "target/total-variation")
         if len(distance):
             places[round(float(distance.mean()), 4)] = votes, LOSS
-    words = Words(
-        "gain-by-distance",
-        "Gain by distance of the kept votes",
-        "Gain of single votes over soft labels by the distance of the kept votes from all votes: "
-        "mean total variation over images, a point for every number of votes.",
-        "total variation between the kept and all votes",
-        "gain in soft NLL",
-    )
-    yield _curve(words, _gains(results, places), zero=True)
+    yield _curve(WORDS["gain-by-distance"], _gains(results, places), zero=True)
 
-    charts = {}
+    charts, bins = {}, draw.evenly(conditions.BINS)
     for kept in (2, 5, 10):
-        places = {float(x): (kept, f"learned/{name}") for x, name in enumerate(BINS)}
-        title = f"Gain by distance, {kept} votes kept"
-        words = Words(
-            "items", title, "", "total variation of the image's kept votes", "gain in nats"
-        )
+        places = {x: (kept, f"learned/{name}") for x, name in bins.items()}
+        words = replace(WORDS["items"], title=f"Gain by distance, {kept} votes kept")
         lines = _gains(results, places, ("sls", "multipass"))
-        charts[f"{kept} votes kept"] = _curve(words, lines, zero=True, named=draw.evenly(BINS))
-    caption = (
-        "Training images by the total variation between their kept and all votes: cross-entropy to "
-        "all people's shares after soft training minus that after training on single votes."
-    )
-    yield _panels("items", "Gain by distance of an image's votes", caption, charts)
+        charts[f"{kept} votes kept"] = _curve(words, lines, zero=True, named=bins)
+    yield _panels("items", charts)
 
 
-def _around(results: Results) -> Figure | None:
-    """Draw the loss along a random direction, minus that at 0, where the network is."""
+def _around(results: Results) -> list[Line]:
+    """Return the loss along a random direction, minus that at 0, where the network is."""
     lines = []
     for policy in ("soft", "majority", "sls", "shuffled"):
         line = draw.along(results, Condition(policy).name, "slice/", policy)
         at_network = dict(zip(line.x, line.y, strict=True)).get(0.0, 0.0)
         y, low, high = (np.asarray(part) - at_network for part in (line.y, line.low, line.high))
         lines.append(Line(line.name, line.x, y, low, high))
-    words = Words(
-        "slices",
-        "Loss around the networks",
-        "Soft cross-entropy on 250 training images along one random direction, scaled filter by "
-        "filter to the network's own norms, minus that of the network itself.",
-        "distance, in norms of the filters",
-        "rise in loss",
-    )
-    return _curve(words, lines)
+    return lines
 
 
-def _between(results: Results) -> Figure | None:
-    """Draw the loss between the runs of a pair, of which either may store it."""
+def _between(results: Results) -> list[Line]:
+    """Return the loss between the runs of a pair, of which either may store it."""
     lines = []
     for single, label in (
         (Condition("sls"), "soft to sls"),
@@ -315,12 +224,4 @@ def _between(results: Results) -> Figure | None:
                 by_seed.setdefault(one.seed, {}).update(one.scores)
         both = Results([Result("both", seed, scores) for seed, scores in by_seed.items()])
         lines.append(draw.along(both, "both", f"between/{single.policy}/", label))
-    words = Words(
-        "between",
-        "Loss between two networks of one seed",
-        "On the straight line from the network trained on soft labels (0) to that trained on "
-        "single votes (1); batch statistics are re-estimated at every point.",
-        "share of the second network",
-        "loss",
-    )
-    return _curve(words, lines)
+    return lines

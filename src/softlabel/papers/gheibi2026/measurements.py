@@ -19,13 +19,8 @@ from softlabel import metrics, registry, train
 from softlabel.datasets import MissingData, cifar100, shifted, svhn
 from softlabel.errors import MissingExtra
 from softlabel.metrics import evaluate
-from softlabel.papers.gheibi2026.cells import (
-    PROBED,
-    Condition,
-    kept_shares,
-    label_distances,
-    learned_by_distance,
-)
+from softlabel.papers.gheibi2026 import conditions
+from softlabel.papers.gheibi2026.conditions import PROBED, Condition
 from softlabel.tables import Floats
 from softlabel.train import run_name as run_name
 
@@ -66,10 +61,6 @@ class FinishedRun:
         predicted = train.predict.predict_probs(self.net, self.lesson.inputs[:SEEN])
         return metrics.cross_entropy(self.full[:SEEN], predicted)
 
-    def as_inputs(self, pictures: Pictures) -> train.Inputs:
-        """Return other pictures as this network sees pictures."""
-        return train.encode(pictures, _encoder()) if self.on_features else pictures
-
     def twin(self, policy: str, seed: int) -> FinishedRun | None:
         """Return the finished run in the same folder that differs in policy and seed alone."""
         if seed < 0:
@@ -91,38 +82,31 @@ def _encoder() -> train.Encoder:
     return train.ENCODERS["lite0"]()
 
 
-def measure(finished: FinishedRun) -> dict[str, float]:
-    """Return scores against people and distances for every run; flatness and detection with all
-    votes and with five; and comparisons with the other runs of a pair that are finished."""
-    scores = score_against_people(finished) | measure_learning(finished) | compare_pairs(finished)
-    if finished.condition in PROBED:
-        scores |= measure_flatness(finished) | measure_detection(finished)
-    return scores
-
-
 # ── against people ───────────────────────────────────────────────────────────────────────────
 
 METRICS = ("accuracy", "cross-entropy", "kl", "entropy-pearson", "entropy-spearman", "brier")
 SEEN = 2000  # training pictures whose learned distributions are compared with all people's
 
 
-def score_against_people(finished: FinishedRun) -> dict[str, float]:
-    """Return ``10h/cross-entropy`` and the others, on the items held out."""
-    pair = evaluate.matched(finished.run.predictions, finished.run.people)[:2]
+def measure(finished: FinishedRun) -> dict[str, float]:
+    """Return scores against people on the items held out, how far the labels were from all people's
+    and how well those were learned; flatness and detection with all votes and with five; and
+    comparisons with the other runs of a pair that are finished."""
+    run, known = finished.run, finished.lesson.teaching
+    pair = evaluate.matched(run.predictions, run.people)[:2]
     named = {name: name for name in METRICS} | {"ece-mass": "ece:binning=mass"}
-    return {
+    scores = {
         f"10h/{name}": float(np.mean(registry.parse("metric", metric)(*pair)))
         for name, metric in named.items()
     }
-
-
-def measure_learning(finished: FinishedRun) -> dict[str, float]:
-    """Return how far the labels were from all people's, and how well those were learned."""
-    run, known = finished.run, finished.lesson.teaching
     epochs = int(run.config["epochs"])
-    distances = label_distances(finished.condition.deliver, known, run.seed, epochs)
-    kept = kept_shares(finished.condition.votes, known, run.seed)[:SEEN]
-    return distances | learned_by_distance(finished.full[:SEEN], kept, finished.losses)
+    scores |= conditions.label_distances(finished.condition.deliver, known, run.seed, epochs)
+    kept = conditions.kept_shares(finished.condition.votes, known, run.seed)[:SEEN]
+    scores |= conditions.learned_by_distance(finished.full[:SEEN], kept, finished.losses)
+    scores |= compare_pairs(finished)
+    if finished.condition in PROBED:
+        scores |= measure_flatness(finished) | measure_detection(finished)
+    return scores
 
 
 # ── flatness ─────────────────────────────────────────────────────────────────────────────────
@@ -167,7 +151,8 @@ def measure_detection(finished: FinishedRun) -> dict[str, float]:
     inside = _detection_scores(finished, finished.lesson.held[:OUTSIDE], bank)
     separation = {}
     for name, pictures in outside_pictures(finished.pictures).items():
-        outside = _detection_scores(finished, finished.as_inputs(pictures), bank)
+        seen = train.encode(pictures, _encoder()) if finished.on_features else pictures
+        outside = _detection_scores(finished, seen, bank)
         for score in inside:
             for measure, of in MEASURES.items():
                 separation[f"ood/{name}/{score}/{measure}"] = of(inside[score], outside[score])
@@ -242,7 +227,7 @@ def gain_by_distance(soft: FinishedRun, single: FinishedRun) -> dict[str, float]
 
     It is undefined where all votes are kept.
     """
-    kept = kept_shares(soft.condition.votes, soft.lesson.teaching, soft.run.seed)[:SEEN]
+    kept = conditions.kept_shares(soft.condition.votes, soft.lesson.teaching, soft.run.seed)[:SEEN]
     distance = metrics.js_distance(soft.full[:SEEN], kept)
     if np.ptp(distance) < 1e-12:
         return {}

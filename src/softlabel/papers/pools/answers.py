@@ -3,9 +3,7 @@
 Also here: what "50 %" means to different people, and whether recalibrating them helps the pool.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,8 +18,7 @@ from softlabel.tables import Annotations, Bools, Floats, Index, Ints, names
 
 TOGETHER = ((1, 1), (2, 1), (2, 3), (5, 1), (5, 6), (10, 6))  # votes and rich answers
 FOLDS = 5
-Limits = tuple[tuple[float, float], ...]
-LIMITS: Limits = ((1e-5, 1.0), (0.05, 20.0))  # of floor and power
+LIMITS = ((1e-5, 1.0), (0.05, 20.0))  # of floor and power
 
 
 def take_first(each: Annotations, numbers: tuple[int, ...], seed: int) -> dict[int, Annotations]:
@@ -103,25 +100,23 @@ class Fold:
         k = made.counts.shape[1]
         rich, choice = sums[:, k : 2 * k], sums[:, 2 * k + 1 : 3 * k + 1]
         lin = aggregate.shares(rich)
-        table = aggregate.confusion_table(made.votes(replay.BUILD)[self.rest])
+        table = aggregate.simple.confusion_table(made.votes(replay.BUILD)[self.rest])
         weight = aggregate.rich_weight(np.zeros(1), np.full(1, float(number)))[0]
+        sharpen = partial(extremise, made.share, lin, self.rest, self.test)
+        posterior_mean = partial(aggregate.posterior_mean, self.prior)
         return {
             "linear pool, floor 1e-12": replay.apply_floor(lin[self.test], replay.CLIP),
             "linear pool, floor 1e-3": replay.apply_floor(lin[self.test], replay.FLOOR),
-            "+ even floor": self._sharpen(lin, None, power=False),
-            "+ confusion-shaped floor": self._sharpen(lin, table, power=False),
+            "+ even floor": sharpen(start=[0.1]),
+            "+ confusion-shaped floor": sharpen(table, [0.1]),
             "log pool, floor and power fitted": self._pool_logs(number),
-            "extremised, even floor": self._sharpen(lin, None, power=True),
-            "extremised, confusion-shaped floor": self._sharpen(lin, table, power=True),
+            "extremised, even floor": sharpen(),
+            "extremised, confusion-shaped floor": sharpen(table),
             "mixture, w fitted": self._weigh(np.zeros_like(lin), rich),
-            "mixture, w as shipped": aggregate.posterior_mean(self.prior, weight * rich[self.test]),
-            "first choices as votes, mixture": aggregate.posterior_mean(
-                self.prior, choice[self.test]
-            ),
+            "mixture, w as shipped": posterior_mean(weight * rich[self.test]),
+            "first choices as votes, mixture": posterior_mean(choice[self.test]),
             "stack": self._stack(sums),
-            "as many votes, mixture": aggregate.posterior_mean(
-                self.prior, made.votes(number)[self.test]
-            ),
+            "as many votes, mixture": posterior_mean(made.votes(number)[self.test]),
         }
 
     def pool_both(self, votes: int, number: int) -> dict[str, Floats]:
@@ -135,37 +130,20 @@ class Fold:
             "the votes alone, mixture": aggregate.posterior_mean(self.prior, n[self.test]),
         }
 
-    def _fit(
-        self, label: Callable[..., Floats], start: list[float], limits: Limits = LIMITS
-    ) -> tuple[float, ...]:
-        """Find the parameters with which ``label`` best predicts the held-out votes of the rest."""
-
-        def loss(*values: float) -> float:
-            return float(
-                cross_entropy(self.made.share[self.rest], label(*values), replay.CLIP).mean()
-            )
-
-        return aggregate.search(loss, start, limits[: len(start)])
-
-    def _sharpen(self, lin: Floats, table: Floats | None, power: bool) -> Floats:
-        def label(rows: Bools, floor: float, power: float = 1.0) -> Floats:
-            return aggregate.Sharpened(floor, power, table).labels(lin[rows])
-
-        values = self._fit(lambda *v: label(self.rest, *v), [0.1, 1.0] if power else [0.1])
-        return label(self.test, *values)
-
     def _pool_logs(self, number: int) -> Floats:
         def label(floor: float, power: float) -> Floats:
             pool = aggregate.LogPool(floor, power)
             return pool.rows(pool.sums(self.first[number]))
 
-        return label(*self._fit(lambda *v: label(*v)[self.rest], [0.05, 1.0]))[self.test]
+        share = self.made.share
+        return label(*replay.fit_label(share, label, self.rest, [0.05, 1.0], LIMITS))[self.test]
 
     def _weigh(self, votes: Floats, rich: Floats) -> Floats:
-        def label(rows: Bools, weight: float) -> Floats:
-            return aggregate.posterior_mean(self.prior, (votes + weight * rich)[rows])
+        def label(weight: float) -> Floats:
+            return aggregate.posterior_mean(self.prior, votes + weight * rich)
 
-        return label(self.test, *self._fit(lambda w: label(self.rest, w), [2.0], ((1e-3, 1e2),)))
+        share, limits = self.made.share, [(1e-3, 1e2)]
+        return label(*replay.fit_label(share, label, self.rest, [2.0], limits))[self.test]
 
     def _stack(self, sums: Floats) -> Floats:
         features = aggregate.Features(True).features(sums, self.prior)
@@ -211,15 +189,21 @@ def heat(soft: Floats, t: Floats | float) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def extremise(share: Floats, lin: Floats, rest: Bools, test: Bools) -> Floats:
-    """Sharpen pools (m, k) with an even floor, both parameters fitted on the rest."""
+def extremise(
+    share: Floats,
+    lin: Floats,
+    rest: Bools,
+    test: Bools,
+    table: Floats | None = None,
+    start: Sequence[float] = (0.1, 1.0),
+) -> Floats:
+    """Sharpen pools (m, k) with an even floor or that of a confusion table; floor and power (1 if
+    ``start`` has none) are fitted on the rest."""
 
-    def loss(floor: float, power: float) -> float:
-        tried = aggregate.Sharpened(floor, power, None).labels(lin[rest])
-        return float(cross_entropy(share[rest], tried, replay.CLIP).mean())
+    def label(floor: float, power: float = 1.0) -> Floats:
+        return aggregate.simple.Sharpened(floor, power, table).labels(lin)
 
-    floor, power = aggregate.search(loss, [0.1, 1.0], LIMITS)
-    return aggregate.Sharpened(floor, power, None).labels(lin[test])
+    return label(*replay.fit_label(share, label, rest, start, LIMITS[: len(start)]))[test]
 
 
 def score_recalibration(

@@ -4,9 +4,8 @@ It uses CIFAR-10H (10,000 images, among them the 1,000 of CIFAR-10S), the rich a
 and ChaosNLI.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -59,9 +58,8 @@ def run(quick: bool = False, tell: replay.Tell = lambda step: None) -> Outcome:
     numbers = (1, 6) if quick else (1, 2, 3, 4, 5, 6)
     alone, both = score_answers(data.rich, counts, seeds, numbers, tell)
     inside = replay.measure_coverage(data.thousand, tell)
-    outside = replay.measure_coverage(
-        replay.Population("ChaosNLI", *data.nli, 2, seeds[:2], ()), tell
-    )
+    chaosnli = replay.Population("ChaosNLI", *data.nli, 2, seeds[:2], ())
+    outside = replay.measure_coverage(chaosnli, tell)
     nli = replay.score_nli(*data.nli, seeds[:2], tell)
     columns = tuple(map(str, data.all_images.votes))
     entropy_rows: list[tuple[str, ...]] = []
@@ -143,16 +141,7 @@ def _check_coverage(what: str, share: float) -> Target:
 
 # ── the page ─────────────────────────────────────────────────────────────────────────────────
 
-HEAD = """\
-# The pools, replayed
-
-The votes of each item are put in random order: the first ones build the label, the others judge it.
-KL is the mean over items of KL(held-out shares || label), in nats; KL* subtracts the entropy of all
-votes instead of that of the few held out.  "Other images": the prior was fitted on images outside
-the fold (2 folds on all images, 5 on the 1,000).  "Same images": it was fitted on the few votes
-themselves.  ± is 1.96 standard errors over items.  Policies for whom to ask next are not part of
-this replay.
-"""
+HEAD = Path(__file__).with_suffix(".md").read_text("utf-8")
 
 
 def make_page(outcome: Outcome) -> str:

@@ -5,8 +5,6 @@ votes on CIFAR-10H, the coverage of their intervals, and ChaosNLI (three classes
 ambiguous) as an outside check.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -79,6 +77,21 @@ def cross_fit(
     for test, probs in parts:
         whole[test] = probs
     return whole
+
+
+def fit_label(
+    share: Floats,
+    label: Callable[..., Floats],
+    rest: Bools,
+    start: Sequence[float],
+    limits: Sequence[tuple[float, float]],
+) -> tuple[float, ...]:
+    """Find the parameters with which ``label`` best predicts the held-out shares of the rest."""
+
+    def loss(*values: float) -> float:
+        return float(cross_entropy(share[rest], label(*values)[rest], CLIP).mean())
+
+    return aggregate.simple.search(loss, start, limits)
 
 
 def part_of(index: Index, these: Bools) -> Index:
@@ -231,13 +244,10 @@ def _label_votes(
     n = made.votes(votes)
 
     def fitted_softmax(rest: Bools, test: Bools) -> Floats:
-        """Use the tau that best predicts the held-out votes of the other images."""
+        def label(tau: float) -> Floats:
+            return aggregate.Softmax(tau).rows(n)
 
-        def loss(tau: float) -> float:
-            label = aggregate.Softmax(tau).rows(n[rest])
-            return float(cross_entropy(made.share[rest], label, CLIP).mean())
-
-        return aggregate.Softmax(aggregate.search(loss, [1.0], [(1e-3, 1e3)])[0]).rows(n[test])
+        return label(*fit_label(made.share, label, rest, [1.0], [(1e-3, 1e3)]))[test]
 
     labels = {
         "share, floor 1e-12": apply_floor(aggregate.shares(n), CLIP),

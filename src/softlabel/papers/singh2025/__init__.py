@@ -5,17 +5,15 @@ We know the abstract and the captions of the figures, but not the four tables, t
 splits.  Those here are our own choice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from softlabel.papers.claims import Cell, Scale
 from softlabel.papers.singh2025 import data
-from softlabel.papers.singh2025.claims import claims, facts
 from softlabel.papers.singh2025.data import PICTURES, SETS, Condition, Labels
 from softlabel.papers.singh2025.figures import figures, score_constant, score_run, tables
+from softlabel.papers.singh2025.numbers import claims, facts
 from softlabel.train import Run
 
 if TYPE_CHECKING:  # claims can be read without torch
@@ -24,11 +22,8 @@ if TYPE_CHECKING:  # claims can be read without torch
 NAME = "singh2025"
 TITLE = "Singh et al. 2025: Soft-Label Training Preserves Epistemic Uncertainty"
 COVER = "curves"
-SEEDS: dict[Scale, int] = {"paper": 5, "cpu": 5, "features": 10}
 
-__all__ = [
-    "COVER", "NAME", "SEEDS", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables",
-]  # fmt: skip
+__all__ = ["COVER", "NAME", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
 
 DELIVERIES: dict[Labels, str] = {"soft": "aggregate", "hard": "hard"}
 PICTURE_BASES: dict[Scale, str] = {"cpu": "small", "features": "features", "paper": "g26"}

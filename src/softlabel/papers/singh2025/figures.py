@@ -5,18 +5,16 @@ Scores are named here and read here; ``@`` stands before a rank, a bin or an epo
 over the items held out, so that nothing is shown of a single item of a data set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from softlabel import metrics
-from softlabel.papers.claims import Figure, Results, Table, Words, along, curve, panels, scatter
-from softlabel.papers.claims import show_score as show
-from softlabel.papers.singh2025.claims import PEARSON, SPEARMAN, drop
+from softlabel.papers.claims import Figure, Results, Table, show_score
+from softlabel.papers.claims import figures as draw
 from softlabel.papers.singh2025.data import SETS, Condition, Labels
+from softlabel.papers.singh2025.numbers import PEARSON, SPEARMAN, drop
 from softlabel.report import Line
 from softlabel.tables import Floats
 from softlabel.train import Run
@@ -27,6 +25,7 @@ HIGH = 0.1  # the share of items, those with the highest entropy, that figure 5 
 BINS = 10  # of normalised entropy, for figure 3
 GROUPS = 10  # of items, by people's entropy
 HELD = "held "  # prefix in the log of the scores on the items held out
+WORDS, NOTES = draw.read_words(__file__)
 COLUMNS = {"accuracy": "accuracy", "kl": "KL", PEARSON: "r", SPEARMAN: "rho"}
 
 
@@ -120,7 +119,7 @@ def _main(results: Results, sets: Sequence[str]) -> Table:
     for name in sets:
         for labels in LABELS:
             cell = Condition(name, labels).name
-            scores = (show(results.mean(cell, score)) for score in COLUMNS)
+            scores = (show_score(results.mean(cell, score)) for score in COLUMNS)
             gains = _gains(results, name) if labels == "soft" else ""
             rows.append((name, labels, str(len(results.values(cell, "kl"))), *scores, gains))
         soft = Condition(name, "soft").name
@@ -131,12 +130,7 @@ def _main(results: Results, sets: Sequence[str]) -> Table:
         "Hard and soft labels on the sets of Singh et al.",
         ("set", "labels", "runs", *COLUMNS.values(), "KL drop, r gain"),
         rows,
-        note=(
-            "± is half of Student's 95 % interval over seeds.  r and rho: Pearson's and Spearman's "
-            "correlation over items of the model's entropy with people's.  constant: the mean "
-            "label of the training items, predicted for every item.  The paper's own tables are "
-            "not available to us; its abstract says 32 % and 61 %."
-        ),
+        NOTES["main"],
     )
 
 
@@ -173,15 +167,12 @@ def _best_epoch(results: Results, sets: Sequence[str]) -> Table:
         "KL to people at the last and at the best epoch",
         ("set", "hard", "hard, best", "soft", "soft, best", "drop", "drop, best"),
         rows,
-        note=(
-            "Means over runs.  The best epoch of either model has the lowest mean on the same "
-            "items that it is measured on: the table shows the most that early stopping could do."
-        ),
+        NOTES["best epoch"],
     )
 
 
 def _by_epoch(results: Results, name: str, labels: Labels) -> Line:
-    return along(results, Condition(name, labels).name, f"{HELD}kl@", f"{labels} labels")
+    return draw.along(results, Condition(name, labels).name, f"{HELD}kl@", f"{labels} labels")
 
 
 def _uncertain(results: Results, sets: Sequence[str]) -> Table:
@@ -193,15 +184,15 @@ def _uncertain(results: Results, sets: Sequence[str]) -> Table:
             continue
         models = (("people", soft, "people"), ("hard", hard, "model"), ("soft", soft, "model"))
         for whose, cell, side in models:
-            masses = along(results, cell, f"high/{side}@", side).y[:5]
+            masses = draw.along(results, cell, f"high/{side}@", side).y[:5]
             means = " ".join(f"{mass:.2f}" for mass in masses)
-            divergence = show(results.mean(cell, "high/kl")) if side == "model" else ""
+            divergence = show_score(results.mean(cell, "high/kl")) if side == "model" else ""
             rows.append((name, whose, f"{items[0]:.0f}", means, divergence))
     return Table(
         "The tenth of items that people disagree on most",
         ("set", "whose", "items", "mean mass of the people's 1st, 2nd, … class", "KL"),
         rows,
-        note="Means over items; no single item of a data set is shown.",
+        NOTES["uncertain"],
     )
 
 
@@ -210,48 +201,25 @@ def _uncertain(results: Results, sets: Sequence[str]) -> Table:
 
 def figures(results: Results) -> list[Figure]:
     """Draw curves and entropy distributions, with a panel for every set that was run."""
-    curves, entropies, groups = {}, {}, {}
+    charts: dict[str, dict[str, Figure]] = {name: {} for name in WORDS}
     for name in _sets_run(results):
         cells = {f"{labels} labels": Condition(name, labels).name for labels in LABELS}
-        words = Words("curve", f"KL to people by epoch, {name}", "", "epoch", "KL to people")
+        words = replace(WORDS["curves"], title=f"KL to people by epoch, {name}")
         by_epoch = [_by_epoch(results, name, labels) for labels in LABELS]
-        curves[name] = curve(words, by_epoch, zero=True)
+        charts["curves"][name] = draw.curve(words, by_epoch, zero=True)
 
-        lines = [along(results, Condition(name, "soft").name, "entropy/people@", "people")]
-        lines += [along(results, cell, "entropy/model@", title) for title, cell in cells.items()]
+        lines = [draw.along(results, Condition(name, "soft").name, "entropy/people@", "people")]
+        lines += [
+            draw.along(results, cell, "entropy/model@", title) for title, cell in cells.items()
+        ]
         middles = [replace(line, x=[(number + 0.5) / BINS for number in line.x]) for line in lines]
-        words = Words("entropy", f"Entropies, {name}", "", "entropy / log k", "share of items")
-        entropies[name] = curve(words, middles, zero=True)
+        words = replace(WORDS["entropies"], title=f"Entropies, {name}")
+        charts["entropies"][name] = draw.curve(words, middles, zero=True)
 
         series = {}
         for title, cell in cells.items():
-            people, model = (along(results, cell, f"group/{side}@", side).y for side in SIDES)
+            people, model = (draw.along(results, cell, f"group/{side}@", side).y for side in SIDES)
             series[title] = list(people), list(model)
-        words = Words("groups", f"Entropies by group, {name}", "", "people", "model")
-        groups[name] = scatter(words, series, diagonal=True, limits=(0.0, 1.0, 0.0, 1.0))
-    if not curves:
-        return []
-    return [
-        panels(
-            "curves",
-            "KL to people by epoch",
-            "After figure 4: the divergence to people on the items held out, after every epoch.  "
-            "The last epoch is the one that is scored; none was chosen by this curve.",
-            curves,
-        ),
-        panels(
-            "entropies",
-            "Entropies of people and models",
-            "After figure 3: the share of held-out items in ten bins of entropy over log k, for "
-            "people's labels and for the predictions of the two models.",
-            entropies,
-        ),
-        panels(
-            "groups",
-            "Entropy of models by entropy of people",
-            "Items in ten groups of equal size by people's entropy: the mean entropy (over log k) "
-            "of people and of the model, means over runs.  A model as uncertain as people are "
-            "would lie on the diagonal.",
-            groups,
-        ),
-    ]
+        words = replace(WORDS["groups"], title=f"Entropies by group, {name}")
+        charts["groups"][name] = draw.reliability(words, series)
+    return [draw.panels(WORDS[name], some) for name, some in charts.items() if some]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from softlabel.metrics import accuracy, cross_entropy, entropy_pearson, evaluate
 from softlabel.papers.claims import Cell, Scale
-from softlabel.papers.uma2020.claims import Condition, Way, claims, facts
 from softlabel.papers.uma2020.figures import figures, tables
+from softlabel.papers.uma2020.numbers import Condition, Way, claims, facts
 from softlabel.train import Run
 
 if TYPE_CHECKING:  # claims can be read without torch
@@ -135,8 +135,7 @@ class TaskTrainer:
 
 
 def probes(run: Run, cell: Cell) -> dict[str, float]:
-    """Return accuracy against the true class, cross-entropy to people, and one correlation of
-    entropies over all items."""
+    """Return accuracy against the true class, and cross-entropy and entropy correlation."""
     assert isinstance(cell.lesson, TaskLesson), "a cell of this paper"
     truth = cell.lesson.truth
     scores = {}

@@ -1,39 +1,15 @@
 """Tables 2 and 3 of Uma et al. 2020 with our numbers beside the printed ones, and their figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-from softlabel.papers.claims import Figure, Published, Results, Table, Words, beside, panels
-from softlabel.papers.uma2020.claims import (
-    ROW_NAMES,
-    ROWS,
-    SCORES,
-    SOFT,
-    SOFT_WAYS,
-    TASK_NAMES,
-    TASKS,
-    Condition,
-    Row,
-    condition_of,
-    printed,
-)
+from softlabel.papers.claims import Figure, Published, Results, Table, Words
+from softlabel.papers.claims import figures as draw
+from softlabel.papers.uma2020 import numbers
+from softlabel.papers.uma2020.numbers import ROWS, SCORES, TASK_NAMES, TASKS, Condition, printed
 
-NOTES = {
-    "pos": "Ours: twelve tags, no pretrained word vectors, 90 tweets held out; people's "
-    "distributions are softmax of counts.",
-    "labelme": "Ours: VGG16 features of 1,000 photographs, averaged over positions. Accuracy is "
-    "measured on 1,188 photographs without votes; the other scores on the 1,000, each predicted by "
-    "a network that was not trained on it, against softmax of counts.",
-    "cifar10h": "Ours: Dawid-Skene and the crowd layer learn from planted annotators, to whom the "
-    "released counts were dealt.",
-}
-MORE_SCORES = {  # not in the paper; columns of the tasks that have them
-    "held/accuracy": "accuracy on photographs with votes",
-    "lowlands/accuracy": "accuracy on the Lowlands tweets",
-    "share/cross-entropy": "cross-entropy to shares",
-    "share/entropy-pearson": "entropy correlation with shares",
-}
+WORDS, NOTES = draw.read_words(__file__)
+# not in the paper; columns of the tasks that have them
+MORE_SCORES: dict[str, str] = numbers.PUBLISHED["more_scores"]
 
 
 def tables(results: Results) -> list[Table]:
@@ -48,30 +24,28 @@ def figures(results: Results) -> list[Figure]:
     for task in _tasks_run(results):
         charts = {}
         for score in SCORES:
-            numbers = {}
+            pairs = {}
             for row in ROWS:
-                ours = results.mean(condition_of(row, task).name, score)
-                numbers[ROW_NAMES[row]] = ours, printed(row, task, score)
+                ours = results.mean(numbers.condition_of(row, task).name, score)
+                pairs[numbers.ROW_NAMES[row]] = ours, printed(row, task, score)
             words = Words(score, f"{TASK_NAMES[task]}: {score}", "", score, "")
-            charts[score] = beside(words, numbers)
-        title = f"{TASK_NAMES[task]}: accuracy and agreement with people"
-        caption = (
-            "Table 3, a panel for each column: mean over runs with a 95 % interval, and the "
-            f"printed mean with its standard deviation.  {NOTES[task]}"
-        )
-        drawn.append(panels(f"{task}-ways", title, caption, charts))
+            charts[score] = draw.beside(words, pairs)
+        ways = WORDS["ways"]
+        caption = f"{ways.caption}  {NOTES[task]}"
+        words = Words(f"{task}-ways", f"{TASK_NAMES[task]}: {ways.title}", caption)
+        drawn.append(draw.panels(words, charts))
     return drawn
 
 
 def _tasks_run(results: Results) -> list[str]:
     """Return the tasks that have a run of some row of Table 3."""
-    cells = {task: [condition_of(row, task).name for row in ROWS] for task in TASKS}
+    cells = {task: [numbers.condition_of(row, task).name for row in ROWS] for task in TASKS}
     return [task for task in TASKS if any(len(results.values(c, SCORES[0])) for c in cells[task])]
 
 
 def _table_2(results: Results, tasks: Sequence[str]) -> Table:
     rows: list[tuple[str, ...]] = []
-    for way in SOFT_WAYS:
+    for way in numbers.SOFT_WAYS:
         row: list[str] = [way]
         for task in tasks:
             row.append(_ours(results, Condition(task, way), "accuracy"))
@@ -83,16 +57,17 @@ def _table_2(results: Results, tasks: Sequence[str]) -> Table:
 
 def _table_3(results: Results, task: str) -> Table:
     """The paper's five rows, then the other soft label and a condition of our own."""
-    rows: list[tuple[Row | None, Condition]] = [(row, condition_of(row, task)) for row in ROWS]
-    rows += [(None, Condition(task, way)) for way in SOFT_WAYS if way != SOFT[task]]
+    rows: list[tuple[numbers.Row | None, Condition]] = []
+    rows += [(row, numbers.condition_of(row, task)) for row in ROWS]
+    rows += [(None, Condition(task, way)) for way in numbers.SOFT_WAYS if way != numbers.SOFT[task]]
     if task == "labelme":
         rows.append((None, Condition(task, "crowd-layer", batches=True)))
     scored = {name for _, condition in rows for name in results.names(condition)}
     more = [score for score in MORE_SCORES if score in scored]
     lines: list[tuple[str, ...]] = []
     for row, condition in rows:
-        called = ROW_NAMES.get(condition.labels, condition.labels)
-        line = [f"{ROW_NAMES[row]}: {called}" if row == "soft" else called]
+        called = numbers.ROW_NAMES.get(condition.labels, condition.labels)
+        line = [f"{numbers.ROW_NAMES[row]}: {called}" if row == "soft" else called]
         line.append(str(len(results.values(condition, SCORES[0]))))
         for score in SCORES:
             line.append(_ours(results, condition, score))

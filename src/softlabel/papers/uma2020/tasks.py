@@ -4,8 +4,6 @@ Cross-entropy and entropy correlation need votes on the items that are tested, s
 out items with votes.  Items of which only the true class is known are predicted, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
@@ -19,7 +17,7 @@ from softlabel.deliver import TrainingLabels
 from softlabel.errors import DataError
 from softlabel.metrics import one_hot
 from softlabel.papers.claims import quick as generated
-from softlabel.papers.uma2020.claims import Way, released_votes
+from softlabel.papers.uma2020.numbers import Way, released_votes
 from softlabel.randomness import name_keys, uniform
 from softlabel.tables import Annotations, Floats, Index, Ints, Names, SoftLabels, names
 from softlabel.train import FoldedSplit, SentenceSplit, Split, splits, tagging
@@ -94,6 +92,8 @@ def labelme(way: Way) -> FoldedSplit:
     people, tested = truth.people[""], truth.gold["accuracy"]
     items = [*people.index.items.tolist(), *tested.index.items.tolist()]
     photographs = data.arrays["x_train"]
+    order = np.argsort(uniform(0, name_keys(data.index.items)), kind="stable")  # by their names
+    rank = np.argsort(order, kind="stable")
     return FoldedSplit(
         photographs,
         teach(*released_votes("labelme"), way),
@@ -101,14 +101,8 @@ def labelme(way: Way) -> FoldedSplit:
         Index(names(items), names([]), data.index.labels),
         people,
         {"images": "labelme", "labels": way},
-        fold=assign_folds(data.index.items),
+        fold=np.asarray(rank % FOLDS),  # folds differ by at most one item in size
     )
-
-
-def assign_folds(items: Names) -> Ints:
-    """Return (m,) a fold for each item, by its name; folds differ by at most one item in size."""
-    rank = np.argsort(np.argsort(uniform(0, name_keys(items)), kind="stable"), kind="stable")
-    return np.asarray(rank % FOLDS)
 
 
 # ── parts of speech ──────────────────────────────────────────────────────────────────────────
@@ -142,13 +136,12 @@ def pos(way: Way) -> SentenceSplit:
     learned = TrainingLabels(gold, unpooled, votes).only(learn)
     assert learned.each is not None, "the votes were given"
     all_people = voted_truth("pos").people[""]
-    index = Index(all_people.index.items[held], names([]), data.index.labels)
     return SentenceSplit(
         tables["learn"],
         teach(learned.each, learned.hard, way),
         tables["held"],
         Index(names(items), names([]), data.index.labels),
-        SoftLabels(index, all_people.probs[held], all_people.count[held]),
+        splits.select_labels(all_people, all_people.index.items[held]),
         {"images": "pos", "labels": way},
         choosing=tables["choose"],
         choosing_gold=gold[choose],
@@ -161,22 +154,14 @@ def pos(way: Way) -> SentenceSplit:
 def cifar10h(way: Way) -> Split:
     """Return the authors' 7,000 and 3,000 images.  Votes are dealt to planted people unless the
     raw file, which says who voted, is on this machine."""
-    known = splits.load_cifar10h()
-    votes = known.teaching.each
+    lesson = splits.read_split("cifar10h")
+    votes, gold = lesson.teaching.each, lesson.teaching.hard
     assert votes is not None, "CIFAR-10H is votes"
     planted = votes.anonymous
     if planted:
-        votes = deal_votes(votes.index, votes.counts().astype(np.int64), known.gold)
-    place = {item: row for row, item in enumerate(known.items.tolist())}
-    learn, held = ([place[item] for item in some.tolist()] for some in (known.learn, known.held))
-    return Split(
-        known.images[learn],
-        teach(votes, known.gold, way),
-        known.images[held],
-        Index(known.held, names([]), known.people.index.labels),
-        known.people,
-        {"images": "cifar10h", "labels": way, "people": "planted" if planted else "real"},
-    )
+        votes = deal_votes(votes.index, votes.counts().astype(np.int64), gold)
+    named = {"images": "cifar10h", "labels": way, "people": "planted" if planted else "real"}
+    return replace(lesson, teaching=teach(votes, gold, way), named=named)
 
 
 @cache

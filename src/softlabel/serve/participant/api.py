@@ -1,13 +1,11 @@
 """The JSON interface of the task page: what may be sent, its description, and the handlers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from fastapi import FastAPI, Query, Request
@@ -19,18 +17,13 @@ from starlette.responses import JSONResponse, Response
 from softlabel import records, registry
 from softlabel.construct import Clamp
 from softlabel.elicit import Answer
-from softlabel.errors import Absent, ResponseError
+from softlabel.errors import Absent, Conflict, ResponseError
+from softlabel.serve.participant import sessions as stages
 from softlabel.serve.participant.plans import MOST_LABELS, LabelIndex, PlanWriter, lease_plan
-from softlabel.serve.participant.sessions import (
-    BEFORE_TASK,
-    RETRY_AFTER,
-    TASK,
-    Newcomers,
-    Sessions,
-    stage_after_task,
-)
+from softlabel.serve.participant.sessions import TASK, Newcomers, Sessions
+from softlabel.serve.running import Running
 from softlabel.serve.site import Site
-from softlabel.store import NewResponse, Portion, Session, Timing
+from softlabel.store import NewResponse, Session, Timing, rows
 from softlabel.study import Item, Study
 from softlabel.tables import Index, names
 
@@ -39,8 +32,7 @@ from softlabel.tables import Index, names
 Uuid = Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Milliseconds = Annotated[float, Field(ge=0, le=1e10, allow_inf_nan=False)]
 Word = Annotated[str, Field(max_length=200)]
-
-DEEPEST = 6
+DEEPEST = 6  # levels of nesting
 
 
 class Body(BaseModel):
@@ -73,9 +65,10 @@ class AnswerBody(Body):
     response_uuid: Uuid
     position: Annotated[int, Field(ge=0, le=10**6)]
     answer: dict[Word, Any] | None = None
-    skip: records.Skip | None = None
+    skip: Annotated[str, Field(pattern=records.SKIP)] | None = None
     touched: bool = True
     supersedes: Uuid | None = None
+    comment: Annotated[str, Field(max_length=records.LONGEST_COMMENT)] | None = None
     timing: TimingBody = TimingBody()
     events: Annotated[
         list[Annotated[list[Milliseconds | Word | None], Field(min_length=2, max_length=6)]],
@@ -85,7 +78,7 @@ class AnswerBody(Body):
     delivery: DeliveryBody = DeliveryBody()
 
     @model_validator(mode="after")
-    def _either_answered_or_skipped(self) -> AnswerBody:
+    def _either_answered_or_skipped(self) -> Self:
         if (self.answer is None) == (self.skip is None):
             raise ValueError("an answer, or a reason for skipping, and not both")
         if not (_is_plain(self.answer) and _is_plain(self.client)):
@@ -95,6 +88,7 @@ class AnswerBody(Body):
     def digest(self) -> str:
         """Return a hash of what may not differ between two deliveries of one answer."""
         content = [self.position, self.answer, self.skip, self.supersedes]
+        content += [self.comment] if self.comment else []
         return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -161,21 +155,28 @@ def describe_api(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
-# ── handlers ─────────────────────────────────────────────────────────────────────────────────
-
-
 class Api:
     """Handlers of ``/api``; the one for answers does as little as possible."""
 
     def __init__(
-        self, site: Site, sessions: Sessions, newcomers: Newcomers, plan_writer: PlanWriter
+        self,
+        site: Site,
+        sessions: Sessions,
+        newcomers: Newcomers,
+        running: Running,
+        plan_writer: PlanWriter,
     ) -> None:
         self.site, self.sessions, self.newcomers = site, sessions, newcomers
-        self.plan_writer = plan_writer
-        self.lease_plan, self.most_skips = lease_plan(site.study), site.study.most_skips
+        self.running, self.plan_writer = running, plan_writer
+        self.adopt(site.study)
+        site.listen(self.adopt, plan_writer.adopt)
         path = getattr(site.study.mode, "path", "")
         self.labels_index = LabelIndex(site.study.labels, site.study.synonyms, path)
         self._mode_options = json.dumps(registry.settings(site.study.mode))
+
+    def adopt(self, study: Study) -> None:
+        """Give out the items of another version of the study from now on."""
+        self.lease_plan, self.most_skips = lease_plan(study), study.most_skips
 
     def add_to(self, app: FastAPI) -> None:
         add = app.add_api_route
@@ -191,6 +192,8 @@ class Api:
             return json_error(401, "session")
         study, raw = self.site.study, await request.body()
         body = read_answer(raw)
+        if body.skip is not None and body.skip not in study.skip_reasons:
+            raise ResponseError("skip", body.skip, "is no reason for skipping in this study")
         answer = None if body.answer is None else study.mode.read(body.answer, study.labels)
         response = NewResponse(
             id=body.response_uuid,
@@ -206,8 +209,8 @@ class Api:
             mode_options=self._mode_options,
             frame=study.frame,
         )
-        now, most_skips = self.site.now(), self.most_skips
-        storing = self.site.store.answer(session, response, now, most_skips=most_skips)
+        now, most = self.site.now(), self.most_skips
+        storing = self.site.store.answer(session, response, now, most_skips=most)
         try:
             ack = await asyncio.wrap_future(storing)
         except Absent as wrong:
@@ -221,11 +224,9 @@ class Api:
             practice = next((item for item in study.practice if item.id == ack.item), None)
             feedback = json.dumps(practice and practice_feedback(study, practice, answer)).encode()
         ended = b',"ended":true' if ack.ended else b""
-        return Response(
-            b'{"acknowledged":"%b","feedback":%b%b}'
-            % (body.response_uuid.encode(), feedback, ended),
-            media_type="application/json",
-        )
+        fields = body.response_uuid.encode(), feedback, ended
+        text = b'{"acknowledged":"%b","feedback":%b%b}' % fields
+        return Response(text, media_type="application/json")
 
     async def plan(self, request: Request) -> Response:
         """What to show next, after taking more for this session if it needs some."""
@@ -234,6 +235,7 @@ class Api:
             return json_error(401, "session")
         if session.stage != TASK:
             return json_error(409, "stage", stage=session.stage)
+        await self.running.look()
         return JSONResponse(self.plan_writer(session, await self._lease(request, session)))
 
     async def finish(self, request: Request) -> Response:
@@ -242,18 +244,17 @@ class Api:
         async with self.sessions.lock(request) as session:
             if session is None:
                 return json_error(401, "session")
-            if session.stage in BEFORE_TASK:
+            if session.stage in stages.BEFORE_TASK:
                 return json_error(409, "stage", stage=session.stage)
             if session.stage == TASK:
                 missing = list(await asyncio.to_thread(site.store.missing, session.id))
                 if not missing:  # of what the person holds; more may still be theirs to get
-                    portion = await self._lease(request, session)
-                    showings = portion.showings
-                    missing = [shown.position for shown in showings if shown.state == "open"]
+                    held = (await self._lease(request, session)).showings
+                    missing = [shown.position for shown in held if shown.state == "open"]
                 if missing:
                     return JSONResponse({"open": False, "missing": missing})
                 showings = await asyncio.to_thread(site.store.showings, session.id)
-                to, event, detail = stage_after_task(site.study, session, showings)
+                to, event, detail = stages.stage_after_task(site.study, session, showings)
                 moving = site.store.set_stage(
                     session.id, to, event=event, detail=detail, now=site.now(), leaves=TASK
                 )
@@ -265,19 +266,28 @@ class Api:
         request: Request,
         q: Annotated[str, Query(max_length=100)] = "",
         limit: Annotated[int, Query(ge=1, le=MOST_LABELS)] = 20,
+        under: Annotated[str | None, Query(max_length=1000)] = None,
     ) -> Response:
-        """Labels of which a word, or a word of a synonym, begins like this."""
+        """Labels in which this occurs, or those directly ``under`` a branch ("": outermost)."""
         if await self.sessions.session_id(request) is None:
             return json_error(401, "session")
+        if under is not None:
+            return JSONResponse({"labels": self.labels_index.list_under(under)})
         return JSONResponse({"labels": self.labels_index.find(q, limit)})
 
-    async def _lease(self, request: Request, session: Session) -> Portion:
+    async def _lease(self, request: Request, session: Session) -> rows.Portion:
         """Lease items to this session; whoever let a whole lease end unanswered is new again."""
         begins = session.answered == 0 and session.lease_end == 0
         if begins and not await self.newcomers.admit(request, session.id):
-            raise HTTPException(429, headers={"retry-after": RETRY_AFTER})
+            raise HTTPException(429, headers={"retry-after": stages.RETRY_AFTER})
         leasing = self.site.store.lease(session.id, self.lease_plan, self.site.now())
-        return await asyncio.wrap_future(leasing)
+        try:
+            portion = await asyncio.wrap_future(leasing)
+        except Conflict:  # the page that comes next must know that the study is paused or closed
+            self.running.expire()
+            raise
+        await self.running.know(portion)
+        return portion
 
 
 def json_error(

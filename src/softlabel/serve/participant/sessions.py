@@ -1,7 +1,5 @@
 """Sessions: the stages of taking part, who sends a request, and who may be given items."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import binascii
@@ -25,14 +23,16 @@ from softlabel.serve.participant.plans import portion_size
 from softlabel.serve.recruit import Arrival
 from softlabel.serve.secret import hash_token, new_token
 from softlabel.serve.site import Site
+from softlabel.serve.texts import LANGUAGE_COOKIE, choose_language, speaking
 from softlabel.store import Session, Showing
 from softlabel.study import Study
 
-CONSENT, INSTRUCTIONS, QUIZ, TASK = "consent", "instructions", "quiz", "task"
-DEBRIEF, DONE = "debrief", "done"
+CONSENT, QUESTIONS, INSTRUCTIONS, QUIZ = "consent", "questions", "instructions", "quiz"
+TASK, DEBRIEF, DONE = "task", "debrief", "done"
 SCREENED_OUT, NO_CONSENT = "screened-out", "no-consent"
 WITHDRAWN, FULL, CLOSED = "withdrawn", "full", "closed"
-BEFORE_TASK = frozenset({CONSENT, INSTRUCTIONS, QUIZ})
+PAUSED = "paused"  # the page of people who have to wait; no stage
+BEFORE_TASK = frozenset({CONSENT, QUESTIONS, INSTRUCTIONS, QUIZ})
 UNDER_WAY = BEFORE_TASK | {TASK, DEBRIEF}
 
 COOKIE = "softlabel"
@@ -41,18 +41,15 @@ TOKEN = re.compile(rb"[A-Za-z0-9_-]{43}")
 MONTH = 30 * 24 * 3600
 MOST_KNOWN = 50_000  # tokens and networks that are remembered
 LOCKS = 64
-
 RETRY_AFTER = "60"  # seconds until somebody who has to wait may try again
-
-
-# ── stages ───────────────────────────────────────────────────────────────────────────────────
 
 
 def list_stages(study: Study) -> tuple[str, ...]:
     """Return the stages of somebody who completes the study."""
+    questions = (QUESTIONS,) if study.before else ()
     quiz = (QUIZ,) if study.quiz is not None else ()
     debrief = (DEBRIEF,) if study.debrief else ()
-    return (CONSENT, INSTRUCTIONS, *quiz, TASK, *debrief, DONE)
+    return (CONSENT, *questions, INSTRUCTIONS, *quiz, TASK, *debrief, DONE)
 
 
 def next_stage(study: Study, stage: str) -> str:
@@ -78,7 +75,11 @@ def stage_after_task(
     return next_stage(study, TASK), "answered-all", {}
 
 
-# ── who sends a request ──────────────────────────────────────────────────────────────────────
+def speak_to(study: Study, request: Request, language: str | None) -> None:
+    """Set the language of this request; ``language`` is that of the session, if it has one."""
+    if len(study.languages) > 1:
+        chosen = (language, request.cookies.get(LANGUAGE_COOKIE))
+        speaking.set(choose_language(study.languages, request.headers, chosen))
 
 
 class Sessions:
@@ -96,22 +97,26 @@ class Sessions:
         return hashed if hashed in self._known else None
 
     async def session(self, request: Request) -> Session | None:
-        """Return the session as the store has it now."""
+        """Return the session as the store has it now; what is said from here on is said in the
+        person's language."""
         hashed = self._hash(request.scope["headers"])
-        if hashed is None:
-            return None
-        session = await asyncio.to_thread(self.site.store.session, hashed)
-        if session is not None and session.study == self.site.study.name:
-            self._remember(hashed, session)
-            return session
-        self._known.pop(hashed, None)
-        return None
+        session = None
+        if hashed is not None:
+            session = await asyncio.to_thread(self.site.store.session, hashed)
+            if session is not None and session.study == self.site.study.name:
+                self._remember(hashed, session)
+            else:
+                self._known.pop(hashed, None)
+                session = None
+        speak_to(self.site.study, request, session and session.language)
+        return session
 
     @asynccontextmanager
     async def lock(self, request: Request) -> AsyncIterator[Session | None]:
         """Return the session and lock it for a change: two tabs wait for each other."""
         hashed = self._hash(request.scope["headers"])
         if hashed is None:
+            speak_to(self.site.study, request, None)
             yield None
             return
         async with self._locks[hash(hashed) % LOCKS]:
@@ -178,6 +183,10 @@ class Sessions:
         except (ValueError, TypeError, binascii.Error):
             return None
 
+    def give_language(self, response: Response, language: str) -> None:
+        """Let the browser keep the language that was chosen, also before there is a session."""
+        self._set_cookie(response, LANGUAGE_COOKIE, language)
+
     def _set_cookie(self, response: Response, name: str, value: str) -> None:
         response.set_cookie(
             name, value, max_age=MONTH, secure=self.site.secure, httponly=True, samesite="lax"
@@ -206,9 +215,6 @@ def label_order(study: Study, number: int) -> Sequence[str]:
     return [study.labels[place] for place in order]
 
 
-# ── who may be given items ───────────────────────────────────────────────────────────────────
-
-
 class Newcomers:
     """People who were given items and have not answered any, counted by network address.
 
@@ -222,6 +228,10 @@ class Newcomers:
         self.lease_seconds = 60.0 * site.study.lease_minutes
         self._key = secrets.token_bytes(32)
         self._came: OrderedDict[bytes, dict[str, float]] = OrderedDict()  # session -> when
+
+    def adopt(self, study: Study) -> None:
+        """Count for another version of the study from now on."""
+        self.most = most_newcomers(study)
 
     async def admit(self, request: Request, session: str) -> bool:
         """Whether this person may have items now; if so, they are counted."""

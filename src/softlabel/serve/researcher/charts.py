@@ -1,15 +1,13 @@
 """The charts of the dashboard: small, and drawn at the size at which a phone shows them too."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
 
-from softlabel import report
-from softlabel.report import Dot, Frame, Guide, Html, Line, Scale, el, rule, text_at
+from softlabel.elicit import Answer
+from softlabel.report import Frame, Html, Line, charts, drawing, el
 from softlabel.serve.researcher.overview import Seconds, Speed
 from softlabel.tables import Floats
 
@@ -22,28 +20,28 @@ def columns(counts: Sequence[tuple[str, float]], frame: Frame, mark: str | None 
     """Draw upright bars, each with its name; the one called ``mark`` is the aim."""
     most = max((count for _, count in counts), default=0)
     if not most:
-        return report.empty_chart(frame, 80)
+        return drawing.empty_chart(frame, 80)
     left, right, bottom = 44.0, frame.width - 6, frame.height - 40
-    y = Scale(0, most, bottom, 24.0)
+    y = drawing.Scale(0, most, bottom, 24.0)
     parts = [
-        text_at(0.0, 10.0, frame.y, fill=report.INK),
-        rule(left, bottom, right, bottom, report.QUIET),
+        drawing.text_at(0.0, 10.0, frame.y, fill=drawing.INK),
+        drawing.rule(left, bottom, right, bottom, drawing.QUIET),
     ]
-    for value in report.ticks(0, most, 4):
+    for value in drawing.ticks(0, most, 4):
         if value == int(value):
-            parts.append(rule(left, y(value), right, y(value)))
-            parts.append(text_at(left - 7, y(value) + 4, report.format_tick(value), "end"))
+            parts.append(drawing.rule(left, y(value), right, y(value)))
+            parts.append(drawing.text_at(left - 7, y(value) + 4, drawing.format_tick(value), "end"))
     wide = (right - left) / len(counts)
-    every = math.ceil(report.LETTER * (1.5 + max(len(name) for name, _ in counts)) / wide)
+    every = math.ceil(drawing.LETTER * (1.5 + max(len(name) for name, _ in counts)) / wide)
     for i, (name, count) in enumerate(counts):
-        x, colour = left + i * wide, report.SERIES[2] if name == mark else report.SERIES[0]
+        x, colour = left + i * wide, drawing.SERIES[2] if name == mark else drawing.SERIES[0]
         shape = {"x": x + wide * 0.1, "y": y(count), "width": wide * 0.8}
         hover = el("title", f"{name}: {count:g}")
         parts.append(el("rect", hover, height=bottom - y(count), fill=colour, **shape))
         if i % every == 0:
-            parts.append(text_at(x + wide / 2, bottom + 16, name, "middle"))
-    parts.append(text_at(right, bottom + 35, frame.x, "end", fill=report.INK))
-    return report.svg_document(frame, frame.height, *parts)
+            parts.append(drawing.text_at(x + wide / 2, bottom + 16, name, "middle"))
+    parts.append(drawing.text_at(right, bottom + 35, frame.x, "end", fill=drawing.INK))
+    return drawing.svg_document(frame, frame.height, *parts)
 
 
 def answers_per_item(histogram: Sequence[int], wanted: int) -> Html:
@@ -70,10 +68,10 @@ def time_taken(modes: Sequence[Seconds]) -> Html:
     for mode in modes:
         parts = ((mode.mode, mode.answer), (f"{mode.mode}, {FIRST}", mode.first))
         for series, (name, spread) in enumerate(parts):
-            rows.append(Dot(name, spread.median, spread.p10, spread.p90, series))
+            rows.append(charts.Dot(name, spread.median, spread.p10, spread.p90, series))
     text = "; ".join(f"{row.name}: median {row.value:.1f} s" for row in rows)
     frame = Frame("Seconds per answer", text, "seconds", width=WIDTH)
-    return report.whiskers(rows, frame, ["whole answer", FIRST], row=24)
+    return charts.whiskers(rows, frame, ["whole answer", FIRST], row=24)
 
 
 def progress_bar(done: float, of: float, title: str) -> Html:
@@ -81,11 +79,11 @@ def progress_bar(done: float, of: float, title: str) -> Html:
     share = min(done / of, 1.0) if of else 0.0
     frame = Frame(title, f"{100 * share:.0f} %", width=WIDTH)
     shape = {"y": 0.0, "height": 8.0, "rx": 4.0}
-    return report.svg_document(
+    return drawing.svg_document(
         frame,
         8,
-        el("rect", x=0.0, width=WIDTH, fill=report.GRID, **shape),
-        el("rect", x=0.0, width=max(WIDTH * share, 0.01), fill=report.SERIES[2], **shape),
+        el("rect", x=0.0, width=WIDTH, fill=drawing.GRID, **shape),
+        el("rect", x=0.0, width=max(WIDTH * share, 0.01), fill=drawing.SERIES[2], **shape),
     )
 
 
@@ -95,13 +93,13 @@ def beliefs(rows: Mapping[str, Floats], labels: Sequence[str], title: str) -> Ht
     If there are more classes than colours, the least likely ones share one.
     """
     text = "; ".join(f"{name}: {in_words(shares, labels)}" for name, shares in rows.items())
-    if len(labels) > len(report.FILLS) and rows:
+    if len(labels) > len(charts.FILLS) and rows:
         mean = np.mean(list(rows.values()), axis=0)
-        top = np.argsort(-mean, kind="stable")[: len(report.FILLS) - 1]
+        top = np.argsort(-mean, kind="stable")[: len(charts.FILLS) - 1]
         cut = {name: shares[top] for name, shares in rows.items()}
         rows = {name: np.append(shares, 1 - shares.sum()) for name, shares in cut.items()}
         labels = [*(labels[i] for i in top), "other"]
-    return report.stacked(rows, labels, Frame(title, text, width=360), row=23)
+    return charts.stacked(rows, labels, Frame(title, text, width=360), row=23)
 
 
 def in_words(shares: Floats, labels: Sequence[str], most: int = 3) -> str:
@@ -114,9 +112,27 @@ def in_words(shares: Floats, labels: Sequence[str], most: int = 3) -> str:
     return ", ".join(f"{labels[i]} {100 * shares[i]:.0f} %" for i in order if shares[i] >= 0.005)
 
 
+def answer_in_words(answer: Answer, shares: Floats, labels: Sequence[str]) -> str:
+    """Return one answer in words; a branch is named as such, not by the classes that share it.
+
+    >>> from softlabel.elicit import Branch
+    >>> pet = Branch("pet", 60.0, np.array([0, 1]))
+    >>> said = Answer((2, 0, 1), (40.0, 30.0, 30.0), np.ones(3, bool), (), (pet,))
+    >>> answer_in_words(said, np.array([0.3, 0.3, 0.4]), ["pet/cat", "pet/dog", "fox"])
+    'somewhere in pet 60 %, fox 40 %'
+    """
+    own: Floats = np.array(shares)
+    for branch in answer.branches:
+        own[branch.classes] -= branch.percent / 100 / len(branch.classes)
+    parts = [f"somewhere in {branch.name} {branch.percent:.0f} %" for branch in answer.branches]
+    return ", ".join(filter(None, (*parts, in_words(own, labels))))
+
+
 def one_by_one(seconds: Sequence[float], median: float) -> Html:
     """Draw the time of each answer in its order, and the median of everybody."""
     frame = Frame("Seconds, answer by answer", "", "answer", "seconds", WIDTH, 200)
-    usual = [Guide("everybody", 1, len(seconds) * 0.8, median)] if math.isfinite(median) else []
+    usual = []
+    if seconds and math.isfinite(median):
+        usual.append(charts.Guide("everybody", 1, len(seconds) * 0.8, median))
     line = Line("this annotator", list(range(1, len(seconds) + 1)), list(seconds))
-    return report.lines([line], frame, usual if seconds else [])
+    return charts.lines([line], frame, usual)

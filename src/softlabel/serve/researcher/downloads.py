@@ -1,11 +1,9 @@
 """Downloads: answers as files, written while they are sent, and a table of all people."""
 
-from __future__ import annotations
-
 import csv
 import io
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from starlette.background import BackgroundTask
@@ -18,34 +16,25 @@ from softlabel.records import format_time
 from softlabel.serve.researcher import wording
 from softlabel.serve.researcher.export import chunks, export_answers, refuse_json
 from softlabel.serve.researcher.overview import LiveOverview, Overview
+from softlabel.serve.researcher.questions import (
+    list_cells,
+    list_columns,
+    read_details,
+    write_questions,
+)
 from softlabel.serve.site import Site
 from softlabel.store import Session, Store
 from softlabel.study import Study
 
-PARQUET, COLLINS = "responses.parquet", "human_soft_labels_data.json"
-PEOPLE = "people.csv"
-FILES = {  # the media type and the description of each
-    "responses.jsonl": (
-        "application/x-ndjson",
-        "Every answer exactly as the browser sent it, with what was shown and all times. "
-        "The command softlabel label reads it.",
-    ),
-    "responses.csv": (
-        "text/csv; charset=utf-8",
-        "One row per answer, for spreadsheets and R. Text that a spreadsheet would run as a "
-        "formula begins with an apostrophe.",
-    ),
-    PARQUET: ("application/vnd.apache.parquet", "The same table with types, for data frames."),
-    COLLINS: (
-        "application/json",
-        "The published shape of CIFAR-10S: records by item, without annotators, practice, "
-        "checks and repeats.",
-    ),
-    PEOPLE: (
-        "text/csv; charset=utf-8",
-        "One row per person: how far they came, seconds, agreement, checks, flags, and what "
-        "they said at the end.",
-    ),
+PARQUET, COLLINS, PEOPLE = "responses.parquet", "human_soft_labels_data.json", "people.csv"
+QUESTIONS = "questions.jsonl"
+FILES = {  # the media type of each; the page describes them
+    "responses.jsonl": "application/x-ndjson",
+    "responses.csv": "text/csv; charset=utf-8",
+    PARQUET: "application/vnd.apache.parquet",
+    COLLINS: "application/json",
+    PEOPLE: "text/csv; charset=utf-8",
+    QUESTIONS: "application/x-ndjson",
 }
 
 
@@ -58,20 +47,12 @@ class Downloads:
     def page(self) -> Response:
         """What there is to download."""
         study = self.site.study
-        stored = self.site.store.progress(study.name).responses
-        refusal = refuse_json(study)
-        files = []
-        for name, (_, what) in FILES.items():
-            possible = refusal is None or name != COLLINS
-            more = "" if possible else f" Not for this study: {refusal}."
-            files.append({"name": name, "what": what + more, "possible": possible})
         return self.site.render(
             "research/export.html",
             page="Export",
             rehearsal=wording.rehearsal_note(self.live.counts().simulated),
-            count=f"{wording.count(stored)} answers are stored, practice, checks and repeats "
-            "included.",
-            files=files,
+            count=wording.count(self.site.store.progress(study.name).responses),
+            refused={COLLINS: refusal} if (refusal := refuse_json(study)) else {},
             folder=study.folder.name,
         )
 
@@ -81,7 +62,7 @@ class Downloads:
         if name not in FILES or (name == COLLINS and refuse_json(study) is not None):
             raise HTTPException(404)
         headers = {"content-disposition": f'attachment; filename="{study.name}-{name}"'}
-        media_type = FILES[name][0]
+        media_type = FILES[name]
         if name == PARQUET:  # cannot be streamed: it is written to a file, which is then removed
             folder = tempfile.TemporaryDirectory(prefix="softlabel-")
             path = Path(folder.name) / PARQUET
@@ -92,11 +73,12 @@ class Downloads:
             self.live.renew()
             table = write_roster(study, store, self.live.overview())
             return Response(table, media_type=media_type, headers=headers)
+        if name == QUESTIONS:
+            lines = (line.encode() for line in write_questions(study, store))
+            return StreamingResponse(lines, media_type=media_type, headers=headers)
         text = chunks(study, store, name.rpartition(".")[2])
         return StreamingResponse(text, media_type=media_type, headers=headers)
 
-
-# ── people ───────────────────────────────────────────────────────────────────────────────────
 
 COLUMNS: dict[str, Callable[[Session, Card], Cell]] = {
     "annotator": lambda session, person: session.annotator,
@@ -107,6 +89,8 @@ COLUMNS: dict[str, Callable[[Session, Card], Cell]] = {
     "quiz_tries": lambda session, person: session.quiz_tries,
     "answered": lambda session, person: session.answered,
     "skipped": lambda session, person: session.skipped,
+    "excluded": lambda session, person: session.excluded_at is not None,
+    "excluded_because": lambda session, person: session.excluded_because,
     "targets_and_repeats": lambda session, person: person.answers,
     "seconds_median": lambda session, person: person.seconds.median,
     "agreement": lambda session, person: person.agreement,
@@ -128,24 +112,18 @@ def write_roster(study: Study, store: Store, overview: Overview) -> bytes:
     """Return one row per person as CSV, in the order in which people came in.
 
     Formulas are escaped as in the export.  Columns that need the sample are empty for people
-    without an answer in it.  The questions of the debrief are the last columns.
+    without an answer in it.  The questions before and after the items are the last columns.
     """
     text = io.StringIO(newline="")
     table = csv.writer(text)
-    table.writerow(map(escape_formula, (*COLUMNS, *(question.text for question in study.debrief))))
+    table.writerow(map(escape_formula, (*COLUMNS, *list_columns(study))))
     known = {one.annotator: one for one in overview.people()}
-    debriefs = {event.annotator: event.detail for event in store.debriefs(study.name)}
+    details = read_details(study, store)
     for session in store.sessions(study.name):
         name = session.annotator
         person = known.get(name) or Card(name, 0)
         cells = [column(session, person) for column in COLUMNS.values()]
-        cells += [answer for _, answer in debrief_answers(study, debriefs.get(name, {}))]
+        cells += list_cells(study, details, name)
         known_cells = (None if cell != cell else cell for cell in cells)  # NaN is empty
         table.writerow(map(escape_formula, known_cells))
     return text.getvalue().encode()
-
-
-def debrief_answers(study: Study, detail: Mapping[str, object]) -> list[tuple[str, Cell]]:
-    """Return the questions of the debrief with one person's answers, None for those left out."""
-    answers = ((asked.text, detail.get(f"Q{n}")) for n, asked in enumerate(study.debrief))
-    return [(text, None if answer is None else str(answer)) for text, answer in answers]

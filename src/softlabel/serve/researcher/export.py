@@ -4,8 +4,6 @@ JSON lines hold the records of ``softlabel.records``, CSV and Parquet one row pe
 spreadsheets, R and data frames, and JSON the shape in which CIFAR-10S was released.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -18,8 +16,14 @@ from typing import Any
 from softlabel._util.files import write_atomically
 from softlabel.elicit import Classic, c22
 from softlabel.errors import SoftlabelError
-from softlabel.io import Cell, check_output, escape_formula, write_batches
-from softlabel.records import dump_json, format_time, options_when_asked, record_of_stored
+from softlabel.io import Cell, check_output, escape_formula, write
+from softlabel.records import (
+    LabelLists,
+    dump_json,
+    format_time,
+    options_when_asked,
+    record_of_stored,
+)
 from softlabel.serve.researcher.sample import Reader
 from softlabel.store import ResponseRow, Store, Timing
 from softlabel.study import Study
@@ -42,50 +46,52 @@ COLUMNS: Mapping[str, type] = {  # of a table, whatever the mode
     "frame": str,
     "received_at": str,
     "late": bool,
+    "partial": bool,
     "supersedes": str,
     "superseded": bool,
+    "excluded": bool,
+    "excluded_because": str,
     "skip": str,
     "touched": bool,
-    "media_ready_ms": float,
-    "first_input_ms": float,
-    "submit_ms": float,
-    "active_ms": float,
-    "hidden_ms": float,
+    **dict.fromkeys(("media_ready_ms", *Timing._fields[:4]), float),
 }
 NUMBERS = ("percent", "scale")  # kinds of fields that hold one number
 TEXTS = ("choice", "rest")  # kinds that hold one text; all others are written as JSON
 
-Count = Callable[[int], None]
+Count = Callable[[int, int], None]  # with numbers of answers and of skips
 
 
-def export_answers(study: Study, store: Store, path: Path, count: Count = lambda done: None) -> int:
-    """Write all answers, in the kind that the file's name ends in; return how many there are.
+def _ignore(answers: int, skips: int) -> None:
+    pass
+
+
+def export_answers(study: Study, store: Store, path: Path, count: Count = _ignore) -> int:
+    """Write all answers and skips, in the kind that the file's name ends in; return how many there
+    are.
 
     The file is either whole or absent.  ``count`` is called with how many are written so far.
     """
     kind = check_output(path, KINDS, str(study.folder))
-    done = 0
+    done = skipped = 0
 
-    def counted(more: int) -> None:
-        nonlocal done
-        done += more
-        count(done)
+    def counted(answers: int, skips: int) -> None:
+        nonlocal done, skipped
+        done, skipped = done + answers, skipped + skips
+        count(done, skipped)
 
     if kind == "parquet":
-        write_batches(_table_rows(study, store, counted), columns(study), path)
-        return done
+        write.write_batches(_table_rows(study, store, counted), columns(study), path)
+        return done + skipped
     text = chunks(study, store, kind.removesuffix(".gz"), counted)
     open_file = gzip.open if kind.endswith(".gz") else open
     with write_atomically(path, private=True) as part, open_file(part, "wb") as file:
         for chunk in text:
             file.write(chunk)
-    return done
+    return done + skipped
 
 
-def chunks(
-    study: Study, store: Store, kind: str, counted: Count = lambda more: None
-) -> Iterator[bytes]:
-    """Yield the text of an export by pieces; ``counted`` is called with the answers in each."""
+def chunks(study: Study, store: Store, kind: str, counted: Count = _ignore) -> Iterator[bytes]:
+    """Yield the text of an export by pieces; ``counted`` is called with what is in each."""
     if kind == "json":
         yield from _collins(study, store, counted)
     elif kind == "csv":
@@ -99,29 +105,30 @@ def chunks(
             table.writerows(map(escape_formula, row) for row in rows)
             yield text.getvalue().encode()
     else:
+        lists = LabelLists()
         for piece in _pieces(study, store, counted):
-            yield "".join(f"{dump_json(record_of_stored(study, row))}\n" for row in piece).encode()
+            lines = (line for row in piece for line in lists.split(record_of_stored(study, row)))
+            yield "".join(f"{dump_json(line)}\n" for line in lines).encode()
 
 
 def _pieces(study: Study, store: Store, counted: Count) -> Iterator[list[ResponseRow]]:
     rows = store.responses(study.name)
     while piece := list(islice(rows, PIECE)):
         yield piece
-        counted(len(piece))
-
-
-# ── tables ───────────────────────────────────────────────────────────────────────────────────
+        skips = sum(row.skip is not None for row in piece)
+        counted(len(piece) - skips, skips)
 
 
 def columns(study: Study) -> dict[str, type]:
     """Return names and types: what is always there, then two columns for each field of the mode,
-    its time and its answer, then the whole answer as JSON."""
+    its time and its answer, then the whole answer as JSON, and the comment if one is asked for."""
     fields = study.mode.fields
     return {
         **COLUMNS,
         **{f"{field.name}_ms": float for field in fields},
         **{f"answer_{field.name}": float if field.kind in NUMBERS else str for field in fields},
         "answer": str,
+        **({"comment": str} if study.comment else {}),
         "label_order": str,
     }
 
@@ -140,11 +147,14 @@ def _table_rows(study: Study, store: Store, counted: Count) -> Iterator[list[tup
             "frame": row.frame or study.frame,
             "received_at": format_time(row.received_at),
             "touched": bool(sent.get("touched")),
+            "excluded": row.excluded is not None,
+            "excluded_because": row.excluded,
             "media_ready_ms": _number(times.get("media_ready_ms")),
             **{name: _number(getattr(row.timing, name)) for name in Timing._fields[:4]},
             **{f"{field.name}_ms": _number(row.timing.fields.get(field.name)) for field in fields},
             **{f"answer_{field.name}": _cell(own.get(field.name), field.kind) for field in fields},
             "answer": None if answer is None else dump_json(answer),
+            "comment": sent.get("comment") or None,
             "label_order": dump_json(list(row.label_order)),
         }
         return tuple(made[name] if name in made else getattr(row, name) for name in names)
@@ -184,37 +194,38 @@ def _collins(study: Study, store: Store, counted: Count) -> Iterator[bytes]:
     """Yield ``{item: [records]}``: each person's first answer to each target, skips excepted."""
     if (reason := refuse_json(study)) is not None:
         raise SoftlabelError(f"{reason}; write to .jsonl, .csv or .parquet")
-    reader, before = Reader(study), b"{"
-    for item in study.items:
-        records = [
-            _collins_record(study, reader, row)
-            for row in store.responses_to(study.name, item.id)
-            if row.kind == "target" and row.answer_json is not None and not row.superseded
-        ]
-        if records:
-            yield before + f"{dump_json(item.id)}: {dump_json(records)}".encode()
-            before = b", "
-            counted(len(records))
-    yield b"{}" if before == b"{" else b"}"
+    reader, labels, before = Reader(study), study.labels, b"{"
 
-
-def _collins_record(study: Study, reader: Reader, row: ResponseRow) -> dict[str, Any]:
-    """Return one answer as it was read: with its slips repaired, as in the published file."""
-    answer, labels = reader.read_answer(row), study.labels
-    if answer is None or row.mode != Classic.name:
-        raise SoftlabelError(
-            f"{study.name}: answer {row.id} was given in the mode {row.mode!r} (version "
-            f"{row.mode_version}) and cannot be read as {study.mode_text!r}; write to .jsonl"
-        )
-    two = len(answer.named) > 1
-    chance = answer.percent[1] if two else None
-    ruled_out = [label for label, may in zip(labels, answer.possible, strict=True) if not may]
-    return c22.to_record(
-        {
+    def record(row: ResponseRow) -> dict[str, Any]:
+        """Return one answer as it was read: with its slips repaired, as in the published file."""
+        answer = reader.read_answer(row)
+        if answer is None or row.mode != Classic.name:
+            raise SoftlabelError(
+                f"{study.name}: answer {row.id} was given in the mode {row.mode!r} (version "
+                f"{row.mode_version}) and cannot be read as {study.mode_text!r}; write to .jsonl"
+            )
+        two = len(answer.named) > 1
+        chance = answer.percent[1] if two else None
+        fields = {
             "top": labels[answer.named[0]],
             "p1": answer.percent[0],
             "second": labels[answer.named[1]] if two else None,
             "p2": None if chance is None or chance != chance else chance,
-            "impossible": ruled_out,
+            "impossible": [x for x, may in zip(labels, answer.possible, strict=True) if not may],
         }
-    )
+        return c22.to_record(fields)
+
+    for item in study.items:
+        records = [
+            record(row)
+            for row in store.responses_to(study.name, item.id)
+            if row.kind == "target"
+            and row.answer_json is not None
+            and not row.superseded
+            and row.excluded is None
+        ]
+        if records:
+            yield before + f"{dump_json(item.id)}: {dump_json(records)}".encode()
+            before = b", "
+            counted(len(records), 0)
+    yield b"{}" if before == b"{" else b"}"

@@ -1,7 +1,5 @@
 """The researcher's login: a token opens the dashboard, and a signed cookie keeps it open."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import os
@@ -20,6 +18,9 @@ HOME, LOGIN = "/research", "/research/login"
 LASTS = 12 * 3600  # seconds
 SLOW = 0.5  # seconds that a wrong token waits; the guard limits how many may be tried
 SEE_OTHER = 303
+NONCE = 32  # characters; what follows them is the name
+LONGEST_NAME = 100  # bytes
+NOBODY = "researcher"  # who gave no name
 
 
 class Login:
@@ -43,12 +44,14 @@ class Login:
 
     async def login(self, request: Request) -> Response:
         """Compare in constant time; answer a wrong token late and with little detail."""
-        token = (await read_form(request)).get("token", "").strip()
+        fields = await read_form(request)
+        token = fields.get("token", "").strip()
         if not self.site.secret.is_researcher(token):
             await asyncio.sleep(SLOW)
             return self.site.render("research/login.html", 401, failed=True)
         response = RedirectResponse(HOME, SEE_OTHER)
-        cookie = self._cookie(int(self.site.now()) + LASTS, secrets.token_hex(16))
+        nonce = secrets.token_hex(16) + encode_name(fields.get("name", ""))
+        cookie = self._cookie(int(self.site.now()) + LASTS, nonce)
         response.set_cookie(COOKIE, cookie, max_age=LASTS, **self.options)
         return response
 
@@ -65,6 +68,10 @@ class Login:
         """Send whoever is not logged in to the login page."""
         if not self.is_open(request):
             raise HTTPException(SEE_OTHER, headers={"location": LOGIN})
+
+    def actor(self, request: Request) -> str:
+        """Return the name that whoever is logged in gave, for the audit log."""
+        return decode_name(request.cookies.get(COOKIE, "").split(".")[1][NONCE:])
 
     def is_open(self, request: Request) -> bool:
         """Whether the request brings a cookie that we signed and that is still valid."""
@@ -95,3 +102,18 @@ class Login:
         """Sign the token's hash as well: a new token ends every login by the old one."""
         secret = self.site.secret
         return f"{until}.{nonce}.{secret.sign(f'research:{until}:{nonce}:{secret.researcher}')}"
+
+
+def encode_name(name: str) -> str:
+    """Return a name as letters and digits, at most ``LONGEST_NAME`` bytes of it.
+
+    >>> decode_name(encode_name("Zoë")), decode_name(encode_name(" "))
+    ('Zoë', 'researcher')
+    """
+    printable = "".join(c for c in name.strip() if c.isprintable())
+    return printable.encode("utf-8", "replace")[:LONGEST_NAME].hex()
+
+
+def decode_name(text: str) -> str:
+    """Return the name that ``encode_name`` was given, or the name of nobody in particular."""
+    return bytes.fromhex(text).decode("utf-8", "ignore") or NOBODY

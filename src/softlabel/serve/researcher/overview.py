@@ -3,23 +3,21 @@
 Counts come from the database and are exact; insight is computed from the latest answers.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import numpy as np
 
 from softlabel import annotators, registry
-from softlabel.annotators import Agreement, Card, Repeats
+from softlabel.annotators import Card
 from softlabel.metrics import Spread, spread
 from softlabel.serve.researcher import sample as samples
 from softlabel.serve.researcher.sample import MOST, SUBMIT, LatestAnswers, Sample, Steps, Throttle
-from softlabel.store import FINAL_STAGES, Store
+from softlabel.store import Store, rows
 from softlabel.study import Study
 
 PAID = ("debrief", "done")  # stages of people who have answered everything
@@ -36,9 +34,6 @@ COMPUTE_SHARE = 0.25  # of one core, at most, for what is computed while people 
 VALID_FOR = 60.0  # seconds without a new answer: the rate of the latest hour changes all the same
 
 
-# ── counts ───────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True)
 class Counts:
     """How far a study is, counted by the database.
@@ -49,7 +44,8 @@ class Counts:
     and count towards nothing here.  ``skips`` counts skipped items by reason, ``skipped`` by
     person, both without practice.  ``paid`` sessions have finished all they were given; those
     under way have answered ``shares`` whole sessions together.  ``simulated`` sessions are those
-    of a rehearsal.
+    of a rehearsal.  ``excluded`` are the people who were left out, and why: only ``stored``,
+    ``stages``, ``paid`` and ``shares`` count them.  ``minutes`` are those of each session.
     """
 
     items: int
@@ -68,6 +64,11 @@ class Counts:
     shares: float
     last_at: float | None
     simulated: int = 0
+    state: rows.StudyState = "open"
+    per_item_wanted: int = 0
+    people_cap: int | None = None
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    minutes: Mapping[str, rows.Minutes] = field(default_factory=dict)
 
     @property
     def missing(self) -> int:
@@ -80,11 +81,11 @@ class Counts:
 
 def count_answers(study: Study, store: Store) -> Counts:
     """Count the study as it is in the store now."""
-    progress = store.progress(study.name)
+    progress, run = store.progress(study.name), store.control(study.name)
     per_item = store.answers_per_item(study.name)
     sessions = store.sessions(study.name)
-    counted, quota = Counter(per_item.values()), study.per_item
-    under_way = [one for one in sessions if one.stage not in FINAL_STAGES.union(PAID)]
+    counted, quota = Counter(per_item.values()), run.per_item
+    under_way = [one for one in sessions if one.stage not in rows.FINAL_STAGES.union(PAID)]
     whole = study.showings_per_person
     return Counts(
         items=progress.items,
@@ -94,7 +95,11 @@ def count_answers(study: Study, store: Store) -> Counts:
         stored=progress.responses,
         late=progress.late,
         skips=progress.skips,
-        skipped={one.annotator: one.skipped for one in sessions if one.skipped},
+        skipped={
+            one.annotator: one.skipped
+            for one in sessions
+            if one.skipped and one.excluded_at is None
+        },
         histogram=tuple(counted[n] for n in range(max([quota, *counted]) + 1)),
         per_item=per_item,
         stages=progress.sessions,
@@ -103,10 +108,16 @@ def count_answers(study: Study, store: Store) -> Counts:
         shares=math.fsum(min(one.answered / whole, 1.0) for one in under_way),
         last_at=progress.last_at,
         simulated=sum(one.simulated for one in sessions),
+        state=run.state,
+        per_item_wanted=quota,
+        people_cap=run.people_cap,
+        excluded={
+            one.annotator: one.excluded_because or ""
+            for one in sessions
+            if one.excluded_at is not None
+        },
+        minutes=store.minutes(study.name),
     )
-
-
-# ── time ─────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
@@ -140,10 +151,10 @@ def seconds_by_mode(answers: Iterable[tuple[str, float, float, Steps]]) -> tuple
         known = registry.members("mode").get(mode)
         asked = {field.name: place for place, field in enumerate(known.fields)} if known else {}
         order = sorted(parts, key=lambda name: (name == SUBMIT, asked.get(name, len(asked)), name))
-        answer = spread([whole for whole, _, _ in times])
+        whole_answer = spread([whole for whole, _, _ in times])
         first_input = spread([first for _, first, _ in times])
         by_step = {name: spread(parts[name]) for name in order}
-        summaries.append(Seconds(mode, answer, first_input, by_step))
+        summaries.append(Seconds(mode, whole_answer, first_input, by_step))
     return tuple(summaries)
 
 
@@ -151,8 +162,7 @@ def seconds_by_mode(answers: Iterable[tuple[str, float, float, Steps]]) -> tuple
 class Speed:
     """``per_hour`` is over the latest hour, or since the first answer.
 
-    ``stretches`` are the latest stretches of time, each as long as ``unit``: when it began, and how
-    many answers came.
+    ``stretches`` are the latest stretches of one ``unit``: when each began, how many answers came.
     """
 
     per_hour: float
@@ -169,8 +179,7 @@ class Speed:
 def measure_speed(times: Sequence[float], now: float, whole: bool = True) -> Speed:
     """Measure how fast answers come in from the times at which target answers were stored.
 
-    If ``whole`` is False there were earlier answers, so the first stretch is incomplete and left
-    out.
+    If ``whole`` is False there were earlier answers: the first stretch, incomplete, is left out.
 
     >>> measure_speed([0.0, 1200.0, 2400.0], 3600.0).per_hour
     3.0
@@ -190,9 +199,6 @@ def measure_speed(times: Sequence[float], now: float, whole: bool = True) -> Spe
     places = at // size - first
     count = np.bincount(places[places >= 0].astype(np.int64), minlength=last - first + 1)
     return Speed(per_hour, unit, tuple(((first + i) * size, int(n)) for i, n in enumerate(count)))
-
-
-# ── the overview ─────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
@@ -225,8 +231,8 @@ class Insight:
     unreadable: int
     seconds: tuple[Seconds, ...]
     speed: Speed
-    agreement: Agreement | None
-    repeats: Repeats
+    agreement: annotators.agreement.Agreement | None
+    repeats: annotators.repeats.Repeats
     people: tuple[Card, ...]
     disagreement: Mapping[str, float]
 
@@ -281,7 +287,7 @@ def compute_insight(study: Study, sample: Sample, now: float, throttle: Throttle
     agreement = annotators.measure_agreement(once, draws=DRAWS) if shared else None
     throttle()
     times = [one.at for one in asked if one.kind == "target"]
-    distances = annotators.pairwise_variation(once).tolist()
+    distances = annotators.agreement.pairwise_variation(once).tolist()
     pairs = zip(once.index.items.tolist(), distances, strict=True)
     return Insight(
         at=now,
@@ -324,6 +330,16 @@ class LiveOverview:
         self._counts: Counts | None = None
         self._count_at = -math.inf
         self._insight: Insight | None = None
+        self._computed_of: tuple[int, frozenset[str]] = (0, frozenset())  # stored, left out
+
+    def adopt(self, study: Study) -> None:
+        """Count and compute for another version of the study from now on."""
+        self.study = study
+        self.expire()
+
+    def expire(self) -> None:
+        """Count again the next time: something was done to the study."""
+        self._count_at = -math.inf
 
     def overview(self) -> Overview:
         return combine(self.study, self.counts(), self._insight)
@@ -345,8 +361,11 @@ class LiveOverview:
         try:
             last = self._insight
             age = self.now() - last.at if last else math.inf
-            due = last and age >= COMPUTE_EVERY and self.counts().stored != last.stored
+            counts = self.counts()
+            state = counts.stored, frozenset(counts.excluded)
+            due = last and age >= COMPUTE_EVERY and state != self._computed_of
             if due or age >= VALID_FOR:
+                self._computed_of = state
                 throttle = Throttle(COMPUTE_SHARE)
                 sample = self._latest.refresh(throttle)
                 self._insight = compute_insight(self.study, sample, self.now(), throttle)

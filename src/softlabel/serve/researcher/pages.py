@@ -1,31 +1,28 @@
-"""The researcher's pages: read only, rendered on the server, at most seconds old."""
+"""The researcher's pages that show: rendered on the server, at most seconds old."""
 
-from __future__ import annotations
-
+import json
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import numpy as np
-from fastapi import Depends, Query
-from fastapi.routing import APIRouter
+from fastapi import Query
 from markupsafe import Markup
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from softlabel.annotators import Card
 from softlabel.records import format_time
-from softlabel.serve.participant.plans import media_address
+from softlabel.serve.participant.plans import describe_more, media_address
 from softlabel.serve.researcher import charts, wording
-from softlabel.serve.researcher.charts import in_words
-from softlabel.serve.researcher.downloads import Downloads, debrief_answers
-from softlabel.serve.researcher.login import HOME, LOGIN, Login
+from softlabel.serve.researcher.charts import answer_in_words, in_words
+from softlabel.serve.researcher.login import HOME
 from softlabel.serve.researcher.overview import LiveOverview, Overview
+from softlabel.serve.researcher.questions import read_details, word_answers
 from softlabel.serve.researcher.sample import Reader, label_statements, statements, to_seconds
-from softlabel.serve.site import Site, describe_form
-from softlabel.store import ResponseRow
+from softlabel.serve.site import Site
+from softlabel.store import FINAL_STAGES, ResponseRow
 from softlabel.study import Item, Study
 from softlabel.tables import Floats
 
@@ -44,34 +41,7 @@ ORDERS = {
 
 Number = Annotated[int, Query(ge=1, le=10**6)]
 Text = Annotated[str, Query(max_length=200)]
-
-
-def make_router(site: Site) -> APIRouter:
-    """Make all routes under ``/research``: login, export, progress, items, people, answers."""
-    login, live = Login(site), LiveOverview(site.study, site.store, site.now)
-    downloads, pages = Downloads(site, live), Pages(site, live)
-    token = describe_form(token={"type": "string"})
-    outside = APIRouter()
-    add = partial(outside.add_api_route, response_class=Response)
-    add(LOGIN, login.page, methods=["GET"])
-    add(LOGIN, login.login, methods=["POST"], responses={303: {}, 401: {}, 429: {}}, **token)
-    add(f"{HOME}/logout", login.logout, methods=["POST"])
-    inside = APIRouter(
-        prefix=HOME,
-        dependencies=[Depends(login.require)],
-        responses={303: {}},
-        default_response_class=HTMLResponse,
-    )
-    get = partial(inside.add_api_route, methods=["GET"])
-    get("/export", downloads.page)
-    get("/export/{name}", downloads.send, response_class=Response, responses={404: {}})
-    get("", pages.overview)
-    get("/items", pages.items)
-    get("/people", pages.people)
-    get("/people/{annotator}", pages.person)
-    get("/answers", pages.answers)
-    outside.include_router(inside)
-    return outside
+Before = Annotated[int | None, Query(ge=1, le=2**53)]  # the number of a row
 
 
 class Pages:
@@ -86,15 +56,18 @@ class Pages:
         overview, study = self.live.overview(), self.site.study
         insight = overview.insight
         flagged = [person for person in overview.people() if person.flags]
+        wanted = overview.counts.per_item_wanted
         over_time, over_time_note = "", wording.LATER
         if insight is not None:
             over_time = charts.answers_over_time(insight.speed)
             over_time_note = f"Targets per {insight.speed.unit}, of {wording.scope(insight)}."
-        per_item = charts.answers_per_item(overview.counts.histogram, study.per_item)
-        return self._page(
+        per_item = charts.answers_per_item(overview.counts.histogram, wanted)
+        return self.render(
             "overview",
             tiles=wording.make_tiles(overview),
             per_item=Markup(per_item),
+            wanted=wanted,
+            minutes=wording.minutes_note(overview),
             over_time=Markup(over_time),
             over_time_note=over_time_note,
             time_taken=Markup(charts.time_taken(insight.seconds if insight else ())),
@@ -105,7 +78,7 @@ class Pages:
             stages=wording.stage_rows(overview),
             flagged=flagged[:FLAGGED],
             flagged_note=wording.flagged_note(overview, len(flagged)),
-            latest=self._answer_rows(self.site.store.latest(study.name, LATEST)),
+            latest=self.answer_rows(self.site.store.latest(study.name, LATEST)),
             scope=wording.scope(insight),
             scope_note=wording.scope_note(insight),
             soon=insight is None,
@@ -116,18 +89,15 @@ class Pages:
         overview = self.live.overview()
         order = order if order in ORDERS else "disagreement"
         items = sort_items(self.site.study, overview, order, find.strip())
-        start = (page - 1) * ITEMS_PER_PAGE
+        start, query = (page - 1) * ITEMS_PER_PAGE, {"order": order, "find": find}
         shown = items[start : start + ITEMS_PER_PAGE]
-        return self._page(
+        return self.render(
             "items",
             cards=[self._card(item, start + place) for place, item in enumerate(shown, 1)],
             orders=ORDERS,
-            order=order,
-            find=find,
+            **query,
             first=start + 1,
-            **_page_links(
-                "/items", {"order": order, "find": find}, page, len(items), ITEMS_PER_PAGE
-            ),
+            **page_links("/items", query, page, len(items), ITEMS_PER_PAGE),
             note=wording.items_note(overview.insight),
         )
 
@@ -136,18 +106,25 @@ class Pages:
         overview = self.live.overview()
         insight, people = overview.insight, overview.people()
         stages, skipped = overview.counts.stage_of, overview.counts.skipped
+        minutes = overview.counts.minutes
         shown = [
-            (card, stages.get(card.annotator, ""), skipped.get(card.annotator, 0))
+            (
+                card,
+                stages.get(card.annotator, ""),
+                skipped.get(card.annotator, 0),
+                minutes.get(card.annotator),
+            )
             for card in people[(page - 1) * PEOPLE_PER_PAGE : page * PEOPLE_PER_PAGE]
         ]
-        return self._page(
+        return self.render(
             "people",
             rows=[wording.person_row(*numbers) for numbers in shown],
             caption=wording.people_caption(overview, len(people)),
             empty=wording.empty_note(insight),
             scope_note=wording.scope_note(insight),
             soon=insight is None,
-            **_page_links("/people", {}, page, len(people), PEOPLE_PER_PAGE),
+            excluded=overview.counts.excluded,
+            **page_links("/people", {}, page, len(people), PEOPLE_PER_PAGE),
         )
 
     def person(self, annotator: str) -> Response:
@@ -163,45 +140,42 @@ class Pages:
         rows = store.responses_by(study.name, annotator)
         median = overview.insight.median if overview.insight else float("nan")
         times = [(row.timing.active_ms or 0) / 1000 for row in rows if row.skip is None]
-        ends = {event.annotator: event.detail for event in store.debriefs(study.name)}
-        answers = debrief_answers(study, ends[annotator]) if annotator in ends else []
-        return self._page(
+        words = {}
+        for stage, details in read_details(study, store).items():
+            said = word_answers(study, stage, details[annotator]) if annotator in details else []
+            words[stage] = [(text, "" if one is None else str(one)) for text, one in said]
+        return self.render(
             "person",
             annotator=annotator,
             person=person,
-            figures=wording.person_figures(person, session),
+            session=session,
+            ended=session.stage in FINAL_STAGES,
+            figures=wording.person_figures(person, session, overview.counts.minutes.get(annotator)),
             seconds=Markup(charts.one_by_one(times, median)),
-            caption=f"{wording.count(len(rows))} stored, newest first",
-            answers=self._answer_rows(rows[::-1][:MANY]),
-            last_words=[(asked, str(answer or wording.NONE)) for asked, answer in answers],
+            caption=f"{wording.count(len(rows))} stored, newest first"
+            + (f"; the latest {MANY} are shown" if len(rows) > MANY else ""),
+            more=f"{HOME}/answers?{urlencode({'person': annotator})}",
+            answers=self.answer_rows(rows[::-1][:MANY]),
+            words=words,
         )
 
-    def answers(self) -> Response:
-        """What came in last."""
-        rows = self.site.store.latest(self.site.study.name, MANY)
-        return self._page("answers", answers=self._answer_rows(rows))
-
-    def _page(self, name: str, **values: Any) -> Response:
+    def render(self, name: str, **values: Any) -> Response:
         """Render a page; once it is sent, compute what is out of date."""
         tab = {"person": "People"}.get(name, name.capitalize())
         rehearsal = wording.rehearsal_note(self.live.counts().simulated)
-        response = self.site.render(
-            f"research/{name}.html", page=tab, rehearsal=rehearsal, **values
-        )
-        response.background = BackgroundTask(self.live.renew)
-        return response
-
-    # ── items and answers ────────────────────────────────────────────────────────────────────
+        shown = self.site.render(f"research/{name}.html", page=tab, rehearsal=rehearsal, **values)
+        shown.background = BackgroundTask(self.live.renew)
+        return shown
 
     def _card(self, item: Item, place: int) -> dict[str, Any]:
         """Describe one item with its answers; file names and gold are for the researcher alone."""
         study = self.site.study
         stored = self.site.store.responses_to(study.name, item.id)
-        rows = [row for row in stored if not row.superseded]
+        rows = [row for row in stored if not row.superseded and row.excluded is None]
         first = [row for row in rows if row.kind != "repeat"]
         beliefs = {
             row.annotator: belief
-            for row, belief in zip(first, self._beliefs(first), strict=True)
+            for row, belief in zip(first, self.read_beliefs(first), strict=True)
             if belief is not None
         }
         mean = np.mean(list(beliefs.values()), axis=0) if beliefs else None
@@ -210,7 +184,12 @@ class Pages:
             few = {name[:NAME]: belief for name, belief in list(beliefs.items())[:MOST_BARS]}
             title = f"What people said about {item.id}"
             bars = charts.beliefs({"everybody": mean} | few, study.labels, title)
-        file = item.image or item.audio
+        skipped, repeats = sum(row.skip is not None for row in first), len(rows) - len(first)
+        given, of = len(first) - skipped, f" of {study.per_item}" if item.kind == "target" else ""
+        counted = [f"{wording.count(given)}{of} answers" if given != 1 or of else "1 answer"]
+        counted += [f"{skipped} skipped"] if skipped else []
+        counted += [f"{repeats} repeat{'s' if repeats > 1 else ''}"] if repeats else []
+        counted += [f"the first {MOST_BARS} are shown"] if given > MOST_BARS else []
         return {
             "anchor": f"item-{place}",
             "id": item.id,
@@ -219,33 +198,40 @@ class Pages:
             "audio": media_address(item.audio),
             "text": item.text,
             "alt": item.alt,
-            "file": "" if file is None else file.path.name,
+            "files": [file.path.name for file in item.media],
+            "markdown": item.markdown,
+            **describe_more(item),
             "gold": "" if item.gold is None else in_words(np.array(item.gold), study.labels),
-            "counted": _answer_counts(study, item, first, len(rows) - len(first)),
+            "counted": ", ".join(counted),
             "pooled": "" if mean is None else in_words(mean, study.labels),
             "beliefs": Markup(bars),
+            "branches": wording.branches_note([self.reader.read_answer(row) for row in first]),
         }
 
-    def _beliefs(self, rows: Sequence[ResponseRow]) -> list[Floats | None]:
+    def read_beliefs(self, rows: Sequence[ResponseRow]) -> list[Floats | None]:
         """Return each row's distribution over the labels; None where it has none."""
         answers = [self.reader.read(row) for row in rows]
         given = statements(self.site.study.labels, answers)
-        soft = iter(
-            label_statements(given, {one.mode for one in answers}).soft() if len(given) else ()
-        )
+        modes = {one.mode for one in answers}
+        soft = iter(label_statements(given, modes).soft() if len(given) else ())
         return [None if one.answer is None else next(soft) for one in answers]
 
-    def _answer_rows(self, rows: Sequence[ResponseRow]) -> list[dict[str, str]]:
+    def answer_rows(self, rows: Sequence[ResponseRow]) -> list[dict[str, str]]:
         """Describe stored answers in their order."""
         described = []
-        for row, belief in zip(rows, self._beliefs(rows), strict=True):
+        for row, belief in zip(rows, self.read_beliefs(rows), strict=True):
+            said = self.reader.read_answer(row)
             if row.skip is not None:
                 answer = f"skipped: {row.skip.replace('_', ' ')}"
-            elif belief is None:
+            elif belief is None or said is None:
                 answer = "cannot be read"
             else:
-                answer = in_words(belief, self.site.study.labels)
-            notes = (("late", row.late), ("replaced", row.superseded))
+                answer = answer_in_words(said, belief, self.site.study.labels)
+            notes = (
+                ("late", row.late),
+                ("replaced", row.superseded),
+                ("left out", row.excluded is not None),
+            )
             described.append(
                 {
                     "time": wording.moment(row.received_at, self.site.now()),
@@ -256,10 +242,17 @@ class Pages:
                     "kind": row.kind,
                     "note": ", ".join(name for name, holds in notes if holds),
                     "answer": answer,
+                    "comment": read_comment(row.payload),
                     "seconds": wording.seconds(to_seconds(row.timing.active_ms)),
                 }
             )
         return described
+
+
+def read_comment(payload: str) -> str:
+    """Return what the person wrote about the item, or nothing."""
+    text = json.loads(payload).get("comment") if '"comment"' in payload else None
+    return text.strip() if isinstance(text, str) else ""
 
 
 def sort_items(study: Study, overview: Overview, order: str, find: str) -> list[Item]:
@@ -280,23 +273,8 @@ def sort_items(study: Study, overview: Overview, order: str, find: str) -> list[
     return others if order == "checks" else sorted(study.items, key=keys[order])
 
 
-def _answer_counts(study: Study, item: Item, first: list[ResponseRow], repeats: int) -> str:
-    """``4 of 6 answers, 1 skipped, 2 repeats``."""
-    skipped = sum(row.skip is not None for row in first)
-    given = len(first) - skipped
-    of = f" of {study.per_item}" if item.kind == "target" else ""
-    parts = [f"{wording.count(given)}{of} answers" if given != 1 or of else "1 answer"]
-    if skipped:
-        parts.append(f"{skipped} skipped")
-    if repeats:
-        parts.append(f"{repeats} repeat{'s' if repeats > 1 else ''}")
-    if given > MOST_BARS:
-        parts.append(f"the first {MOST_BARS} are shown")
-    return ", ".join(parts)
-
-
-def _page_links(
-    path: str, query: dict[str, str], page: int, total: int, per_page: int
+def page_links(
+    path: str, query: dict[str, str], page: int, total: int, size: int
 ) -> dict[str, str]:
     """Return the links to the pages before and after, and the position of this one."""
 
@@ -304,7 +282,7 @@ def _page_links(
         kept = {key: value for key, value in query.items() if value}
         return f"{HOME}{path}?{urlencode(kept | {'page': number})}"
 
-    first, last = (page - 1) * per_page + 1, min(page * per_page, total)
+    first, last = (page - 1) * size + 1, min(page * size, total)
     return {
         "before": link(page - 1) if page > 1 else "",
         "after": link(page + 1) if last < total else "",

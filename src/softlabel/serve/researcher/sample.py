@@ -1,16 +1,13 @@
-"""The latest answers of a running study: read once each, turned into tables, and from these into
-a card of each annotator.
+"""The latest answers of a running study: read once each, as tables, and as cards of annotators.
 
 A flag excludes nobody and rejects nobody; it names a fact and the limit that it passed.
 """
-
-from __future__ import annotations
 
 import json
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -18,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softlabel import annotators, registry
-from softlabel.annotators import FEW, NEVER, PRESETS, Card, Checks, Verdict
+from softlabel.annotators import NEVER, Card, Checks, rules
 from softlabel.construct import Clamp
 from softlabel.elicit import Answer, Hard, Mode, readable_versions
 from softlabel.errors import SoftlabelError
 from softlabel.metrics import spread, total_variation
 from softlabel.records import ASKED, CHECKS, PRACTICE, options_when_asked, stack_answers
 from softlabel.sampling import one_per_annotator
-from softlabel.store import ResponseRow, Store, TimedAnswer
+from softlabel.store import ResponseRow, Store, rows
 from softlabel.study import Item, Study
 from softlabel.tables import Annotations, Floats, Index, Ints, Statements, names
 
@@ -33,7 +30,7 @@ SUBMIT = "submit"  # the last step, which is no field
 MOST = 20_000  # answers
 REMEMBERED = 5_000  # answers
 CELLS = 2_000_000  # answers x labels: a study with thousands of labels has a smaller sample
-RULES = PRESETS["paper"]
+RULES = rules.PRESETS["paper"]
 FAR = 0.5  # total variation to a reference: more than half of the belief lies elsewhere
 TOGETHER = 20  # people judged between two rests
 WORK_SECONDS = 0.001  # of work between two rests; less than the turn a thread gets by itself
@@ -134,9 +131,6 @@ def label_statements(given: Statements, modes: set[str]) -> Annotations:
     return Clamp()(given)
 
 
-# ── reading ──────────────────────────────────────────────────────────────────────────────────
-
-
 class Throttle:
     """Called between steps of work, sleep so that work takes at most ``share`` of the time.
 
@@ -167,7 +161,8 @@ class LatestAnswers:
         self._after: int | None = None
 
     def refresh(self, throttle: Throttle) -> Sample:
-        """Return the sample as of now, without the answers of people who were forgotten since."""
+        """Return the sample as of now, without the answers of people who were forgotten since, or
+        are left out."""
         stored = self.store.progress(self.study.name).responses
         if self._after is None:
             self._after = self.store.before_latest(self.study.name, self.size)
@@ -177,8 +172,11 @@ class LatestAnswers:
                 self._superseded.add(row.supersedes)
             self._after = row.seq
             throttle()
-        sessions = {session.id for session in self.store.sessions(self.study.name)}
-        held = [answer for session, answer in self._rows if session in sessions]
+        sessions = self.store.sessions(self.study.name)
+        out = {session.id for session in sessions if session.excluded_at is not None}
+        known = {session.id for session in sessions} - out
+        held = [answer for session, answer in self._rows if session in known]
+        stored -= sum(session in out for session, _ in self._rows)
         current = [answer for answer in held if answer.id not in self._superseded]
         return Sample(self.study.labels, current, len(held), max(stored, len(held)))
 
@@ -192,9 +190,11 @@ class Reader:
     def __init__(self, study: Study) -> None:
         self.study = study
         self._parse = lru_cache(REMEMBERED)(self._parse_answer)
-        self._mode = lru_cache(_make_mode)
+        self._mode: Callable[[str, str], Mode] = lru_cache(
+            lambda name, options: registry.make("mode", name, **json.loads(options))
+        )
 
-    def read(self, row: TimedAnswer | ResponseRow) -> ReadAnswer:
+    def read(self, row: rows.TimedAnswer | ResponseRow) -> ReadAnswer:
         """Return the row with its answer and times read."""
         timing = row.timing
         return ReadAnswer(
@@ -211,7 +211,7 @@ class Reader:
             answer=self.read_answer(row),
         )
 
-    def read_answer(self, row: TimedAnswer | ResponseRow) -> Answer | None:
+    def read_answer(self, row: rows.TimedAnswer | ResponseRow) -> Answer | None:
         """Return the answer; None where the item was skipped, or where it cannot be read now."""
         if row.answer_json is None:
             return None
@@ -226,11 +226,6 @@ class Reader:
             return mode.read(json.loads(text), self.study.labels) if readable else None
         except SoftlabelError:
             return None
-
-
-def _make_mode(name: str, options: str) -> Mode:
-    mode: Mode = registry.make("mode", name, **json.loads(options))
-    return mode
 
 
 def to_seconds(ms: float | None) -> float:
@@ -254,12 +249,9 @@ def split_steps(fields: Mapping[str, float], submit_ms: float | None) -> Steps:
     return tuple(steps)
 
 
-# ── people ───────────────────────────────────────────────────────────────────────────────────
-
-
 def make_cards(sample: Sample, checks: Sequence[Item], throttle: Throttle) -> tuple[Card, ...]:
     """Make the card of everybody in the sample, in the order in which they came."""
-    said, verdicts = sample.said, dict[str, Verdict]()
+    said, verdicts = sample.said, dict[str, rules.Verdict]()
     modes = {answer.mode for answer in sample.seen}
     if not modes <= {Hard.name}:  # a plain vote cannot contradict itself
         for start in range(0, len(said.index.annotators), TOGETHER):
@@ -279,7 +271,7 @@ def make_cards(sample: Sample, checks: Sequence[Item], throttle: Throttle) -> tu
             skips.setdefault(answer.annotator, Counter())[answer.skip] += 1
     usual = annotators.find_usual(
         (taken.median for taken in times.values()),
-        (card.agreement for card in short.values() if card.answers >= FEW),
+        (card.agreement for card in short.values() if card.answers >= rules.FEW),
     )
     cards = []
     for name in dict.fromkeys(answer.annotator for answer in sample.seen):

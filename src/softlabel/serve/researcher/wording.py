@@ -1,9 +1,8 @@
 """The numbers of a study in words: formats, notes on the numbers, tables, and tiles."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,15 +10,18 @@ from typing import Any
 from markupsafe import Markup
 
 from softlabel.annotators import Card
+from softlabel.elicit import Answer
+from softlabel.metrics import spread
 from softlabel.serve.researcher import charts
 from softlabel.serve.researcher.overview import Insight, Overview
-from softlabel.store import Session
+from softlabel.store import Minutes, Session
 from softlabel.tables import Score
 
 NONE = "–"
 LATER = "being computed; it appears here in a moment"
 STAGES = {
     "consent": "reading the consent form",
+    "questions": "answering the first questions",
     "instructions": "reading the instructions",
     "quiz": "taking the quiz",
     "task": "answering",
@@ -29,7 +31,7 @@ STAGES = {
     "no-consent": "did not consent",
     "withdrawn": "withdrew",
     "full": "came too late",
-    "closed": "invitation withdrawn",
+    "closed": "ended by the researcher",
 }
 
 
@@ -120,6 +122,15 @@ def agreement_note(insight: Insight | None) -> str:
     return empty_note(insight, "no item has two answers yet")
 
 
+def branches_note(answers: Sequence[Answer | None]) -> str:
+    """Return which branches were named as wholes, how often, and what became of that."""
+    named = Counter(one.name for answer in answers if answer for one in answer.branches)
+    if not named:
+        return ""
+    each = ", ".join(f"{name} (by {count})" for name, count in named.most_common())
+    return f"Named as a whole, and shared evenly by the labels in it: {each}."
+
+
 def scope(insight: Insight | None) -> str:
     """Which answers a number is about."""
     if insight is None or insight.whole:
@@ -180,9 +191,9 @@ def seconds_rows(insight: Insight | None) -> list[list[str]]:
     for mode in modes:
         prefix = f"{mode.mode}: " if len(modes) > 1 else ""
         steps = {"first input": mode.first, **mode.steps, "whole answer": mode.answer}
-        for name, spread in steps.items():
-            times = map(seconds, (spread.median, spread.p10, spread.p90))
-            rows.append([f"{prefix}{name}", *times, count(spread.n)])
+        for name, step in steps.items():
+            times = map(seconds, (step.median, step.p10, step.p90))
+            rows.append([f"{prefix}{name}", *times, count(step.n)])
     return rows
 
 
@@ -230,9 +241,6 @@ def stage_rows(overview: Overview) -> list[list[str]]:
     people = overview.counts.stages
     order = [*(stage for stage in STAGES if stage in people), *sorted(set(people) - set(STAGES))]
     return [[STAGES.get(stage, stage), count(people[stage])] for stage in order]
-
-
-# ── tiles ────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
@@ -313,10 +321,23 @@ def _count_tiles(overview: Overview) -> list[Tile]:
     ]
 
 
-# ── one annotator ────────────────────────────────────────────────────────────────────────────
+def minutes_note(overview: Overview) -> str:
+    """How long finished sessions took, from coming in to the last answer."""
+    counts = overview.counts
+    done = [took.elapsed for who, took in counts.minutes.items() if counts.stage_of[who] == "done"]
+    times = spread(done)
+    if not times.n:
+        return "No session is finished yet."
+    middle = f"four of five took {number(times.p10, 1)} to {number(times.p90, 1)}"
+    return (
+        f"{count(times.n)} finished sessions took {number(times.median, 1)} minutes at the median, "
+        f"from coming in to the last answer; {middle}."
+    )
 
 
-def person_row(card: Card, stage: str, skipped: int) -> dict[str, Any]:
+def person_row(
+    card: Card, stage: str, skipped: int, minutes: Minutes | None = None
+) -> dict[str, Any]:
     """Word the numbers of one annotator, who ``skipped`` so many items."""
     checks, failed = card.gold.n + card.attention.n, card.gold.failed + card.attention.failed
     pairs = card.repeats.pairs
@@ -325,6 +346,7 @@ def person_row(card: Card, stage: str, skipped: int) -> dict[str, Any]:
         "stage": STAGES.get(stage, stage),
         "answers": count(card.answers),
         "skips": count(skipped),
+        "minutes": NONE if minutes is None else number(minutes.elapsed, 1),
         "seconds": seconds(card.seconds.median),
         "agreement": number(card.agreement),
         "repeats": f"{card.repeats.changed} of {pairs}" if pairs else NONE,
@@ -334,10 +356,13 @@ def person_row(card: Card, stage: str, skipped: int) -> dict[str, Any]:
     }
 
 
-def person_figures(card: Card, session: Session) -> list[tuple[str, str]]:
+def person_figures(
+    card: Card, session: Session, minutes: Minutes | None = None
+) -> list[tuple[str, str]]:
     """Word the card of one annotator; reasons of skips only if the sample holds them all."""
-    row = person_row(card, session.stage, session.skipped)
+    row = person_row(card, session.stage, session.skipped, minutes)
     came = datetime.fromtimestamp(session.entered_at, UTC).strftime("%Y-%m-%d %H:%M")
+    active = NONE if minutes is None else number(minutes.active, 1)
     known = card.skipped == session.skipped
     times = card.seconds
     range_ = f" (four of five: {seconds(times.p10)} to {seconds(times.p90)})"
@@ -346,6 +371,7 @@ def person_figures(card: Card, session: Session) -> list[tuple[str, str]]:
     return [
         ("Stage", row["stage"]),
         ("Came in", f"{came} UTC"),
+        ("Minutes until the last answer", f"{row['minutes']} ({active} of them looking at items)"),
         ("Answers to items and repeats", row["answers"]),
         ("Items skipped", skips(card.skips) if known else row["skips"]),
         ("Seconds per answer", row["seconds"] + (range_ if times.n else "")),

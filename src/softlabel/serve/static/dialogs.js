@@ -4,8 +4,6 @@
 import { button, el, fill, key } from "./dom.js";
 import { digitOf } from "./keys.js";
 
-export const SKIPS = ["media_broken", "not_in_list", "cannot_judge"];
-
 /** Show what the keys do; each line is [keys, meaning]. */
 export function showKeys(texts, lines) {
   const rows = lines.flatMap(([keys, meaning]) => [
@@ -15,14 +13,17 @@ export function showKeys(texts, lines) {
   return open(texts, texts.keys_title, el("dl", { class: "keys" }, ...rows));
 }
 
-/** Ask why this item is skipped, with a warning if there is one; the reason, or null. */
-export function askSkip(texts, warning) {
-  const reasons = SKIPS.map((reason, i) =>
+/**
+ * Ask why this item is skipped, with a warning if there is one; the reason, or null. Each of
+ * `skips` is [name, words]; without words of the study those of the interface are used.
+ */
+export function askSkip(texts, skips, warning) {
+  const reasons = skips.map(([reason, words], i) =>
     button(
       { class: "button wide", value: reason },
       (event) => event.currentTarget.closest("dialog").close(reason),
       key(String(i + 1)),
-      el("span", { text: texts.skips[reason] }),
+      el("span", { dir: "auto", text: words || texts.skips[reason] }),
     ),
   );
   return open(
@@ -48,8 +49,8 @@ function open(texts, title, ...content) {
     close,
   );
   dialog.addEventListener("keydown", (event) => {
-    const choice = SKIPS[(digitOf(event) ?? 0) - 1];
-    if (choice && dialog.querySelector(`[value=${choice}]`)) dialog.close(choice);
+    const choice = dialog.querySelectorAll("[value]")[(digitOf(event) ?? 0) - 1];
+    if (choice) dialog.close(choice.value);
   });
   document.querySelector("dialog")?.remove(); // one that has closed, but not yet heard of it
   document.body.append(dialog);

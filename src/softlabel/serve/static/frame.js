@@ -3,22 +3,26 @@
 import { button, el, fill, key } from "./dom.js";
 
 const PATIENCE = 700;
+const LONGEST_COMMENT = 2000; // characters that the server accepts
 
 export class Frame {
-  constructor(root, texts, title, { onprevious, onskip, onhelp, onkeep }) {
+  constructor(root, texts, title, handlers) {
     this.texts = texts;
     this.root = root;
     this.item = el("section", { class: "item", "aria-label": texts.item });
     this.answer = el("section", { class: "answer", id: "answer", tabindex: "-1" });
     this.problem = el("p", { class: "problem", role: "alert" });
     this.live = el("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
-    this.side = el("div", { class: "answer-side" }, this.answer, this.problem);
+    this.notice = el("p", { class: "revising", text: texts.revising, hidden: true });
+    this.remark = this.#remark(handlers.oncomment);
+    const parts = [this.notice, this.answer, this.problem, this.remark];
+    this.side = el("div", { class: "answer-side" }, ...parts);
     this.stage = el("div", { class: "stage" }, this.item, this.side);
     this.sizes = new ResizeObserver((all) => all.forEach((one) => this.#measure(one.target)));
     root.replaceChildren(this.stage, this.live);
     root.removeAttribute("aria-busy");
     root.before(this.#header(title));
-    root.after(this.#footer({ onprevious, onskip, onhelp, onkeep }));
+    root.after(this.#footer(handlers));
   }
 
   /** A new item, and room for its answer. */
@@ -32,6 +36,7 @@ export class Frame {
   /** The answer is drawn: messages stand beside what ends it. */
   settle() {
     const ending = this.answer.querySelector(".ending");
+    (ending?.querySelector(".saving") ?? ending ?? this.side).append(this.keep);
     ending?.append(this.problem);
     this.sizes.disconnect();
     for (const part of [this.item, ending]) if (part) this.sizes.observe(part);
@@ -64,8 +69,20 @@ export class Frame {
 
   /** A mistake or a hint, until the answer is changed. */
   complain(text) {
-    if (!this.problem.isConnected) this.side.append(this.problem); // its ending is gone
+    if (!this.problem.isConnected) this.remark.before(this.problem); // its ending is gone
     this.problem.textContent = text ?? "";
+  }
+
+  /** Room for a comment, with what was written so far; null where none is asked for. */
+  comment(text) {
+    this.remark.hidden = text === null;
+    this.remark.open = Boolean(text);
+    this.written.value = text ?? "";
+  }
+
+  /** The comment as it would be sent: half a character pair is none. */
+  get commented() {
+    return this.written.value.replace(/\p{Surrogate}/gu, "").trim();
   }
 
   /** For people who listen to the page. */
@@ -93,6 +110,7 @@ export class Frame {
   message(title, text) {
     this.item.replaceChildren();
     this.item.hidden = true;
+    this.comment(null);
     this.answer.replaceChildren(
       el("div", { class: "card wait" }, el("h1", { text: title }), el("p", { text })),
     );
@@ -104,6 +122,20 @@ export class Frame {
     this.previous.hidden = !previous;
     this.skip.hidden = !skip;
     this.keep.hidden = !keep;
+    this.notice.hidden = !keep;
+  }
+
+  #remark(oncomment) {
+    this.written = el("textarea", {
+      id: "comment",
+      rows: 2,
+      maxlength: LONGEST_COMMENT,
+      dir: "auto",
+      "aria-label": this.texts.comment,
+      oninput: oncomment,
+    });
+    const summary = el("summary", { text: this.texts.comment });
+    return el("details", { class: "remark", hidden: true }, summary, this.written);
   }
 
   #header(title) {
@@ -127,20 +159,26 @@ export class Frame {
     );
   }
 
-  #footer({ onprevious, onskip, onhelp, onkeep }) {
+  #footer({ onprevious, onskip, onhelp, onkeep, oninstructions, onabout, languages }) {
     const { texts } = this;
     const tool = (sign, text, action) =>
-      button({ class: "button quiet" }, action, key(sign), el("span", { text }));
+      button({ class: "button quiet" }, action, sign && key(sign), el("span", { text }));
     this.previous = tool("⌫", texts.previous, onprevious);
-    this.keep = tool("Esc", texts.keep, onkeep);
+    // beside what saves a change, while there is one
+    const cancel = { class: "button wide cancel" };
+    this.keep = button(cancel, onkeep, key("Esc"), el("span", { text: texts.keep }));
     this.skip = tool("S", texts.skip, onskip);
     const help = tool("?", texts.keys, onhelp);
+    this.panels = new Map([["instructions", tool("I", texts.instructions, oninstructions)]]);
+    if (onabout) this.panels.set("about", tool(null, texts.about, onabout));
+    const turn = { href: "/language", class: "withdraw", text: texts.language };
     this.state = el("p", { class: "state", role: "status", id: "status" });
     return el(
       "footer",
       { class: "task-tools" },
-      el("div", { class: "tools" }, this.previous, this.keep, this.skip, help),
+      el("div", { class: "tools" }, this.previous, this.skip, ...this.panels.values(), help),
       this.state,
+      languages ? el("a", turn) : null,
       el("a", { href: "/withdraw", class: "withdraw", text: texts.withdraw }),
     );
   }

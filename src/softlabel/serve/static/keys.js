@@ -1,7 +1,7 @@
 // Which key was meant, on any keyboard layout; and the keys and clicks of the whole page.
 
 import { isOpen } from "./dom.js";
-import { togglePlay } from "./media.js";
+import { enlarge, togglePlay } from "./media.js";
 
 /** The digit of a key event, by place on the keyboard (so that AZERTY works), or null. */
 export function digitOf(event) {
@@ -30,7 +30,7 @@ export function typing(event) {
 export function pressing(event) {
   return (
     event.target instanceof HTMLElement &&
-    event.target.closest("button, a, summary, audio") !== null
+    event.target.closest("button, a, summary, audio, video") !== null
   );
 }
 
@@ -98,14 +98,38 @@ export class PageKeys {
   #key(event) {
     if (event.isComposing || isOpen()) return;
     const { task } = this;
+    if (task.side.holds(event)) return;
     const slip = event.code === this.sentBy && performance.now() - task.shownAt < BOUNCE;
     if (task.busy || slip) {
       if (!typing(event) && event.code !== "Tab" && plain(event)) event.preventDefault();
       return;
     }
     const before = task.submitted;
+    if (this.#panelKey(event)) {
+      event.preventDefault();
+      return;
+    }
+    if (event.target.id === "comment") return this.#commentKey(event);
     if (task.mode?.key(event) || this.#pageKey(event)) event.preventDefault();
     this.sentBy = task.submitted === before ? null : event.code;
+  }
+
+  /** Escape closes what is open; with Alt, I works where people type as well. */
+  #panelKey(event) {
+    if (event.repeat || event.ctrlKey || event.metaKey) return false;
+    if (event.code === "Escape") return this.task.dismiss();
+    if (!event.altKey || event.code !== "KeyI") return false;
+    this.task.side.toggle("instructions");
+    return true;
+  }
+
+  /** In a comment, keys write; Ctrl and Enter go on, Escape goes back to the answer. */
+  #commentKey(event) {
+    const { task } = this;
+    if (event.code === "Enter" && (event.ctrlKey || event.metaKey)) task.submit();
+    else if (event.code === "Escape") task.mode?.focus();
+    else return;
+    event.preventDefault();
   }
 
   #pageKey(event) {
@@ -116,7 +140,9 @@ export class PageKeys {
     else if (event.code === "Backspace") return task.previous();
     else if (event.code === "Escape") return task.keep();
     else if (letterOf(event) === "S") task.skip();
+    else if (letterOf(event) === "I") task.side.toggle("instructions");
     else if (letterOf(event) === "P") return togglePlay(document);
+    else if (letterOf(event) === "F") return enlarge(document);
     else return false;
     return true;
   }

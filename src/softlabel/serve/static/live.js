@@ -2,6 +2,8 @@
 // the regions marked data-live are exchanged, but only those that changed, and only while the
 // tab is visible.  The document is parsed by the browser itself; no markup is ever assigned.
 
+import { localise } from "./times.js";
+
 const EVERY = 5000;
 const SOON = 1500;
 const SLOWEST = 60000;
@@ -39,6 +41,7 @@ function follow(region, path) {
 }
 
 function exchange(page) {
+  localise(page);
   for (const region of document.querySelectorAll("[data-live]")) {
     const fresh = page.getElementById(region.id);
     // an open list is in use: it waits until it is closed again
@@ -82,6 +85,8 @@ function say(trouble) {
   document.documentElement.dataset.live = trouble ? "lost" : paused ? "paused" : "on";
   document.getElementById("trouble").textContent = trouble || "";
 }
+
+localise(document);
 
 if (button !== null) {
   button.hidden = false;

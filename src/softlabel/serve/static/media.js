@@ -1,17 +1,46 @@
-// Pictures, sounds and texts; the next ones are fetched and decoded before they are needed.
+// Pictures, sounds, videos and texts; the next ones are fetched and decoded before they are needed.
 
 import { button, el, key } from "./dom.js";
 
 const DECODED_AHEAD = 3;
 const TINY = 64; // pictures below this many pixels are enlarged with sharp pixels
 const SMALL = 320; // and others up to this many smoothly
+// what only some items need, or nobody at first, is loaded apart
+const PARTS = {
+  video: async () => new (await import("./video.js")).Videos(),
+  viewer: () => import("./viewer.js").then(dress),
+  words: () => import("./words.js").then(dress),
+};
+const dress = (part) => part.styled.then(() => part);
+const NOT_AT_FIRST = 1_000; // ms after all pictures are there
 
 /** Holds what was fetched for the showings ahead, so that it is there even without a network. */
 export class Media {
-  constructor(texts) {
+  /** `onzoom` is told that a picture is opened in the whole window ("open") or closed ("close"). */
+  constructor(texts, look, onzoom) {
     this.texts = texts;
+    this.look = look;
+    this.onzoom = onzoom;
     this.pictures = new Map();
     this.sounds = new Map();
+    this.parts = {}; // those of PARTS that are loaded
+    this.loading = {};
+  }
+
+  /** Load the parts that the items of this study need. */
+  async prepare() {
+    await Promise.all(this.look.parts.map((name) => this.#part(name)));
+  }
+
+  async #part(name) {
+    try {
+      this.loading[name] ??= PARTS[name]();
+      this.parts[name] = await this.loading[name];
+    } catch (error) {
+      delete this.loading[name]; // tried again when it is needed
+      throw error;
+    }
+    return this.parts[name];
   }
 
   /** Fetch for these showings, in order: the next few at once, the others one after another. */
@@ -22,61 +51,93 @@ export class Media {
     for (const showing of showings.slice(DECODED_AHEAD)) {
       await this.#load(showing).catch(() => {}); // tried again when it is shown
     }
+    if (this.loading.viewer || !showings.some((showing) => showing.image)) return;
+    setTimeout(() => this.#part("viewer").catch(() => {}), NOT_AT_FIRST);
   }
 
   /** What the person looks at or listens to, and a promise of its being there. */
   show(showing) {
+    document.querySelector("dialog.viewer")?.close(); // its picture is gone
     const parts = [];
     const waits = [];
-    if (showing.image) {
-      const [node, ready] = this.#picture(showing);
+    const pictures = picturesOf(showing).map((picture) => this.#picture(picture));
+    if (pictures.length > 1) {
+      const { layout } = this.look;
+      parts.push(el("div", { class: `pictures ${layout}` }, ...pictures.map(([node]) => node)));
+    } else parts.push(...pictures.map(([node]) => node));
+    waits.push(...pictures.map(([, ready]) => ready));
+    if (showing.video) {
+      const [node, ready] = this.#draw("video", (videos) => videos.show(this, showing));
       parts.push(node);
       waits.push(ready);
     }
     if (showing.audio) {
       const sound = this.#sound(showing.audio);
-      parts.push(this.#player(sound.element));
+      parts.push(this.player(sound.element, this.texts.sound));
       waits.push(sound.ready);
     }
-    if (showing.text !== null && showing.text !== undefined) parts.push(this.#text(showing.text));
+    const { text, text_nodes: nodes, texts, note } = showing;
+    if (text !== null && text !== undefined && !nodes) parts.push(this.#text(text));
+    if (nodes || texts || note) {
+      const draw = (words) => [words.drawTexts(showing, this.texts, this.look.layout)];
+      const [node, ready] = this.#draw("words", draw);
+      parts.push(node);
+      waits.push(ready);
+    }
     return { node: el("div", { class: "media" }, ...parts), ready: Promise.all(waits) };
   }
 
-  #picture(showing) {
+  /** A place for what a part draws: at once if the part is there, otherwise when it is. */
+  #draw(name, draw) {
+    const place = el("div", { class: "part" });
+    const put = (part) => {
+      const [nodes, ready] = draw(part);
+      place.replaceChildren(...nodes);
+      return ready;
+    };
+    const part = this.parts[name];
+    return [place, part ? put(part) : this.#part(name).then(put)];
+  }
+
+  #picture({ url, alt }) {
     const frame = el("div", { class: "picture" });
-    const ready = this.#image(showing.image).then(
-      (image) => {
-        image.alt = showing.alt || this.texts.picture;
-        frame.replaceChildren(image);
-      },
-      () => {
-        frame.replaceChildren(this.#broken(showing, frame));
-        throw new Error("picture not loaded");
-      },
-    );
-    const loaded = this.pictures.get(showing.image)?.element;
-    if (loaded?.complete && loaded.naturalWidth > 0) frame.append(loaded); // painted with the page
+    const title = this.texts.enlarge;
+    const options = { class: "enlarge", "aria-label": title, title };
+    const enlarge = button(options, () => this.#enlarge(frame), el("span", { text: "⤢" }));
+    const put = (image) => {
+      image.alt = alt || this.texts.picture;
+      image.onclick = () => this.#enlarge(frame); // the button does the same for keys
+      frame.replaceChildren(image, enlarge);
+    };
+    const ready = this.#image(url).then(put, () => {
+      const again = () => {
+        this.pictures.delete(url);
+        frame.replaceWith(this.#picture({ url, alt })[0]);
+      };
+      frame.replaceChildren(this.broken(this.texts.no_picture, again));
+      throw new Error("picture not loaded");
+    });
+    const loaded = this.pictures.get(url)?.element;
+    if (loaded?.complete && loaded.naturalWidth > 0) put(loaded); // painted with the page
     return [frame, ready];
   }
 
-  #broken(showing, frame) {
-    const again = button({ class: "button", text: this.texts.try_again }, () => {
-      this.pictures.delete(showing.image);
-      frame.replaceWith(this.#picture(showing)[0]);
-    });
-    return el(
-      "div",
-      { class: "broken", role: "alert" },
-      el("p", { text: this.texts.no_picture }),
-      again,
-    );
+  /** Open the picture of this frame in the whole window. */
+  async #enlarge(frame) {
+    const viewer = await this.#part("viewer").catch(() => null); // null: no network yet
+    viewer?.enlarge(frame, this.texts, this.onzoom);
   }
 
-  #player(audio) {
-    audio.controls = true;
-    audio.setAttribute("aria-label", this.texts.sound);
+  broken(text, retry) {
+    const again = button({ class: "button", text: this.texts.try_again }, retry);
+    return el("div", { class: "broken", role: "alert" }, el("p", { text }), again);
+  }
+
+  player(element, label) {
+    element.controls = true;
+    element.setAttribute("aria-label", label);
     const hint = el("p", { class: "quiet" }, key("P"), ` ${this.texts.play}`);
-    return el("div", { class: "player" }, audio, hint);
+    return el("div", { class: "player" }, element, hint);
   }
 
   #text(text) {
@@ -89,9 +150,11 @@ export class Media {
   }
 
   #load(showing) {
-    const waits = [];
-    if (showing.image) waits.push(this.#image(showing.image));
+    const waits = picturesOf(showing).map(({ url }) => this.#image(url));
     if (showing.audio) waits.push(this.#sound(showing.audio).ready);
+    if (showing.video) {
+      waits.push(this.#part("video").then((videos) => videos.fetchWhole(showing.video)));
+    }
     return Promise.all(waits);
   }
 
@@ -103,8 +166,10 @@ export class Media {
     element.src = url;
     const ready = element.decode().then(() => {
       const size = Math.max(element.naturalWidth, element.naturalHeight);
+      const { smoothing } = this.look;
+      const sharp = smoothing === "pixelated" || (smoothing === "auto" && size < TINY);
       element.classList.toggle("small", size <= SMALL);
-      element.classList.toggle("tiny", size < TINY);
+      element.classList.toggle("sharp", sharp);
       return element;
     });
     this.pictures.set(url, { element, ready });
@@ -113,36 +178,61 @@ export class Media {
   }
 
   #sound(url) {
-    const known = this.sounds.get(url);
-    if (known) return known;
-    const element = new Audio();
-    element.preload = "auto";
-    const ready = new Promise((resolve, reject) => {
-      element.addEventListener("canplay", resolve, { once: true });
-      element.addEventListener("error", () => reject(new Error("sound not loaded")), {
-        once: true,
-      });
-    });
-    ready.catch(() => this.sounds.delete(url));
-    element.src = url;
-    const made = { element, ready };
-    this.sounds.set(url, made);
-    return made;
+    return getPlayer(this.sounds, url, () => new Audio());
   }
 
   #drop(showings) {
-    const wanted = new Set(showings.flatMap((showing) => [showing.image, showing.audio]));
-    for (const held of [this.pictures, this.sounds]) {
+    const wanted = new Set(
+      showings.flatMap((showing) => [
+        ...picturesOf(showing).map(({ url }) => url),
+        showing.audio,
+        showing.video,
+      ]),
+    );
+    for (const held of [this.pictures, this.sounds, this.parts.video?.players ?? new Map()]) {
       for (const url of held.keys()) if (!wanted.has(url)) held.delete(url);
     }
   }
 }
 
-/** Start or stop the sound on the screen; false if there is none. */
+/** The one or two pictures of a showing; the same picture twice is two elements. */
+function picturesOf(showing) {
+  const { image, alt, image_2: other, alt_2: otherAlt } = showing;
+  const pictures = image ? [{ url: image, alt }] : [];
+  if (other) pictures.push({ url: other === image ? `${other}#2` : other, alt: otherAlt });
+  return pictures;
+}
+
+/** The player of a sound or a video, which is made if it is not held already. */
+export function getPlayer(held, url, make) {
+  const known = held.get(url);
+  if (known) return known;
+  const element = make();
+  element.preload = "auto";
+  const ready = new Promise((resolve, reject) => {
+    element.addEventListener("canplay", resolve, { once: true });
+    const fail = () => reject(new Error("sound or video not loaded"));
+    element.addEventListener("error", fail, { once: true });
+  });
+  ready.catch(() => held.delete(url));
+  element.src = url;
+  const made = { element, ready };
+  held.set(url, made);
+  return made;
+}
+
+/** Start or stop the sound or the video on the screen; false if there is none. */
 export function togglePlay(root) {
-  const audio = root.querySelector("audio");
-  if (!audio) return false;
-  if (audio.paused) audio.play().catch(() => {});
-  else audio.pause();
+  const player = root.querySelector(".player audio, .player video");
+  if (!player) return false;
+  if (player.paused) player.play().catch(() => {});
+  else player.pause();
   return true;
+}
+
+/** Open the picture on the screen in the whole window; false if there is none. */
+export function enlarge(root) {
+  const opener = root.querySelector(".enlarge");
+  opener?.click();
+  return opener !== null;
 }

@@ -70,8 +70,9 @@ export function restOf(letter) {
  * last choice is offered again after the first items, visibly, and Enter takes it.
  */
 export class RestStrip {
-  constructor(context, choose, held = "") {
+  constructor(context, choose, save, held = "") {
     this.held = held; // the key held down with the letters, where letters alone write
+    this.saves = context.revising; // an answer that is there already can be saved as it is
     this.texts = context.texts.rest;
     this.choose = choose;
     this.memory = context.memory;
@@ -82,12 +83,13 @@ export class RestStrip {
     this.row = el("div", { class: "rest-row" }, ...this.buttons.values());
     this.done = button(
       { class: "button primary wide", "data-rest": "done" },
-      (event) => this.#press(event, this.only),
+      (event) => (this.saves ? save() : this.#press(event, this.only)),
       key("⏎"),
       el("span", { text: context.texts.next }),
     );
     const options = { class: "rest", "aria-labelledby": "rest-heading" };
-    this.root = el("section", options, this.heading, this.row, this.done);
+    const saving = el("div", { class: "saving" }, this.done);
+    this.root = el("section", options, this.heading, this.row, saving);
   }
 
   /**
@@ -96,12 +98,13 @@ export class RestStrip {
    */
   show({ others, chosen, refused = [], share = null, only = null, early = false }) {
     if (this.root.hidden && !early) this.shownAt = performance.now();
-    this.root.hidden = early;
+    this.root.hidden = early && !this.saves;
+    this.heading.hidden = early;
     this.only = only ?? "ruled_out";
     const choice = others !== 0 && only === null;
     this.heading.textContent = this.#about(only === "ruled_out" ? 0 : others, only, share);
-    this.row.hidden = !choice;
-    this.done.hidden = choice;
+    this.row.hidden = !choice || early;
+    this.done.hidden = choice && !this.saves;
     const { possible_why: why, possible_share: shared } = this.texts;
     update(this.buttons.get("possible").querySelector(".words-of small"), {
       text: share === null ? why : fill(shared, { share }),
@@ -167,7 +170,8 @@ const SENDING = ["Enter", "NumpadEnter", "Space"];
 export class Panel {
   constructor(root, context, said, held = "") {
     Object.assign(this, { root, context, said, words: context.words });
-    this.strip = new RestStrip(context, (value) => this.sayRest(value, "click", ""), held);
+    const choose = (value) => this.sayRest(value, "click", "");
+    this.strip = new RestStrip(context, choose, () => this.enter(""), held);
     this.hint = el("p", { class: "hint" });
     this.ending = el("div", { class: "ending" }, this.strip.root, this.hint);
   }

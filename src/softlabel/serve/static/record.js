@@ -86,7 +86,7 @@ export class Clock {
 }
 
 /** The record of an answer to a showing; `skip` is a reason for giving none, `app` our version. */
-export function makeRecord({ showing, clock, mode, touched, revising }, skip, app) {
+export function makeRecord({ showing, clock, mode, touched, revising, comment }, skip, app) {
   const uuid = newUuid();
   const { position, phase } = showing;
   const envelope = {
@@ -99,6 +99,7 @@ export function makeRecord({ showing, clock, mode, touched, revising }, skip, ap
     timing: clock.timing(),
     events: clock.events,
     client: { app, ...describeClient() },
+    ...(comment ? { comment } : {}),
   };
   return { uuid, position, phase, envelope, draft: mode.draft() };
 }
@@ -117,5 +118,6 @@ function describeClient() {
     pointer: matchMedia("(pointer: coarse)").matches ? "coarse" : "fine",
     viewport: [innerWidth, innerHeight],
     locale: navigator.language,
+    language: document.documentElement.lang,
   };
 }

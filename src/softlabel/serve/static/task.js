@@ -1,5 +1,6 @@
 // The task: show an item, take an answer, keep it, go on; whatever happens to page or network.
 
+import { listAbout, Tips } from "./about.js";
 import { askSkip, showFeedback, showKeys } from "./dialogs.js";
 import { fill, isOpen, painted } from "./dom.js";
 import { Frame } from "./frame.js";
@@ -7,6 +8,7 @@ import { PageKeys } from "./keys.js";
 import { Media } from "./media.js";
 import { Clock, makeRecord } from "./record.js";
 import { askToFinish, getPlan, later, Sender } from "./server.js";
+import { Side } from "./side.js";
 import { AnsweredElsewhere, Notes, openOutbox } from "./storage.js";
 import { Work } from "./work.js";
 
@@ -21,7 +23,7 @@ class Task {
     this.outbox = outbox;
     this.work = new Work(plan, outbox);
     this.notes = new Notes(outbox.session);
-    this.media = new Media(this.texts);
+    this.media = new Media(this.texts, plan.look, (what) => this.zoomed(what));
     this.current = null; // {showing, clock, revising, touched, mode}
     this.busy = false; // between sending an answer and seeing the next item
     this.shownAt = 0;
@@ -34,12 +36,45 @@ class Task {
       onkeep: () => this.keep(),
       onskip: () => this.skip(),
       onhelp: () => this.help(),
+      oninstructions: () => this.side.toggle("instructions"),
+      onabout: Object.keys(plan.about).length > 0 ? () => this.side.toggle("about") : null,
+      languages: plan.languages.length > 1,
+      oncomment: () => this.note(),
     });
+    this.tips = new Tips(this.frame.answer, this.frame.root, plan.about, this.texts);
+    this.side = this.makeSide(plan);
     this.sender = new Sender(outbox, {
       onsettled: (record, outcome) => this.settled(record, outcome),
       onstate: (state) => this.tell({ ...state, fleeting: outbox.fleeting }),
     });
     this.tabs = new BroadcastChannel("softlabel-tabs");
+  }
+
+  /** The panel for the instructions and for what is known about the labels. */
+  makeSide(plan) {
+    const text = document.getElementById("instructions-text");
+    const contents = {
+      instructions: { title: this.texts.instructions, make: () => text.content.cloneNode(true) },
+      about: {
+        title: this.texts.about,
+        make: () => listAbout(plan.about, plan.labels, this.texts),
+      },
+    };
+    const side = new Side(this.frame.root, this.texts, contents, (name, open) => {
+      this.current?.clock.log("panel", name, open ? "open" : "close");
+      if (!open) this.mode?.focus();
+    });
+    for (const [name, made] of this.frame.panels) side.tie(name, made);
+    return side;
+  }
+
+  /** Close what lies over or beside the answer; false if there is nothing. */
+  dismiss() {
+    return this.tips.hide() || this.side.close();
+  }
+
+  get maySkip() {
+    return this.work.plan.skips.length > 0;
   }
 
   get mode() {
@@ -49,7 +84,7 @@ class Task {
   async begin() {
     await this.outbox.tidy(false);
     this.notes.begin();
-    await this.work.recall();
+    await Promise.all([this.work.recall(), this.media.prepare()]);
     this.tabs.addEventListener("message", ({ data }) => this.hear(data));
     this.broadcast({ kind: "here" });
     this.keys = new PageKeys(this);
@@ -132,12 +167,15 @@ class Task {
     if (refused) this.frame.complain(fill(this.texts.refused, reasonOf(refused)));
     this.current.mode = this.module.mount(this.frame.answer, this.context(showing));
     this.frame.settle();
+    this.tips.describe();
+    const written = draft?.comment ?? refused?.envelope.comment ?? "";
+    this.frame.comment(this.work.plan.comment ? written : null);
     const before = draft?.draft ?? refused?.draft;
     if (before) this.mode.restore(before);
     const done = this.work.countDone() - (revising === null ? 0 : 1);
     this.frame.progress(done, this.work.plan.total, showing.phase);
     const previous = revising === null && this.work.last() !== null;
-    this.frame.tools({ previous, keep: revising !== null, skip: true });
+    this.frame.tools({ previous, keep: revising !== null, skip: this.maySkip });
     this.notes.set("screen", { position: showing.position, revising });
     this.reveal(ready);
   }
@@ -175,16 +213,22 @@ class Task {
     const { texts, notes } = this;
     const { plan } = this.work;
     const own = texts.modes[plan.mode.name] ?? {}; // the sentences of this mode, by frame
+    const question = showing.question ?? plan.question ?? null; // the study's own heading
+    const revising = this.current.revising !== null;
     return {
+      question,
+      about: plan.about,
       labels: plan.labels,
       labelsFrom: plan.labels_from,
+      labelsNest: plan.labels_nest,
       synonyms: plan.synonyms,
       rules: plan.mode.rules,
       fields: plan.mode.fields,
       frame: plan.frame,
       repeatRest: plan.repeat_rest,
-      texts,
-      words: { ...own, ...own[plan.frame] },
+      revising,
+      texts: revising ? { ...texts, next: texts.save } : texts,
+      words: { ...own, ...own[plan.frame], ...(question === null ? {} : { question }) },
       index: this.work.placeOf(showing),
       memory: {
         get: (name) => notes.get(`memory:${name}`),
@@ -216,7 +260,9 @@ class Task {
     if (this.mode === null || this.busy) return;
     const { showing, clock, mode, touched, revising } = this.current;
     const name = revising === null ? `draft:${showing.position}` : REVISING;
-    this.notes.set(name, { draft: mode.draft(), clock: clock.snapshot(), touched, revising });
+    const comment = this.frame.commented;
+    const kept = { draft: mode.draft(), clock: clock.snapshot(), touched, revising, comment };
+    this.notes.set(name, kept);
   }
 
   // answering ------------------------------------------------------------------------------
@@ -231,7 +277,8 @@ class Task {
     this.busy = true;
     this.submitted = performance.now();
     const { showing } = this.current;
-    const record = makeRecord(this.current, skip, this.work.plan.app);
+    const comment = this.frame.commented;
+    const record = makeRecord({ ...this.current, comment }, skip, this.work.plan.app);
     try {
       this.work.given.set(record.position, await this.outbox.put(record));
     } catch (error) {
@@ -280,6 +327,7 @@ class Task {
     }
     current.clock.stop();
     current.mode = null;
+    this.frame.comment(null);
     const { labels } = this.work.plan;
     const chosen = showFeedback(this.frame.answer, this.texts, feedback, labels);
     this.unlock({ position: record.position, phase: "feedback" });
@@ -324,8 +372,10 @@ class Task {
   }
 
   revise(record) {
-    const draft = this.notes.get(REVISING);
-    const own = draft?.revising === record.uuid ? draft : { draft: record.draft, touched: true };
+    const noted = this.notes.get(REVISING);
+    const { draft, envelope } = record;
+    const given = { draft, touched: true, comment: envelope.comment };
+    const own = noted?.revising === record.uuid ? noted : given;
     this.show(this.work.showingOf(record.position), own, record.uuid);
     this.frame.announce(this.texts.revising);
   }
@@ -338,9 +388,9 @@ class Task {
   }
 
   async skip() {
-    if (!this.mode || isOpen()) return;
+    if (!this.mode || !this.maySkip || isOpen()) return;
     const { current } = this;
-    const reason = await askSkip(this.texts, this.skipWarning());
+    const reason = await askSkip(this.texts, this.work.plan.skips, this.skipWarning());
     if (reason === null || this.current !== current) {
       this.mode?.focus();
       return;
@@ -362,9 +412,17 @@ class Task {
   async help() {
     if (isOpen()) return;
     const { help } = this.texts;
-    const sound = this.current?.showing.audio ? [help.play] : [];
-    await showKeys(this.texts, [...(this.mode?.help() ?? []), ...sound, help.skip, help.help]);
+    const { image, audio, video } = this.current?.showing ?? {};
+    const item = [...(audio || video ? [help.play] : []), ...(image ? [help.enlarge] : [])];
+    const page = [...(this.maySkip ? [help.skip] : []), help.instructions, help.help];
+    await showKeys(this.texts, [...(this.mode?.help() ?? []), ...item, ...page]);
     this.mode?.focus();
+  }
+
+  /** A picture was opened in the whole window, or closed. */
+  zoomed(what) {
+    this.current?.clock.log("zoom", "", what);
+    if (what === "close") this.mode?.focus();
   }
 
   // other tabs -----------------------------------------------------------------------------

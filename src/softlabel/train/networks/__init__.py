@@ -5,8 +5,6 @@
 generator as it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from inspect import signature
 from typing import Any, TypeVar

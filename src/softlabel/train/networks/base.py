@@ -1,7 +1,5 @@
 """What every network is, how its weights start, layers that all share, and dense networks."""
 
-from __future__ import annotations
-
 import math
 from typing import Self
 
@@ -88,9 +86,7 @@ class Conv(nn.Conv2d):
         return product.view(len(x), height, width, -1).permute(0, 3, 1, 2)
 
 
-def conv(
-    inputs: int, outputs: int, size: int = 3, stride: int = 1, bias: bool = False
-) -> nn.Conv2d:
+def conv(inputs: int, outputs: int, size: int = 3, stride: int = 1, bias: bool = False) -> Conv:
     """Make a convolution that keeps the size of the picture, but for its stride."""
     return Conv(inputs, outputs, size, stride, padding=size // 2, bias=bias)
 

@@ -6,8 +6,6 @@ al. 2016) of 6n + 2 = 44 layers (n = 7) with shortcuts that pad with zeros (opti
 before batch norm.  ResNet-18 and ResNet-50 are the wide ones with a 3 x 3 stem without pooling.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Self

@@ -11,8 +11,6 @@ comes from each (Rei, Crichton & Pyysalo 2016), so that a new word is read from 
 Letters in its shapes: t words of some whole sentences, one after the other; d numbers per word.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F

@@ -1,7 +1,5 @@
 """Answers that came after their lease ended are marked; people can be invited by name."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

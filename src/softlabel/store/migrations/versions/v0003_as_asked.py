@@ -1,7 +1,5 @@
 """Every answer keeps how it was asked for: the settings of its mode, and the frame."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """Whether a batch has room is found in an index, not by looking at every item."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "0004"

@@ -3,10 +3,10 @@
 What a person has still to do is found without looking at all that they have done.
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
+
+from softlabel.store.schema import limit_to
 
 revision = "0005"
 down_revision = "0004"
@@ -24,7 +24,6 @@ SKIPPED = (
     skipped = (SELECT count(*) FROM showing WHERE showing.session = session.id
     AND showing.kind <> 'training' AND showing.state = 'skipped')""",
 )
-UNSETTLED = "kind <> 'target' OR state IN ('open', 'released')"
 
 
 def upgrade() -> None:
@@ -39,12 +38,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("created_at", sa.Float, nullable=False),
     )
-    op.create_index(
-        "showing_unsettled",
-        "showing",
-        ["session", "position"],
-        sqlite_where=sa.text(UNSETTLED),
-        postgresql_where=sa.text(UNSETTLED),
-    )
+    only = limit_to("kind <> 'target' OR state IN ('open', 'released')")
+    op.create_index("showing_unsettled", "showing", ["session", "position"], **only)
     for statement in SKIPPED:
         op.execute(statement)
