@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 PRESSES = 250
+ROUNDS = 4  # at most: keys that come while the page changes items are not heard
 DIGITS = list("123456")
 KEYS = {
     "quick": [*DIGITS * 2, *"qwert", *"xzc", *(f"Shift+Digit{d}" for d in DIGITS), "Enter"],
@@ -32,8 +33,12 @@ def test_no_keys_lead_to_an_answer_that_is_refused(served, person, answers, mode
     somebody = person(running.url).start()
     refused = []
     somebody.page.on("response", lambda one: one.status >= 400 and refused.append(one.url))
-    pressed = np.random.default_rng(1).choice([*KEYS[mode], "Backspace"], PRESSES)
-    somebody.press(*" ".join(pressed).split()).saved()
+    rng = np.random.default_rng(1)
+    for _ in range(ROUNDS):
+        pressed = rng.choice([*KEYS[mode], "Backspace"], PRESSES)
+        somebody.press(*" ".join(pressed).split()).saved()
+        if len(answers(running)) >= 3:
+            break
     assert refused == []
     assert len(answers(running)) >= 3
     for said in answers(running):
