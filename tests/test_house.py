@@ -29,7 +29,7 @@ FLOORS: dict[str, float] = {
     # one answer; files; the road from answers to labels
     "records": 2,
     "io": 2.2,
-    "label": 2.4,
+    "labelling": 2.4,
     "engine": 2.6,
     "annotators": 2,
     "datasets": 2.4,
@@ -321,7 +321,7 @@ def test_the_rule_of_homes_can_fail(tmp_path):
 def test_the_rule_of_doors_can_fail(tmp_path):
     (tmp_path / "io").mkdir()
     (tmp_path / "io" / "__init__.py").write_text('__all__ = ["shown"]\n')
-    (tmp_path / "label.py").write_text(
+    (tmp_path / "labelling.py").write_text(
         "from softlabel.io import shown, hidden\nfrom softlabel.io.inner import deep\n"
     )
     assert len(House(tmp_path).past_doors()) == 2

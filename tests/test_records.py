@@ -15,7 +15,7 @@ from softlabel import Annotations, FileError, study
 from softlabel import io as files
 from softlabel.construct import Clamp
 from softlabel.elicit import MODES, Chips, Classic, Hard
-from softlabel.label import Plan, label_file
+from softlabel.labelling import Plan, label_file
 from softlabel.records import (
     KEYS,
     LISTS,

@@ -20,7 +20,7 @@ from softlabel.aggregate import (
 )
 from softlabel.aggregate.split import mixtures
 from softlabel.aggregate.split.mixtures import distinct
-from softlabel.label import credible_intervals
+from softlabel.labelling import credible_intervals
 from softlabel.sampling import votes_from_counts
 
 OFFER = (Dirichlet(), DirichletMixture(), Atoms(), Auto())

@@ -114,7 +114,7 @@ def test_a_mistake_of_ours_is_owned(run, tmp_path, monkeypatch):
     def broken(*arguments):
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("softlabel.label.label_source", broken)
+    monkeypatch.setattr("softlabel.labelling.label_source", broken)
     (tmp_path / "v.csv").write_text(VOTES)
     words = ("label", tmp_path / "v.csv", tmp_path / "s.csv")
     done = run(*words)
@@ -129,7 +129,7 @@ def test_interruption_is_quiet(run, tmp_path, monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("softlabel.label.label_source", interrupted)
+    monkeypatch.setattr("softlabel.labelling.label_source", interrupted)
     (tmp_path / "v.csv").write_text(VOTES)
     assert run("label", tmp_path / "v.csv", tmp_path / "s.csv") == (130, "", "")
 
@@ -164,14 +164,14 @@ def test_a_closed_pipe_is_no_crash():
 INTERRUPTIBLE = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from softlabel import cli, label
+from softlabel import cli, labelling
 
 def endless(*arguments):
     print("working", flush=True)
     while True:
         time.sleep(0.01)
 
-label.label_source = endless
+labelling.label_source = endless
 sys.exit(cli.main(["label", "v.csv", "s.csv"]))
 """
 

@@ -222,7 +222,7 @@ def test_without_dask_it_is_said_what_to_install(run, votes, write_votes, tmp_pa
 def test_items_that_nobody_answered_have_no_label(client, tmp_path):
     from softlabel import Annotations, Index
     from softlabel import io as files
-    from softlabel.label import Plan
+    from softlabel.labelling import Plan
 
     index = Index(["i", "nobody", "j"], ["a", "b"], ["x", "y"])
     said = Annotations(index, np.array([0, 0, 2]), np.array([0, 1, 1]), label=np.array([0, 1, 1]))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from softlabel import SoftLabels, metrics, store
-from softlabel.label import Plan, label_file
+from softlabel.labelling import Plan, label_file
 from softlabel.serve import export_answers
 from softlabel.simulate import fill_study
 from softlabel.simulate.people import FILE, read_truth_file

@@ -132,7 +132,7 @@ def agree(
     """Measure agreement between annotators, and list who agrees least with the others."""
     from softlabel import io
     from softlabel.annotators import measure_agreement
-    from softlabel.label import construct_labels
+    from softlabel.labelling import construct_labels
 
     if output is not None:
         io.check_output(output, ("csv",), source)
@@ -195,7 +195,7 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     """
     from softlabel import io
     from softlabel.annotators import get_rules, make_cards
-    from softlabel.label import Plan, aggregate_labels, construct_labels
+    from softlabel.labelling import Plan, aggregate_labels, construct_labels
     from softlabel.sampling import one_per_annotator
     from softlabel.tables import Statements
 

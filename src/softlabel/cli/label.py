@@ -28,7 +28,7 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
 ) -> None:
     """Write one soft label per item: item, one column per class, count."""
     from softlabel import io
-    from softlabel.label import label_source
+    from softlabel.labelling import label_source
 
     rest = {"repeats": repeats, "sample": sample, "seed": seed}
     plan = shared.make_plan(load, construct, aggregate, **rest, gold=gold, intervals=intervals)
@@ -78,7 +78,7 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     spreadsheet does not execute it; softlabel removes it on reading. Numbers stay numbers.
     """
     from softlabel import io
-    from softlabel.label import export_source
+    from softlabel.labelling import export_source
 
     if Path(source).is_dir():
         options = {"construct": construct, "repeats": repeats, "labels": labels, "mode": mode}

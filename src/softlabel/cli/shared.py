@@ -24,7 +24,7 @@ from softlabel.errors import SoftlabelError
 if TYPE_CHECKING:
     from softlabel.datasets import Dataset
     from softlabel.io import AnswerTable, Progress, Source
-    from softlabel.label import Plan
+    from softlabel.labelling import Plan
     from softlabel.tables import Ints
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -178,7 +178,7 @@ def parse_strategy(family: str, text: str | None) -> Any:
 def make_plan(
     load: Path | None, construct: str | None, aggregate: str = "mean", **rest: Any
 ) -> Plan:
-    from softlabel.label import Plan
+    from softlabel.labelling import Plan
 
     load_strategies(load)
     return Plan(

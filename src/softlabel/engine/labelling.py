@@ -23,7 +23,7 @@ from softlabel.engine import partitions as parted
 from softlabel.engine.fitting import check_works_on_parts, fit_parts, is_model
 from softlabel.engine.partitions import ITEM, NAME, Part, Partitions, ReadOptions, item_names
 from softlabel.errors import FileError, MissingExtra, SoftlabelError, UnknownName
-from softlabel.label import Facts, Plan, check_gold, prepare
+from softlabel.labelling import Facts, Plan, check_gold, prepare
 from softlabel.tables import ANONYMOUS, DOUBT, ESTIMATES, Annotations, Floats, Index, Ints, names
 
 if TYPE_CHECKING:

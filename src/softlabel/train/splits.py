@@ -21,7 +21,7 @@ from softlabel.construct import Clamp
 from softlabel.deliver import TrainingLabels
 from softlabel.errors import DataError, FileError, UnknownName
 from softlabel.io import read_answers
-from softlabel.label import Plan, construct_labels
+from softlabel.labelling import Plan, construct_labels
 from softlabel.randomness import name_keys
 from softlabel.tables import Annotations, Bools, Index, Ints, Names, SoftLabels, as_texts, names
 from softlabel.train.identity import digest

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from softlabel import io as files
 from softlabel.errors import FileError, SoftlabelError
 from softlabel.io.csv_files import NUMBER, escape_formula, unescape_formula
-from softlabel.label import Plan, label_source
+from softlabel.labelling import Plan, label_source
 from softlabel.serve.researcher.export import columns, export_answers
 from softlabel.study import Item
 

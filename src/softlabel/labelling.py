@@ -1,6 +1,6 @@
 """The main road: read answers, construct a label of each, aggregate them per item, write.
 
->>> from softlabel.label import Plan, label_file
+>>> from softlabel.labelling import Plan, label_file
 >>> facts = label_file("votes.csv", "labels.csv", Plan())  # doctest: +SKIP
 """
 
