@@ -28,11 +28,11 @@ TABLES = [
     ("a.csv", b"item,label\ni,x\n", None, "annotator", None, "there are 'item', 'label'; accepted"),
     (
         "a.csv",
-        b"item,annotator_id,label\ni,w,x\n",
+        b"item,anotator,label\ni,w,x\n",
         None,
         "annotator",
         None,
-        "is it 'annotator_id'?",
+        "is it 'anotator'?",
     ),
     ("a.csv", b"item,annotator\ni,w\n", None, "label", None, "accepted are hard votes"),
     ("a.csv", b"item;annotator;label\ni;w;x\n", None, "item", None, "commas, not by ';'"),

@@ -18,7 +18,8 @@ import polars as pl
 
 from softlabel._util.progress import Progress, abbreviate, silent
 from softlabel.errors import FileError
-from softlabel.io.sheet import ANNOTATOR, BOM, ITEM, LABEL, detect_shape
+from softlabel.io.columns import ANNOTATOR, ITEM, LABEL
+from softlabel.io.sheet import BOM, detect_shape
 from softlabel.io.votes import NAME_TYPES, sort_naturally
 from softlabel.tables import NAMES, Annotations, Index, Ints, Names, given_away, names
 

@@ -13,7 +13,8 @@ from typing import Literal
 import polars as pl
 
 from softlabel._util.files import shorten
-from softlabel.errors import FileError, nearest
+from softlabel.errors import DataError, FileError, nearest
+from softlabel.io.columns import ANNOTATOR, ITEM, LABEL, Role, find
 
 BOM = b"\xef\xbb\xbf"
 MODEST = 200_000_000  # bytes that any gzip file may unpack to
@@ -29,8 +30,6 @@ MAGIC = {  # how files begin that are something else than text
     b"PK\x03\x04": "it looks like a zip archive or a spreadsheet; save the sheet as CSV (UTF-8)",
 }
 
-ITEM, ANNOTATOR, LABEL = "item", "annotator", "label"
-ALIASES = {ITEM: (ITEM, "task"), ANNOTATOR: (ANNOTATOR, "worker")}
 CLASSIC = ("top", "p1", "second", "p2", "impossible")
 RESERVED = ("task", "worker", ITEM, ANNOTATOR, LABEL, "top")  # no class of soft votes may be
 ACCEPTED = (
@@ -194,7 +193,7 @@ class Shape:
 
 def detect_shape(path: Path, columns: Sequence[str]) -> Shape:
     """Take a table with ``label`` for hard votes, with ``top`` for responses, else soft votes."""
-    ids = _find_id(path, columns, ITEM), _find_id(path, columns, ANNOTATOR)
+    ids = _find_id(path, columns, "item"), _find_id(path, columns, "annotator")
     rest = tuple(column for column in columns if column not in ids)
     if LABEL in rest:
         return Shape("hard", *ids, (LABEL,))
@@ -211,13 +210,14 @@ def detect_shape(path: Path, columns: Sequence[str]) -> Shape:
     return Shape("soft", *ids, rest)
 
 
-def _find_id(path: Path, columns: Sequence[str], name: str) -> str:
-    present = [column for column in ALIASES[name] if column in columns]
-    if not present:
-        raise _missing_column(path, columns, name)
-    if len(present) > 1:
-        raise FileError(path, f"both {present[0]!r} and {present[1]!r} are there; one must go")
-    return present[0]
+def _find_id(path: Path, columns: Sequence[str], role: Role) -> str:
+    try:
+        found = find(role, columns)
+    except DataError as error:
+        raise FileError(path, str(error)) from None
+    if found is None:
+        raise _missing_column(path, columns, role)
+    return found
 
 
 def _missing_column(path: Path, columns: Sequence[str], name: str) -> FileError:

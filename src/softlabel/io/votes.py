@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from softlabel.errors import FileError, nearest
+from softlabel.io.columns import ITEM, LABEL
 from softlabel.io.csv_files import read_csv
-from softlabel.io.sheet import ACCEPTED, ITEM, LABEL, Shape, Sheet
+from softlabel.io.sheet import ACCEPTED, Shape, Sheet
 from softlabel.tables import ANONYMOUS, SIMPLEX_TOLERANCE, Annotations, Floats, Index, Ints, names
 
 NAME_TYPES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean)  # and whole numbers
