@@ -126,6 +126,22 @@ class UnknownName(SoftlabelError):
         super().__init__(f"no {what} called {name!r}{hint}; there are: {', '.join(self.known)}")
 
 
+class UnknownId(SoftlabelError, KeyError):
+    """An item, annotator or label that a table does not have, by the id that was asked for."""
+
+    def __init__(self, axis: str, name: object, known: Sequence[object]) -> None:
+        twin = next((one for one in known if str(one) == str(name)), None)
+        hint = f"; there is {twin!r} ({type(twin).__name__})" if twin is not None else ""
+        if not hint and isinstance(name, str):
+            hint = nearest(name, [one for one in known if isinstance(one, str)])
+        shown = ", ".join(map(repr, known[:5])) + (", …" if len(known) > 5 else "")
+        self.text = f"no {axis.removesuffix('s')} {name!r}{hint}; the {axis} are {shown}"
+        super().__init__(self.text)
+
+    def __str__(self) -> str:  # a KeyError would show the text in quotes
+        return self.text
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The clause that offers the nearest right spelling, or nothing."""
     close = get_close_matches(name, list(known), n=1, cutoff=0.6)

@@ -247,7 +247,7 @@ class FittedPool(Protocol):
         """Return what else is believed about the same items."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelDistribution(SoftLabels):
     """How people split over the classes, and how sure one may be of that.
 
@@ -470,7 +470,9 @@ def update(labels: LabelDistribution, new: Annotations) -> LabelDistribution:
     items, place = join_names(labels.index.items, new.index.items)
     people, _ = join_names(labels.index.annotators, new.index.annotators)
     same = len(items) == len(labels) and len(people) == len(labels.index.annotators)
-    index = labels.index if same else Index(items, people, labels.index.labels)
+    index = labels.index
+    if not same:
+        index = Index(items, people, labels.index.labels).keep_ids(new.index, labels.index)
     known = {name: code for code, name in enumerate(labels.index.labels.tolist())}
     for name in new.index.labels.tolist():
         if name not in known:
@@ -495,7 +497,14 @@ def update(labels: LabelDistribution, new: Annotations) -> LabelDistribution:
         count[touched] += np.bincount(row)
     sums, probs, count = tables.given_away(sums), tables.given_away(probs), tables.given_away(count)
     belief = fitted.belief(index, sums)
-    return replace(labels, index=index, probs=probs, count=count, belief=belief, sums=sums)
+    made: dict[str, Any] = {
+        "index": index,
+        "probs": probs,
+        "count": count,
+        "belief": belief,
+        "sums": sums,
+    }
+    return replace(labels, **made, more={}, facts={})  # what they said held for fewer answers
 
 
 def join_names(old: Names, new: Names) -> tuple[Names, Ints]:

@@ -42,7 +42,7 @@ NUMBERS = 2**18  # in a piece of a posterior on its way into the whole: 2 MB
 NOTHING: Floats = given_away(np.zeros(0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TruthPosterior(SoftLabels):
     """Which class is true: ``probs`` is how sure one may be of it, not how people split.
 
