@@ -93,6 +93,10 @@ class EstimandWarning(UserWarning):
     """The entropy of a label that estimates one thing was read as that of another."""
 
 
+class LeftOutWarning(UserWarning):
+    """Rows without an item, an annotator or a label were left out, as the caller wished."""
+
+
 class MissingExtra(SoftlabelError, ImportError):
     """A part of the package whose libraries are not installed; the text says what to type."""
 

@@ -86,6 +86,18 @@ def parse(family: str, text: str) -> Any:
     return make(family, name, **options)
 
 
+def resolve(family: str, strategy: Any) -> Any:
+    """The strategy itself, or the one that a text describes; anything else is refused."""
+    if isinstance(strategy, str):
+        return parse(family, strategy)
+    if isinstance(strategy, type) or not callable(strategy):
+        raise SoftlabelError(
+            f"{family} = {strategy!r} is no strategy; give its name, such as "
+            f"{next(iter(members(family)))!r}, or an instance"
+        )
+    return strategy
+
+
 def parameters(kind: Any) -> dict[str, tuple[Any, Any]]:
     """Each parameter's type and default; of a metric, what comes after the two labels."""
     hints = get_type_hints(kind)

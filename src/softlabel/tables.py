@@ -190,6 +190,10 @@ class Index(Shown):
             raise UnknownId(axis, name, self.ids(axis))
         return place
 
+    def has(self, axis: Axis, name: object) -> bool:
+        """Return whether there is an item, annotator or label with this id."""
+        return name in self._places[axis]
+
     @cached_property
     def _places(self) -> dict[Axis, dict[Any, int]]:
         return {axis: {name: code for code, name in enumerate(self.ids(axis))} for axis in AXES}
@@ -413,7 +417,7 @@ class SoftLabels(Shown):
         return iter(self.index.ids("items"))
 
     def __contains__(self, item: object) -> bool:
-        return item in self.index._places["items"]
+        return self.index.has("items", item)
 
     def keys(self) -> list[Any]:
         """Return the items, so that ``dict(labels)`` works."""
