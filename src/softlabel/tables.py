@@ -22,8 +22,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import entr
 
-from softlabel._util.arrays import complaining, load_arrays
-from softlabel._util.notebook import Shown
 from softlabel.errors import DataError, EstimandWarning, UnknownId
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +42,6 @@ DOUBT: Mapping[Estimand, str] = {  # what the entropy of such a label says
     "truth": "how sure of the true class",
 }
 
-FRAMES = "softlabel.frames"  # imported by name when it is used: it is a floor above this one
 AXES: tuple[Axis, ...] = ("items", "annotators", "labels")
 ANONYMOUS = -1  # annotator code of a vote whose author was never released
 NAMES = np.dtypes.StringDType(coerce=False)
@@ -142,9 +139,24 @@ def as_texts(values: Names) -> npt.NDArray[Any]:
     return np.array(values.tolist(), dtype=np.str_)
 
 
+def _hand_over(room: str) -> Any:
+    """Import by name what shows, loads and converts tables: one need not read it to read them."""
+    return import_module(f"softlabel.{room}")
+
+
 def _set(table: object, **arrays: object) -> None:
     for name, value in arrays.items():
         object.__setattr__(table, name, value)
+
+
+class Shown:
+    """A table that shows itself in one line, and in a notebook with bars."""
+
+    def __repr__(self) -> str:
+        return str(_hand_over("_util.notebook").describe(self))
+
+    def _repr_html_(self) -> str:
+        return str(_hand_over("_util.notebook").draw(self))
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
@@ -429,15 +441,15 @@ class SoftLabels(Shown):
     def to_polars(self) -> Any:
         """Return a polars frame: ``item``, one column per class, ``count``, and what there is of
         ``low:CLASS``, ``high:CLASS`` and ``gain``."""
-        return import_module(FRAMES).to_polars(self)
+        return _hand_over("frames").to_polars(self)
 
     def to_pandas(self) -> Any:
         """Return a pandas frame with the same columns; ids are as they were given."""
-        return import_module(FRAMES).to_pandas(self)
+        return _hand_over("frames").to_pandas(self)
 
     def to_dataset(self) -> Any:
         """Return a Hugging Face ``Dataset``: ``item``, ``label``, ``soft_label``, ``count``."""
-        return import_module(FRAMES).to_dataset(self)
+        return _hand_over("frames").to_dataset(self)
 
     @property
     def estimates(self) -> str:
@@ -500,8 +512,9 @@ class SoftLabels(Shown):
         nobody = np.zeros(0, np.str_)
         file: dict[str, Any] = {"annotators": nobody, "estimand": "distribution", "made_by": ""}
         needed = ("item", "labels", "probs", "count")
-        file |= load_arrays(path, "soft labels", needed, tuple(file))
-        with complaining(path, "soft labels"):
+        arrays = _hand_over("_util.arrays")
+        file |= arrays.load_arrays(path, "soft labels", needed, tuple(file))
+        with arrays.complaining(path, "soft labels"):
             items, people, labels = (
                 names(file[key].tolist()) for key in ("item", "annotators", "labels")
             )

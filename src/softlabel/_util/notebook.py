@@ -27,16 +27,6 @@ STYLE = """
 """
 
 
-class Shown:
-    """A table that shows itself in one line, and in a notebook with bars."""
-
-    def __repr__(self) -> str:
-        return describe(self)
-
-    def _repr_html_(self) -> str:
-        return draw(self)
-
-
 def describe(table: Any) -> str:
     """Return one line about a table: how much it holds of what."""
     name = type(table).__name__
