@@ -144,8 +144,8 @@ def _read(data: Any, layout: Layout) -> Source:
     """Read a table, and say which rows were left out because the caller wished it."""
     source = frames.read_data(data, layout)
     if layout.missing == "drop" and source.left_out:
-        what = ", ".join(f"{count:,} rows {reason}" for reason, count in source.left_out.items())
-        warnings.warn(f"{source.name}: left out {what}", LeftOutWarning, stacklevel=3)
+        what = ", ".join(f"{count:,} {reason}" for reason, count in source.left_out.items())
+        warnings.warn(f"{source.name}: left out rows: {what}", LeftOutWarning, stacklevel=3)
     return source
 
 

@@ -195,8 +195,8 @@ def check_parameters(strategy: Any, **ranges: tuple[float, float]) -> None:
             raise SoftlabelError(f"{kind.__name__}: {name} = {value!r} must be {wanted}")
     for name, (low, high) in ranges.items():
         value = getattr(strategy, name)
-        if value is None and getattr(kind, name) is None:
-            continue  # the default: to be learned, or to be told from the data
+        if value is None:
+            continue  # to be learned, or to be told from the data
         if not low <= value <= high:  # written so that NaN is refused too
             raise SoftlabelError(f"{kind.__name__}: {name} = {value} is not in {low}..{high}")
 

@@ -92,7 +92,7 @@ def _from_pandas(frame: Any) -> Grid:
             declared[column] = values.dtype.categories.tolist()
         cells[column] = _pandas_column(values)
     plain = len(levels) == 1 and levels[0].name is None
-    counted = plain and levels[0].dtype.kind == "i" and (levels[0] == range(len(frame))).all()
+    counted = plain and list(levels[0]) == list(range(len(frame)))
     rows = _pandas_column(levels[0].to_series()) if plain and not counted else None
     return Grid("pandas DataFrame", cells, rows, declared)
 
