@@ -104,8 +104,6 @@ def _pandas_column(series: Any) -> Column:
 
 
 def _from_huggingface(data: Any) -> Grid:
-    if not hasattr(data, "column_names") or isinstance(data, Mapping):
-        raise DataError(f"{type(data).__name__} holds several tables; take one: {list(data)}")
     kinds = dict(data.features)
     kept = [name for name, kind in kinds.items() if type(kind).__name__ not in UNREAD]
     frame = pl.DataFrame(data.select_columns(kept).with_format("arrow")[:])
@@ -120,6 +118,8 @@ def _from_huggingface(data: Any) -> Grid:
 
 def _from_mapping(data: Mapping[Any, Any]) -> Grid:
     values = list(data.values())
+    if any(hasattr(value, "with_format") for value in values):
+        raise DataError(f"{type(data).__name__} holds several tables; take one: {list(data)}")
     if values and all(isinstance(value, Mapping) for value in values):
         inner = dict.fromkeys(key for value in values for key in value)
         cells = {key: to_column([value.get(key) for value in values]) for key in inner}

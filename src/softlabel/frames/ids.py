@@ -14,6 +14,7 @@ import polars as pl
 from softlabel.errors import DataError
 
 Column = pl.Series | list[Any]  # a list where polars has no type for what it holds
+EXACT = 2**53  # below it, a decimal number that is whole is exact
 TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
@@ -92,7 +93,7 @@ class Ids:
             return texts
         if kind.is_float():
             present = column.fill_nan(None).drop_nulls()
-            if not (present.is_finite() & (present == present.round())).all():
+            if not ((present.abs() < EXACT) & (present == present.round())).all():
                 return self._name_objects(column.to_list())
             column = column.fill_nan(None).cast(pl.Int64)
         if column.dtype.is_integer():
