@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from softlabel import SoftlabelError, registry
 from softlabel.deliver import DELIVERIES, Draws, SparseK, Subsample
-from softlabel.testing import DELIVER_CHECKS, example_teaching
+from softlabel.testing import DELIVER_CHECKS
 
 RNG = Draws(4)
 COUNTS = st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=1, max_size=8)

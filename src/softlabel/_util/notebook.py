@@ -31,7 +31,7 @@ def describe(table: Any) -> str:
     """Return one line about a table: how much it holds of what."""
     name = type(table).__name__
     if hasattr(table, "low"):
-        return f"{name}({table})"
+        return f"{name}({table.value:.4g} [{table.low:.4g}, {table.high:.4g}], n={table.n})"
     if hasattr(table, "items"):
         return f"{name}({_sizes(table)})"
     if not hasattr(table, "item"):  # one row per item
@@ -52,7 +52,7 @@ def _sizes(index: Any) -> str:
 def _classes(index: Any) -> str:
     shown = ", ".join(_brief(name) for name in index.labels[:MOST_CLASSES].tolist())
     rest = ", …" if len(index.labels) > MOST_CLASSES else ""
-    return f"{len(index.labels):,} classes: {shown}{rest}"
+    return f"{len(index.labels):,} class{'es' * (len(index.labels) > 1)}: {shown}{rest}"
 
 
 def _brief(name: object) -> str:
@@ -147,7 +147,7 @@ def _draw_labels(table: Any) -> str:
 def _class_titles(labels: Sequence[Any]) -> list[str]:
     if len(labels) <= MOST_CLASSES:
         return [_brief(label) for label in labels]
-    return [f"class {place}" for place in range(1, FIRST + 1)]
+    return ["most probable", "second", "third"]
 
 
 def _class_cells(
