@@ -18,13 +18,13 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "softlabel needs Python 3.11 or newer")'
 	@echo "setting up $(VENV) (once, about half a minute)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install -c constraints.txt -e '.[serve]'
+	@$(PIP) install -c constraints.txt -e '.[serve,truth]'
 	@touch $@
 
 # constraints.txt fixes the release of torch.
 $(VENV)/.train: $(VENV)/.core
 	@echo "adding torch (once; it is large)"
-	@$(PIP) install -c constraints.txt -e '.[serve,train]'
+	@$(PIP) install -c constraints.txt -e '.[serve,train,truth]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.train tools/chromium
