@@ -36,6 +36,9 @@ Facts = dict[str, str]  # what to report: name and text
 
 DEFAULT_POOL = Mean()
 LEVEL = 0.9  # of credible intervals
+OPTION = re.compile(  # as the command line writes it
+    r"(?<![\w-])--(aggregate|construct|gold|intervals|labels|repeats)(?![\w-]) ?"
+)
 SAME = 1e-6  # a label nearer than this to the mean of a belief is that mean
 
 
@@ -134,8 +137,7 @@ def _in_python() -> Iterator[None]:
         yield
     except SoftlabelError as error:
         error.args = tuple(
-            re.sub(r"--([a-z]+) ?", r"\1=", part) if isinstance(part, str) else part
-            for part in error.args
+            OPTION.sub(r"\1=", part) if isinstance(part, str) else part for part in error.args
         )
         raise
 

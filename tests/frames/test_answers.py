@@ -248,6 +248,14 @@ TWO = {"item": [1, 2], "annotator": ["a", "b"], "label": ["x", "y"]}
 REFUSED = [
     (SQUARE, {}, "could mean several things: say form='soft'"),
     ({"item": [1, 2], "x": [3, 0], "y": [0, 1]}, {}, "form='counts' if a row is an item"),
+    (
+        {"item": [1, 2], "mood": ["x", "y"]},
+        {},
+        "say which column is the label (label=), or form='w",
+    ),
+    ({"item": [1, 2], "mood": ["x", "y"], "text": ["a b", "c"]}, {}, "the label (label=), or form"),
+    ({"item": [1, 2], "annotator": [1, 2], "mood": ["x", "y"]}, {}, "name it with label="),
+    (np.array([[3, np.nan], [np.nan, 1]]), {}, "could mean several things"),  # counts without 0
     (SQUARE - 1, {"form": "wide"}, "a cell is -1"),
     (SQUARE + 0.5, {"form": "counts"}, "column 0, row 1: 0.5 is no number of votes"),
     ({"a": {"b": 1}}, {}, "say form='wide' for {item: {annotator: label}}"),

@@ -4,7 +4,7 @@ Names decide (``io.columns``), then what the caller says: ``item=``, ``annotator
 ``form=``.  A table that could mean two things is refused with what was found and what to write.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -156,7 +156,8 @@ class Reader:
         if roles.annotator is not None and len(roles.annotator) == len(grid):
             if roles.item is None:
                 grid.refuse("no column is known to hold the item; name it with item=")
-            if not roles.rest:
+            known = columns.find("soft", roles.rest) is not None
+            if not known and not any(map(_is_numeric, roles.rest.values())):
                 grid.refuse("no column is known to hold the label; name it with label=")
             return "soft"
         if columns.find("soft", roles.rest) is not None:
@@ -166,7 +167,8 @@ class Reader:
         return self._find_matrix_form(roles.rest)
 
     def _find_matrix_form(self, cells: Mapping[Any, Column]) -> Form:
-        """Tell a wide table by its texts or gaps; whole numbers could be classes or counts."""
+        """Tell a wide table by its cells: texts that several columns have in common, or numbers
+        with gaps and with a 0, which is a class (a count would be either 0 or a gap)."""
         if self.grid.name == "dict of dicts":
             self.grid.refuse(
                 "say form='wide' for {item: {annotator: label}}, form='counts' for {item: {label: "
@@ -174,15 +176,24 @@ class Reader:
             )
         if not cells:
             self.grid.refuse("no column is known to hold the label; name it with label=")
-        numeric = [
-            isinstance(cell, pl.Series) and cell.dtype.is_numeric() for cell in cells.values()
-        ]
-        if not all(numeric) or any(missing_cells(cell).any() for cell in cells.values()):
+        numbers = all(map(_is_numeric, cells.values()))
+        found = [_distinct(cell) for cell in cells.values()]
+        gaps = any(missing_cells(cell).any() for cell in cells.values())
+        common = all(
+            any(one & other for other in (*found[:at], *found[at + 1 :]))
+            for at, one in enumerate(found)
+            if one
+        )
+        if common and (not numbers or (gaps and any(0 in one for one in found))):
             return "wide"
         choices = "; ".join(
-            f"form={form!r} if {words}" for form, words in FORMS.items() if form != "votes"
+            f"form={form!r} if {words}"
+            for form, words in FORMS.items()
+            if form != "votes" and (numbers or form == "wide")
         )
-        return self.grid.refuse(f"numbers without gaps could mean several things: say {choices}")
+        if not numbers:
+            choices = f"which column is the label (label=), or {choices}"
+        return self.grid.refuse(f"the columns could mean several things: say {choices}")
 
     # ── forms ────────────────────────────────────────────────────────────────────────────────
 
@@ -358,6 +369,18 @@ class Reader:
     def _refuse_missing(self, column: str, row: int, times: int = 1) -> None:
         more = f" ({times:,} rows lack it)" if times > 1 else ""
         self.grid.refuse(f"row {row + 1} has no {column}{more}; mend it, or say missing='drop'")
+
+
+def _is_numeric(column: Column) -> bool:
+    return isinstance(column, pl.Series) and column.dtype.is_numeric()
+
+
+def _distinct(column: Column) -> set[Any]:
+    """Return the values of a column that can be ids."""
+    if isinstance(column, pl.Series):
+        plain = not column.dtype.is_nested() and column.dtype != pl.Object
+        column = column.unique().to_list() if plain else []
+    return {one for one in column if isinstance(one, Hashable) and not is_missing(one)}
 
 
 def read_gold(gold: Any, index: Index) -> Ints:
