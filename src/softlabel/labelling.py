@@ -30,7 +30,16 @@ from softlabel.frames import Form, Layout, Missing
 from softlabel.io import AnswerTable, Repeats, Source
 from softlabel.records import votes_to_statements
 from softlabel.sampling import first_presentation, one_per_annotator, subsample
-from softlabel.tables import DOUBT, ESTIMATES, Annotations, Floats, Ints, SoftLabels, Statements
+from softlabel.tables import (
+    DOUBT,
+    ESTIMATES,
+    Annotations,
+    Estimand,
+    Floats,
+    Ints,
+    SoftLabels,
+    Statements,
+)
 
 Facts = dict[str, str]  # what to report: name and text
 
@@ -64,6 +73,8 @@ class Plan:
             registry.check_choice("way with repeats", self.repeats, get_args(Repeats))
         if self.gold is not None:
             check_gold(self.aggregate)
+        if self.intervals:
+            check_intervals(self.aggregate.estimand, repr(self.aggregate))
 
 
 def label(  # noqa: PLR0913  one parameter for each thing to say, all but the first optional
@@ -332,6 +343,15 @@ def check_gold(aggregate: Aggregate) -> None:
         )
 
 
+def check_intervals(estimand: Estimand, maker: str) -> None:
+    """Refuse a pool whose label says itself how sure it is."""
+    if estimand != "distribution":
+        raise SoftlabelError(
+            f"--intervals: {maker} estimates {ESTIMATES['truth']}, and its label says how sure "
+            f"that is; intervals are for pools that estimate {ESTIMATES['distribution']}"
+        )
+
+
 def credible_intervals(soft: SoftLabels) -> dict[str, Floats]:
     """Return ``low`` and ``high`` (m, k), 90 % credible limits of each class, and ``gain`` (m,),
     the expected gain of one more vote in nats; NaN where nobody answered.
@@ -339,11 +359,7 @@ def credible_intervals(soft: SoftLabels) -> dict[str, Floats]:
     Only for labels that are the mean of the belief: a label and its interval must be one belief.
     """
     belief = getattr(soft, "belief", None)
-    if soft.estimand != "distribution":
-        raise SoftlabelError(
-            f"--intervals: {soft.made_by} estimates {ESTIMATES['truth']}, and its label says how "
-            f"sure that is; intervals are for pools that estimate {ESTIMATES['distribution']}"
-        )
+    check_intervals(soft.estimand, soft.made_by)
     if belief is None:
         raise SoftlabelError(
             f"--intervals: {soft.made_by} gives a label and no belief about it; try "
