@@ -286,8 +286,9 @@ def _find(path: Path, columns: Sequence[str], role: Role) -> str | None:
 def _refuse_unnamed_people(path: Path, columns: Sequence[str]) -> None:
     """Refuse a table without a column of annotators if one seems to hold them all the same."""
     like = [name for name in columns if any(word in normalise(name) for word in PEOPLE)]
-    if like:
-        raise _missing_column(path, columns, ANNOTATOR, f" (is it {like[0]!r}?)")
+    if like or nearest(ANNOTATOR, columns):
+        hint = f" (is it {like[0]!r}?)" if like else None
+        raise _missing_column(path, columns, ANNOTATOR, hint)
 
 
 def _missing_column(

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from softlabel.errors import FileError, nearest
+from softlabel.io.columns import ITEM, LABEL
 from softlabel.io.csv_files import read_csv
-from softlabel.io.sheet import ACCEPTED, ITEM, LABEL, Reading, Shape, Sheet, is_blank
+from softlabel.io.sheet import ACCEPTED, Reading, Shape, Sheet, is_blank
 from softlabel.sampling import votes_from_counts
 from softlabel.tables import ANONYMOUS, SIMPLEX_TOLERANCE, Annotations, Floats, Index, Ints, names
 
