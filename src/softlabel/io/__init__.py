@@ -14,8 +14,8 @@ from softlabel.io.votes import find_codes, read_gold, sort_naturally
 from softlabel.io.write import write_answers, write_label_lines, write_soft_labels, write_table
 
 __all__ = [
-    "AnswerTable", "Cell", "Progress", "Reading", "Repeats", "Source", "check_output", "collect_records",
-    "escape_formula", "escape_formulas", "find_codes", "large", "read_answers", "read_gold",
+    "AnswerTable", "Cell", "Progress", "Reading", "Repeats", "Source", "check_output",
+    "collect_records", "escape_formula", "escape_formulas", "find_codes", "large", "read_answers", "read_gold",
     "silent", "sort_naturally", "write", "write_answers", "write_label_lines", "write_soft_labels",
     "write_table",
 ]  # fmt: skip

@@ -162,9 +162,7 @@ def _sniff(path: Path) -> str:
     return "json" if first and all(isinstance(value, list) for value in first.values()) else "jsonl"
 
 
-def _read_votes(
-    sheet: Sheet, shape: Shape, labels: list[str] | None, reading: Reading
-) -> Source:
+def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: Reading) -> Source:
     name = str(sheet.path)
     if labels is None and shape.kind == "hard":
         declared = sheet.frame[shape.answer[0]].dtype
