@@ -6,10 +6,12 @@
 
 import csv
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
+from random import SystemRandom
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from softlabel.aggregate import Aggregate, LabelDistribution, Mean, TruthPosteri
 from softlabel.construct import Clamp, Construct
 from softlabel.errors import SoftlabelError
 from softlabel.io import AnswerTable, Repeats, Source
+from softlabel.io.formats import Format
 from softlabel.records import votes_to_statements
 from softlabel.sampling import first_presentation, one_per_annotator, subsample
 from softlabel.tables import DOUBT, ESTIMATES, Annotations, Floats, Ints, SoftLabels, Statements
@@ -142,6 +145,71 @@ def export_source(source: Source, out: Path, plan: Plan, progress: Progress = si
         csv.writer(row, lineterminator="").writerow(names)
         facts["to read it again"] = f"--labels {shlex.quote(row.getvalue())}"
     return facts
+
+
+def convert_source(
+    source: Source,
+    out: Path,
+    how: Format | None,
+    plan: Plan,
+    *,
+    keep_ids: bool = False,
+    warn: Callable[[str], None] = lambda text: None,
+    progress: Progress = silent,
+) -> Facts:
+    """Write every answer in another format (None: a table of ours).  ``warn`` hears what the format
+    cannot hold before it is dropped.  Annotators become a1, a2, ... unless their ids are kept."""
+    answers, facts = _select(source, plan, progress)
+    if how is not None and not hasattr(how, "write"):
+        able = [name for name, kind in registry.members("format").items() if hasattr(kind, "write")]
+        raise SoftlabelError(f"--to {how.name}: is read only; written are {', '.join(able)}")
+    if not keep_ids:
+        answers = io.formats.hide_annotators(answers, SystemRandom().shuffle)
+    for loss in find_losses(source, answers, how):
+        warn(loss)
+    progress(f"writing {out.name}")
+    if how is None:
+        io.write_answers(answers, out)
+        return facts
+    target: Any = how
+    if how.holds == "items":
+        target.write(answers.index, out, source.contents)
+        return facts
+    each, made_by = _construct(answers, plan)
+    if isinstance(answers, Statements):
+        facts["construction"] = made_by
+    if how.holds == "labels":
+        target.write(plan.aggregate(each), out, source.contents)
+        return facts | {"pool": registry.describe(plan.aggregate)}
+    if not each.hard and not how.soft:
+        each = replace(each, label=each.soft().argmax(axis=1), probs=None)
+    source.refuse_repeats()
+    target.write(each, out, source.contents)
+    return facts
+
+
+def find_losses(source: Source, answers: AnswerTable, how: Format | None) -> list[str]:
+    """Return what a format (None: a table of ours) cannot hold of these answers."""
+    name = "a table" if how is None else how.name
+    losses = []
+    if how is not None and how.holds == "items":
+        losses.append(f"{len(answers):,} answers: {name} takes items and labels only")
+    elif how is not None and how.holds == "labels":
+        losses.append(f"who gave the {len(answers):,} answers: {name} takes one label per item")
+    elif (
+        how is not None and not how.soft and not (isinstance(answers, Annotations) and answers.hard)
+    ):
+        losses.append(
+            f"the chances in the answers: {name} holds votes, so the top class is written"
+        )
+    if source.seconds is not None:
+        timed = int(np.isfinite(source.seconds).sum())
+        losses.append(f"the time that {timed:,} answers took")
+    if source.contents and (
+        how is None or how.name in ("crowd-kit", "cleanlab", "alt-test", "web-annotation")
+    ):
+        losses.append(f"what people saw of {len(source.contents):,} items")
+    return [f"not kept: {loss}" for loss in losses]
 
 
 def construct_labels(source: Source, plan: Plan) -> tuple[Annotations, str]:
