@@ -21,7 +21,6 @@ from softlabel.aggregate import Aggregate, LabelDistribution, Mean, TruthPosteri
 from softlabel.construct import Clamp, Construct
 from softlabel.errors import SoftlabelError
 from softlabel.io import AnswerTable, Repeats, Source
-from softlabel.io.formats import Format
 from softlabel.records import votes_to_statements
 from softlabel.sampling import first_presentation, one_per_annotator, subsample
 from softlabel.tables import DOUBT, ESTIMATES, Annotations, Floats, Ints, SoftLabels, Statements
@@ -150,7 +149,7 @@ def export_source(source: Source, out: Path, plan: Plan, progress: Progress = si
 def convert_source(
     source: Source,
     out: Path,
-    how: Format | None,
+    how: io.formats.Format | None,
     plan: Plan,
     *,
     keep_ids: bool = False,
@@ -164,7 +163,8 @@ def convert_source(
         able = [name for name, kind in registry.members("format").items() if hasattr(kind, "write")]
         raise SoftlabelError(f"--to {how.name}: is read only; written are {', '.join(able)}")
     if not keep_ids:
-        answers = io.formats.hide_annotators(answers, SystemRandom().shuffle)
+        index = io.formats.hide_annotators(answers.index, SystemRandom().shuffle)
+        answers = replace(answers, index=index)
     for loss in find_losses(source, answers, how):
         warn(loss)
     progress(f"writing {out.name}")
@@ -188,7 +188,7 @@ def convert_source(
     return facts
 
 
-def find_losses(source: Source, answers: AnswerTable, how: Format | None) -> list[str]:
+def find_losses(source: Source, answers: AnswerTable, how: io.formats.Format | None) -> list[str]:
     """Return what a format (None: a table of ours) cannot hold of these answers."""
     name = "a table" if how is None else how.name
     losses = []

@@ -24,6 +24,7 @@ class Argilla(Format):
     name: ClassVar[str] = "argilla"
     paper: ClassVar[str] = "https://docs.argilla.io"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
+    shows: ClassVar[bool] = True
     holds: ClassVar = "labels"
 
     @classmethod

@@ -218,6 +218,7 @@ class Format:
     suffixes: ClassVar[tuple[str, ...]] = ()  # of files that are written
     holds: ClassVar[Literal["answers", "labels", "items"]] = "answers"  # what is written
     soft: ClassVar[bool] = False  # an answer that is written may be a distribution
+    shows: ClassVar[bool] = False  # what people saw is written, too
 
     @classmethod
     def claims(cls, head: Head) -> bool:
@@ -487,11 +488,11 @@ def _stack(
 # ── writing ──────────────────────────────────────────────────────────────────────────────────
 
 
-def hide_annotators(answers: Annotations, order: Callable[[list[str]], None]) -> Annotations:
-    """Return the answers with the annotators called a1, a2, ... in an order that is not kept."""
-    people = [f"a{number}" for number in range(1, len(answers.index.annotators) + 1)]
+def hide_annotators(index: Index, order: Callable[[list[str]], None]) -> Index:
+    """Return the index with the annotators called a1, a2, ... in an order that is not kept."""
+    people = [f"a{number}" for number in range(1, len(index.annotators) + 1)]
     order(people)
-    return replace(answers, index=replace(answers.index, annotators=names(people)))
+    return replace(index, annotators=names(people))
 
 
 def each_vote(answers: Annotations) -> Iterator[tuple[str, str | None, str]]:

@@ -31,6 +31,7 @@ class Doccano(Format):
     name: ClassVar[str] = "doccano"
     paper: ClassVar[str] = "https://github.com/doccano/doccano"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl",)
+    shows: ClassVar[bool] = True
     holds: ClassVar = "labels"
 
     @classmethod

@@ -73,6 +73,7 @@ class JudgeBench(Format):
     name: ClassVar[str] = "judge-bench"
     paper: ClassVar[str] = "https://github.com/dmg-illc/JUDGE-BENCH"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
+    shows: ClassVar[bool] = True
 
     @classmethod
     def claims(cls, head: Head) -> bool:

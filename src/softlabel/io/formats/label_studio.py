@@ -33,6 +33,7 @@ class LabelStudio(Format):
     name: ClassVar[str] = "label-studio"
     paper: ClassVar[str] = "https://labelstud.io/guide/export"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
+    shows: ClassVar[bool] = True
     holds: ClassVar = "labels"
 
     @classmethod
@@ -185,7 +186,7 @@ class LabelStudio(Format):
         sure = {}
         for row in found.rows:
             if row.task == self.confidence:
-                number = found.number(row.answer[0], row.place, self.confidence)  # type: ignore[index]
+                number = found.number(next(iter(row.answer)), row.place, self.confidence)
                 if number > self.confidence_max:
                     reason = f"is more than confidence_max={self.confidence_max:g}"
                     raise found.error(row.place, reason, self.confidence, number)
@@ -201,7 +202,8 @@ class LabelStudio(Format):
             if row.task == self.confidence:
                 continue
             if kinds.get(row.task) == "choices" and len(row.answer) == 1 and place in sure:
-                row = row._replace(answer={row.answer[0]: sure[place]}, partial=True)  # type: ignore[index]
+                chosen = next(iter(row.answer))
+                row = row._replace(answer={chosen: sure[place]}, partial=True)
             rows.append(row)
         found.rows = rows
 

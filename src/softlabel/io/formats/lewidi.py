@@ -40,6 +40,7 @@ class LeWiDi(Format):
     name: ClassVar[str] = "lewidi"
     paper: ClassVar[str] = "https://le-wi-di.github.io"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
+    shows: ClassVar[bool] = True
 
     @classmethod
     def claims(cls, head: Head) -> bool:
@@ -102,7 +103,7 @@ class LeWiDi(Format):
         for row in found.rows:
             answer: Choice = tuple(row.answer)
             if row.task == main and binary and not self.raw:
-                answer = (numbers[float((_number(answer[0]) or 0) < 0)],)
+                answer = (numbers[float(answer[0].startswith("-"))],)
             elif row.task == main:
                 answer = tuple(numbers.get(_number(label), label) for label in answer)
             rows.append(row._replace(answer=answer))

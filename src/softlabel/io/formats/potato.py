@@ -34,6 +34,7 @@ class Potato(Format):
     name: ClassVar[str] = "potato"
     paper: ClassVar[str] = "https://github.com/davidjurgens/potato"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl",)
+    shows: ClassVar[bool] = True
     holds: ClassVar = "items"
 
     @classmethod

@@ -13,6 +13,7 @@ from softlabel.tables import Index
 
 ANSWERS = ("accept", "reject", "ignore")
 SESSION = re.compile(r"(.*[-_])?\d{4}-\d\d-\d\d[_T ]\d\d[-:]\d\d[-:]\d\d")  # nobody was named
+SHOWN = ("text", "image", "html")
 UNREADABLE = "without options, label or categories"
 
 
@@ -24,6 +25,7 @@ class Prodigy(Format):
     name: ClassVar[str] = "prodigy"
     paper: ClassVar[str] = "https://prodi.gy/docs/api-interfaces"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl",)
+    shows: ClassVar[bool] = True
     holds: ClassVar = "items"
 
     @classmethod
@@ -37,7 +39,7 @@ class Prodigy(Format):
         for line, record in head.lines():
             place = f"line {line}"
             item = self._name_item(found, record, place)
-            shown = {key: record[key] for key in ("text", "image", "html") if key in record}
+            shown = {key: value for key, value in record.items() if key in SHOWN}
             found.contents.setdefault(item, shown)
             who = record.get("_annotator_id") or record.get("_session_id")
             person = None if who is None else found.name(who, place, "_annotator_id")
