@@ -22,7 +22,12 @@ from softlabel.construct import Clamp, Construct
 from softlabel.errors import SoftlabelError
 from softlabel.io import AnswerTable, Repeats, Source
 from softlabel.records import votes_to_statements
-from softlabel.sampling import first_presentation, one_per_annotator, subsample
+from softlabel.sampling import (
+    first_presentation,
+    last_presentation,
+    one_per_annotator,
+    subsample,
+)
 from softlabel.tables import DOUBT, ESTIMATES, Annotations, Floats, Ints, SoftLabels, Statements
 
 Facts = dict[str, str]  # what to report: name and text
@@ -90,7 +95,7 @@ def prepare(source: Source, plan: Plan, progress: Progress = silent) -> tuple[An
         if not first_presentation(each).all():
             raise SoftlabelError(
                 f"--sample {plan.sample} draws people, and with --repeats all one may be drawn "
-                "twice; say --repeats first or mean"
+                "twice; say --repeats first, last or mean"
             )
         each = subsample(each, plan.sample, np.random.default_rng(plan.seed))
         facts["answers"] += f", of which {len(each):,} drawn by --sample"
@@ -110,6 +115,8 @@ def branch_shares(source: Source, each: Annotations, plan: Plan) -> dict[str, Fl
     counts = np.ones(len(source.answers), dtype=np.bool_)
     if (plan.repeats or source.repeats) == "first":
         counts = first_presentation(source.answers)
+    elif plan.repeats == "last":
+        counts = last_presentation(source.answers)
     pairs, of = np.unique(identify(source.answers)[counts], return_inverse=True)
     shares = np.bincount(of, source.branch[counts]) / np.bincount(of)
     own = shares[np.searchsorted(pairs, identify(each))]
@@ -183,7 +190,10 @@ def convert_source(
         return facts | {"pool": registry.describe(plan.aggregate)}
     if not each.hard and not how.soft:
         each = replace(each, label=each.soft().argmax(axis=1), probs=None)
-    source.refuse_repeats()
+    if not first_presentation(each).all():
+        raise SoftlabelError(
+            f"{how.name} holds one answer per person and item; say --repeats first, last or mean"
+        )
     target.write(each, out, source.contents)
     return facts
 
@@ -246,11 +256,11 @@ def _drop_repeats(source: Source, plan: Plan) -> tuple[AnswerTable, str]:
     answers: AnswerTable = source.answers
     if repeats in ("error", "all"):
         return answers, "0"
-    first = first_presentation(answers)
-    again = int((~first).sum())
+    kept = last_presentation(answers) if repeats == "last" else first_presentation(answers)
+    again = int((~kept).sum())
     if repeats == "mean":
         return answers, f"0 ({again:,} averaged with the first)"
-    return answers.take(first) if again else answers, f"{again:,}"
+    return answers.take(kept) if again else answers, f"{again:,}"
 
 
 def _construct(answers: AnswerTable, plan: Plan) -> tuple[Annotations, str]:

@@ -75,7 +75,7 @@ app = make_group(
 
 
 OPTIONS = tomllib.loads((Path(__file__).parent / "options.toml").read_text("utf-8"))
-Repeats = Literal["first", "mean", "all", "error"]
+Repeats = Literal["first", "last", "mean", "all", "error"]
 Missing = Literal["refuse", "drop"]
 Spelling = Literal["refuse", "merge", "keep"]
 STREAM = "-"  # standard input, or standard output

@@ -35,7 +35,7 @@ from softlabel.sampling import first_presentation
 from softlabel.tables import Annotations, Floats, Statements
 
 AnswerTable = Statements | Annotations
-Repeats = Literal["first", "mean", "all", "error"]
+Repeats = Literal["first", "last", "mean", "all", "error"]
 
 PLAIN = ("csv", "jsonl", "parquet", "json", "tsv")
 KINDS = (*PLAIN, *(f"{kind}.gz" for kind in PLAIN))
@@ -104,7 +104,7 @@ class Source:
         what = table.index.items[table.item[row]]
         event = f"{who!r} answered item {what!r}"
         rest = f" ({len(again)} answers are repeats)" if len(again) > 1 else ""
-        rest += "; say what to do with --repeats first, mean or all"
+        rest += "; say what to do with --repeats first, last, mean or all"
         if self.line_of is None:
             where = f"in row {first + 1} and again in row {row + 1}"
             raise DataError(f"{self.name}: {event} {where}{rest}")

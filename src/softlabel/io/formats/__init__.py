@@ -50,6 +50,9 @@ def find_format(path: Path, given: Format | None = None) -> tuple[Format, Head] 
     if given is not None:
         if head is None:
             raise FileError(path, f"is not {given.name}: neither JSON nor a table nor a folder")
+        others = [kind.name for kind in ALL if kind.claims(head)]
+        if others and given.name not in others:
+            raise FileError(path, f"does not look like {given.name}, but like {others[0]}")
         return given, head
     claimed = [] if head is None else [kind for kind in ALL if kind.claims(head)]
     if len(claimed) > 1:

@@ -40,7 +40,7 @@ from softlabel.io.sheet import (
     read_text,
 )
 from softlabel.io.votes import merge_spellings, sort_naturally
-from softlabel.records import Line, json_type, stack_answers
+from softlabel.records import Line, describe_left_out, json_type, stack_answers
 from softlabel.tables import Annotations, Floats, Index, Ints, Statements, names
 
 UNREADABLE = (  # what looking at a file that is something else may raise
@@ -300,8 +300,8 @@ def make_answers(
     rows = _unfold(path, how, rows, left_out)
     task, rows = _choose_task(path, how, table, rows, left_out)
     if not rows:
-        shown = ", ".join(f"{count:,} {why}" for why, count in left_out.items())
-        raise FileError(path, f"holds no answers that count; left out: {shown or 'nothing'}")
+        shown = describe_left_out(left_out) or "nothing"
+        raise FileError(path, f"holds no answers that count; left out: {shown}")
     rows, notes = _hide_ids(how, rows)
     declared = labels or table.labels.get(task)
     rows = _merge(path, rows, declared, reading)
@@ -318,7 +318,8 @@ def make_answers(
     seconds = np.array([np.nan if row.seconds is None else row.seconds for row in rows])
     answers = _stack(path, index, (item, annotator), rows, code, table.total)
     timed = None if np.isnan(seconds).all() else seconds
-    return Made(answers, timed, dict(left_out), (*table.notes, *notes))
+    counted = {why: count for why, count in left_out.items() if count}
+    return Made(answers, timed, counted, (*table.notes, *notes))
 
 
 def _choose_people(
