@@ -10,6 +10,7 @@ import gzip
 import json
 import zipfile
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from softlabel import FileError, SoftlabelError, labelling, registry
 from softlabel import io as files
 from softlabel.io import formats
 from softlabel.tables import Annotations, Index, Statements, names
+
+EXPORTS = Path(__file__).parent / "exports"
 
 
 def write(tmp_path, content, name="in.dat"):
@@ -173,6 +176,35 @@ def test_label_studio_traps(tmp_path):
     old = {key: value for key, value in one.items() if key != "annotations"}
     path = write(tmp_path, [old | {"completions": one["annotations"]}], "old")
     assert len(read(path).answers) == 2
+
+
+def test_exports_that_label_studio_wrote():
+    """Version 1.23.2 with: an answer with rating and number, another one by the same person, a
+    skip, a gold answer and a plain one; a prediction that the export holds by its number."""
+    source = read(EXPORTS / "label_studio.json")
+    assert votes(source) == [("1", "1", "cat"), ("1", "1", "dog"), ("2", "1", "dog")]
+    assert source.left_out == {
+        "skipped": 1,
+        "gold": 1,
+        "to other questions": 4,
+        "by machines": 1,
+    }
+    assert votes(read(EXPORTS / "label_studio.json", "label-studio:who=machines")) == [
+        ("1", "m1", "cat")
+    ]
+    for name in ("label_studio_min.json", "label_studio.csv"):
+        flat = read(EXPORTS / name)
+        assert sorted(votes(flat)) == sorted([*votes(source), ("2", "1", "dog")]), (
+            "gold is unmarked"
+        )
+        assert count(flat) == 8
+        assert sorted(flat.seconds) == [1.5, 1.5, 3.2, 5.0]
+    tasks = json.loads((EXPORTS / "label_studio.json").read_text())
+    tasks[0]["predictions"] = [99]
+    path = EXPORTS / "label_studio.json"
+    head = formats.base.Head(path, "json", tasks)
+    left_out = formats.read_table(formats.label_studio.LabelStudio(), head).left_out
+    assert left_out["predictions that the export does not hold"] == 1
 
 
 def test_several_labels_are_refused_or_asked_one_by_one(tmp_path):

@@ -12,6 +12,7 @@ from softlabel.tables import SoftLabels
 
 SKIPPED, GOLD, DRAFTS = "skipped", "gold", "drafts"
 UNREADABLE = "results that are no labels"
+NUMBERS = "predictions that the export does not hold"
 VALUES = ("choices", "rating", "number", "taxonomy")  # what a result may hold
 FLAT = {"annotation_id", "annotator", "lead_time"}  # keys of the exports with a row per annotation
 OWN = {*FLAT, "id", "created_at", "updated_at", "agreement"}
@@ -89,7 +90,22 @@ class LabelStudio(Format):
             seconds = None if seconds is None else found.number(seconds, where, "lead_time")
             results = found.get(answer, "result", where, list)
             self._read_results(found, (item, person, where), results, kinds, seconds)
-        for guess in task.get("predictions") or ():
+        self._read_guesses(found, task, (item, place), kinds)
+
+    def _read_guesses(
+        self, found: Collector, task: dict[str, Any], of: tuple[str, str], kinds: dict[str, str]
+    ) -> None:
+        """Read predictions.  An export may hold their numbers only; what they said is then in the
+        annotations that were made with one on the screen."""
+        item, place = of
+        answers = task.get("annotations") or task.get("completions") or ()
+        seen = [answer.get("prediction") or {} for answer in answers]
+        known = {guess.get("id"): guess for guess in seen if isinstance(guess, dict)}
+        for entry in task.get("predictions") or ():
+            guess = known.get(entry) if isinstance(entry, int) else entry
+            if guess is None:
+                found.left_out[NUMBERS] += 1
+                continue
             where = f"{place}, prediction {guess.get('id', '')}".rstrip()
             model = str(guess.get("model_version") or "unnamed model")
             results = guess.get("result") or []
