@@ -114,7 +114,8 @@ def select_answers(
 
 def describe_left_out(left_out: Mapping[str, int]) -> str:
     """Write ``12 practice, 1 skipped``, or nothing if nothing was left out."""
-    return ", ".join(f"{left_out[why]:,} {why}" for why in LEFT_OUT if left_out.get(why))
+    reasons = dict.fromkeys((*LEFT_OUT, *left_out))
+    return ", ".join(f"{left_out[why]:,} {why}" for why in reasons if left_out.get(why))
 
 
 # ── long lists of labels, written once ───────────────────────────────────────────────────────

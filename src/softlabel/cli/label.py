@@ -25,6 +25,9 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     intervals: bool = False,
     mode: str | None = None,
     load: Path | None = None,
+    columns: str | None = None,
+    missing: shared.Missing = "refuse",
+    spelling: shared.Spelling = "refuse",
 ) -> None:
     """Write one soft label per item: item, one column per class, count."""
     from softlabel import io
@@ -36,18 +39,18 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     if engine is None and (parts or checkpoint):
         name = "parts" if parts else "checkpoint"
         raise SoftlabelError(f"--{name} {parts or checkpoint}: is for --engine; use --engine dask")
-    classes = shared.split_labels(labels)
+    classes, reading = shared.split_labels(labels), shared.make_reading(columns, missing, spelling)
     with shared.progress() as tell:
         asked = shared.parse_strategy("mode", mode)
-        read = partial(shared.open_source, source, classes, tell, asked)
+        read = partial(shared.open_source, source, classes, tell, asked, reading)
         if engine is None:
             facts = label_source(read(), output, plan, tell)
         else:
             from softlabel.engine import ClusterPlan, label_on_cluster
 
-            whole = ClusterPlan(source, output, plan, read, classes, parts, checkpoint)
+            whole = ClusterPlan(source, output, plan, read, classes, parts, checkpoint, reading)
             facts = label_on_cluster(whole, engine, tell)
-    shared.show_facts(facts)
+    shared.show_facts(facts, output)
 
 
 @shared.command()
@@ -60,6 +63,9 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     mode: str | None = None,
     db: str | None = None,
     load: Path | None = None,
+    columns: str | None = None,
+    missing: shared.Missing = "refuse",
+    spelling: shared.Spelling = "refuse",
 ) -> None:
     """Write every answer as it was read or, with --construct, as a soft vote.
 
@@ -97,6 +103,7 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     io.check_output(output, io.write.ANSWER_KINDS, source)
     with shared.progress() as tell:
         classes, asked = shared.split_labels(labels), shared.parse_strategy("mode", mode)
-        answers = shared.open_source(source, classes, tell, asked)
+        reading = shared.make_reading(columns, missing, spelling)
+        answers = shared.open_source(source, classes, tell, asked, reading)
         facts = export_source(answers, output, plan, tell)
-    shared.show_facts(facts)
+    shared.show_facts(facts, output)

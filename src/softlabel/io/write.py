@@ -14,8 +14,9 @@ import polars as pl
 from softlabel._util.files import file_kind, write_atomically
 from softlabel.errors import DataError
 from softlabel.io.classic import classic_table, collins_json
+from softlabel.io.columns import ANNOTATOR, ITEM, LABEL
 from softlabel.io.csv_files import escape_formulas
-from softlabel.io.sheet import ANNOTATOR, ITEM, LABEL, RESERVED
+from softlabel.io.sheet import RESERVED
 from softlabel.records import LISTS, MOST_LISTED, LabelLists, dump_json, records_of_statements
 from softlabel.tables import ANONYMOUS, Annotations, Floats, SoftLabels, Statements
 
