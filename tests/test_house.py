@@ -30,6 +30,7 @@ FLOORS: dict[str, float] = {
     "records": 2,
     "io": 2.2,
     "labelling": 2.4,
+    "scoring": 2.5,
     "engine": 2.6,
     "annotators": 2,
     "datasets": 2.4,

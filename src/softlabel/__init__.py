@@ -31,12 +31,14 @@ if TYPE_CHECKING:
         SoftlabelError,
         UnknownName,
     )
+    from softlabel.scoring import score
     from softlabel.study import Study
     from softlabel.tables import Annotations, Index, Predictions, Score, SoftLabels, Statements
 
 __version__ = "0.2.0"
 
 HOMES = {
+    "scoring": "score",
     "study": "Study",
     "tables": "Annotations Index Predictions Score SoftLabels Statements",
     "errors": "DataError EstimandWarning FileError ResponseError SoftlabelError UnknownName",
@@ -46,7 +48,8 @@ __all__ = [
     "Annotations", "DataError", "EstimandWarning", "FileError", "Index", "Predictions",
     "ResponseError", "Score", "SoftLabels", "SoftlabelError", "Statements", "Study", "UnknownName",
     "aggregate", "annotators", "construct", "datasets", "deliver", "elicit", "errors", "io",
-    "metrics", "records", "registry", "sampling", "simulate", "study", "tables", "testing", "train",
+    "metrics", "records", "registry", "sampling", "score", "simulate", "study", "tables", "testing",
+    "train",
 ]  # fmt: skip
 
 

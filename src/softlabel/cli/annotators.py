@@ -48,7 +48,10 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     build = shared.parse_strategy("construct", construct or "clamp")
     pool = shared.parse_strategy("aggregate", aggregate)
     with shared.progress() as tell:
-        classes, reading = shared.split_labels(labels), shared.make_reading(columns, missing, spelling)
+        classes, reading = (
+            shared.split_labels(labels),
+            shared.make_reading(columns, missing, spelling),
+        )
         opened, known = shared.open_answers(source, classes, tell, reading)
         votes = isinstance(opened.answers, Annotations)
         if construct is not None and votes:
@@ -215,7 +218,10 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     chosen = get_rules(rules)
     shared.load_strategies(load)
     with shared.progress() as tell:
-        classes, reading = shared.split_labels(labels), shared.make_reading(columns, missing, spelling)
+        classes, reading = (
+            shared.split_labels(labels),
+            shared.make_reading(columns, missing, spelling),
+        )
         opened, published = shared.open_answers(source, classes, tell, reading)
         plan = Plan(construct=shared.parse_strategy("construct", construct), repeats="all")
         each, made_by = construct_labels(io.Source(source, opened.answers), plan)

@@ -1,6 +1,6 @@
 """Files in and out: votes, soft votes, collected answers and the JSON of CIFAR-10S.
 
-Every kind of answer that can be read can also be written; soft labels are written only.  An error
+Every kind of answer that can be read can also be written, and so can soft labels.  An error
 about a file names its line, column and value.
 """
 
@@ -9,13 +9,14 @@ from softlabel._util.progress import Progress, silent
 from softlabel.io import large, write
 from softlabel.io.csv_files import Cell, escape_formula, escape_formulas
 from softlabel.io.sheet import Reading
+from softlabel.io.soft_labels import Numbers, read_people, read_predictions
 from softlabel.io.source import AnswerTable, Repeats, Source, collect_records, read_answers
 from softlabel.io.votes import find_codes, read_gold, sort_naturally
 from softlabel.io.write import write_answers, write_label_lines, write_soft_labels, write_table
 
 __all__ = [
-    "AnswerTable", "Cell", "Progress", "Reading", "Repeats", "Source", "check_output", "collect_records",
-    "escape_formula", "escape_formulas", "find_codes", "large", "read_answers", "read_gold",
-    "silent", "sort_naturally", "write", "write_answers", "write_label_lines", "write_soft_labels",
-    "write_table",
+    "AnswerTable", "Cell", "Numbers", "Progress", "Reading", "Repeats", "Source", "check_output",
+    "collect_records", "escape_formula", "escape_formulas", "find_codes", "large", "read_answers",
+    "read_gold", "read_people", "read_predictions", "silent", "sort_naturally", "write",
+    "write_answers", "write_label_lines", "write_soft_labels", "write_table",
 ]  # fmt: skip
