@@ -27,8 +27,7 @@ def scores_page(scores: Scores) -> str:
     name, people, other = scores.names
     lead = [
         f"""{name} against {people}: {scores.n:,} items, {len(scores.labels)} classes
-        {"in order" if scores.ordered else ""} ({_list(scores)}). Intervals are 95 %, by bootstrap
-        over items."""
+        ({_list(scores)}). Intervals are 95 %, by bootstrap over items."""
     ]
     sections = [Section("Scores", _scores(scores))]
     if scores.other is not None:
