@@ -21,7 +21,16 @@ from softlabel.errors import SoftlabelError
 from softlabel.io import AnswerTable, Repeats, Source
 from softlabel.records import votes_to_statements
 from softlabel.sampling import first_presentation, one_per_annotator, subsample
-from softlabel.tables import DOUBT, ESTIMATES, Annotations, Floats, Ints, SoftLabels, Statements
+from softlabel.tables import (
+    DOUBT,
+    ESTIMATES,
+    Annotations,
+    Floats,
+    Index,
+    Ints,
+    SoftLabels,
+    Statements,
+)
 
 Facts = dict[str, str]  # what to report: name and text
 
@@ -59,6 +68,7 @@ def label_source(source: Source, out: Path, plan: Plan, progress: Progress = sil
     """Write one soft label per item of what was read; return what happened on the way."""
     each, facts = prepare(source, plan, progress)
     gold = None if plan.gold is None else io.read_gold(plan.gold, each.index)
+    check_order(plan.aggregate, each.index)
     progress("pooling")
     with watch_fit(report_steps(plan.aggregate, len(each), progress)):
         soft = aggregate_labels(plan.aggregate, each, gold)
@@ -209,6 +219,16 @@ def aggregate_labels(pool: Aggregate, each: Annotations, gold: Ints | None = Non
         return pool(each)
     check_gold(pool)
     return pool(each, gold=gold)  # type: ignore[call-arg]
+
+
+def check_order(aggregate: Aggregate, index: Index) -> None:
+    """Refuse a pool for steps of a scale where nobody said that the classes are some."""
+    if getattr(aggregate, "ordinal", False) and not index.ordered:
+        shown = ", ".join(index.labels[:8].tolist())
+        raise SoftlabelError(
+            f"--aggregate {aggregate.name}: is for classes that are steps of a scale; if they are "
+            f"({shown}), say --ordered, and give their order with --labels if it is another one"
+        )
 
 
 def check_gold(aggregate: Aggregate) -> None:

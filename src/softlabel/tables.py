@@ -194,11 +194,15 @@ def _set(table: object, **arrays: object) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """The names behind the codes: items, annotators and labels, each without repetition."""
+    """The names behind the codes: items, annotators and labels, each without repetition.
+
+    ``ordered`` says that the labels are steps of a scale, in this order.
+    """
 
     items: Names
     annotators: Names
     labels: Names
+    ordered: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("items", "annotators", "labels"):
@@ -444,6 +448,7 @@ class SoftLabels:
             "annotators": as_texts(self.index.annotators),
             "estimand": np.array(self.estimand),
             "made_by": np.array(self.made_by),
+            "ordered": np.array(self.index.ordered),
             **(more or {}),
         }
         for label in self.index.labels.tolist():
@@ -461,10 +466,12 @@ class SoftLabels:
         """What ``save`` wrote; arrays only, nothing in the file is ever executed."""
         nobody = np.zeros(0, np.str_)
         file: dict[str, Any] = {"annotators": nobody, "estimand": "distribution", "made_by": ""}
+        file["ordered"] = False
         needed = ("item", "labels", "probs", "count")
         file |= load_arrays(path, "soft labels", needed, tuple(file))
         with complaining(path, "soft labels"):
-            index = Index(*(names(file[key].tolist()) for key in ("item", "annotators", "labels")))
+            called = (names(file[key].tolist()) for key in ("item", "annotators", "labels"))
+            index = Index(*called, ordered=bool(file["ordered"]))
             about = str(file["estimand"]), str(file["made_by"])
             return cls(index, file["probs"], file["count"], *about)  # type: ignore[arg-type]
 

@@ -23,6 +23,7 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     parts: int | None = None,
     checkpoint: Path | None = None,
     intervals: bool = False,
+    ordered: bool = False,
     mode: str | None = None,
     load: Path | None = None,
     columns: str | None = None,
@@ -39,12 +40,15 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     if engine is None and (parts or checkpoint):
         name = "parts" if parts else "checkpoint"
         raise SoftlabelError(f"--{name} {parts or checkpoint}: is for --engine; use --engine dask")
+    if engine is not None and ordered:
+        raise SoftlabelError("--ordered: is not for --engine, whose pools do not use the order")
     classes, reading = shared.split_labels(labels), shared.make_reading(columns, missing, spelling)
     with shared.progress() as tell:
         asked = shared.parse_strategy("mode", mode)
         read = partial(shared.open_source, source, classes, tell, asked, reading)
         if engine is None:
-            facts = label_source(read(), output, plan, tell)
+            answers = shared.mark_ordered(read()) if ordered else read()
+            facts = label_source(answers, output, plan, tell)
         else:
             from softlabel.engine import ClusterPlan, label_on_cluster
 

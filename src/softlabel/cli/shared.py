@@ -13,6 +13,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
@@ -164,6 +165,12 @@ def open_answers(
         once = ~dataset.arrays["duplicate"]
         table, seconds = table.take(once), None if seconds is None else seconds[once]
     return io.Source(text, table, seconds=seconds), dataset.gold
+
+
+def mark_ordered(source: Source) -> Source:
+    """Return the same answers, whose classes are steps of a scale."""
+    index = replace(source.answers.index, ordered=True)
+    return replace(source, answers=replace(source.answers, index=index))
 
 
 def _answers_of(text: str, dataset: Dataset) -> AnswerTable:

@@ -84,11 +84,13 @@ def reindex(annotations: Annotations, which: str, order: Ints) -> Annotations:
 
 def rename(annotations: Annotations) -> Annotations:
     """Return the same data under other names, in the reverse alphabetical order."""
-    turned = {
-        which: names([f"{10**6 - place} of {which}" for place in range(len(old))])
-        for which, old in vars(annotations.index).items()
+    turned: dict[str, Any] = {
+        which: names([f"{10**6 - place} of {which}" for place in range(size)])
+        for which, size in zip(
+            ("items", "annotators", "labels"), annotations.index.shape, strict=True
+        )
     }
-    return replace(annotations, index=Index(**turned))
+    return replace(annotations, index=replace(annotations.index, **turned))
 
 
 def agree(
