@@ -119,11 +119,11 @@ def compare(name: str, counts: Ints, votes: int, items: int | None, seeds: int) 
     pools = {"auto": Auto(), "mixture": DirichletMixture(), "ordinal": Ordinal()}
     found: dict[str, list[Floats]] = {pool: [] for pool in pools}
     covered = []
+    if (counts.sum(axis=1) > votes).sum() < FEW_ITEMS:
+        return None
     for seed in range(seeds):
         rng = np.random.default_rng([seed, votes])
         drawn, held = divide(counts, votes, rng)
-        if len(drawn) < FEW_ITEMS:
-            return None
         some = rng.permutation(len(drawn))[:items]
         for kind, pool in pools.items():
             loss, share = losses(pool, drawn[some], held[some], rng)
@@ -156,7 +156,7 @@ def main() -> None:
         ordinal.WIDTHS, ordinal.STRENGTHS = learn_usual(others)
         for items in (None, FEW_ITEMS):
             for votes in VOTES:
-                row = compare(name, counts, votes, items, 1 if asked.quick else 3)
+                row = compare(name, counts, votes, items, 1 if asked.quick else 2)
                 if row is not None:
                     rows.append(row)
                     print("  ".join(row), flush=True)

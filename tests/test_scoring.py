@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -197,3 +199,14 @@ def test_wrong_options_are_refused():
         softlabel.score(GUESS, COUNTS, measures=["klo"])
     with pytest.raises(UnknownName, match="no metric among these scores called 'ece'"):
         softlabel.score(GUESS, COUNTS, measures=["kl"], **FEW)["ece"]
+
+
+def test_a_scale_of_people_is_one_of_the_scores():
+    """Its order is that of people, whatever order the predictions have."""
+    scale = replace(VOTES, index=replace(INDEX, ordered=True))
+    found = softlabel.score(moved(GUESS), scale, measures=["w1-index"], **FEW)
+    assert (found.ordered, list(found.labels)) == (True, LABELS)
+    expected = metrics.w1_index(COUNTS / 5, GUESS).mean()
+    assert found["w1-index"].score.value == pytest.approx(expected)
+    named = softlabel.score(moved(GUESS), VOTES, measures=["w1-index"], labels=LABELS, **FEW)
+    assert named["w1-index"].score.value == pytest.approx(expected)

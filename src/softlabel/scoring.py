@@ -241,7 +241,8 @@ def _of_answers(name: str, answers: Annotations) -> Side:
     some = counts.sum(axis=1) > 0
     items, labels = answers.index.items[some].tolist(), answers.index.labels.tolist()
     votes, why = (counts[some], "") if answers.hard else (None, SOFT_VOTES)
-    return Side(name, shares(counts[some]), items, labels, votes, why, open=answers.hard)
+    about = {"ordered": answers.index.ordered, "open": answers.hard}
+    return Side(name, shares(counts[some]), items, labels, votes, why, **about)
 
 
 def _of_labels(name: str, soft: SoftLabels) -> Side:
@@ -251,7 +252,7 @@ def _of_labels(name: str, soft: SoftLabels) -> Side:
     whole = (abs(probs * count - votes) <= WHOLE).all() and count.max(initial=0) > 1
     known = (votes, "") if whole else (None, NO_NUMBER)
     items, labels = soft.index.items[some].tolist(), soft.index.labels.tolist()
-    return Side(name, probs, items, labels, *known)
+    return Side(name, probs, items, labels, *known, ordered=soft.index.ordered)
 
 
 def _of_numbers(name: str, given: metrics.Given) -> Side:
