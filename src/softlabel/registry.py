@@ -20,6 +20,7 @@ HOMES = {  # the room whose door fills the family
     "aggregate": "softlabel.aggregate",
     "deliver": "softlabel.deliver",
     "metric": "softlabel.metrics",
+    "format": "softlabel.io",
 }
 FAMILIES: dict[str, dict[str, Any]] = {family: {} for family in HOMES}
 SMALLEST = 1e-12  # for parameters that must be above zero

@@ -286,7 +286,11 @@ def test_what_is_not_a_file(tmp_path):
 
 PARQUET = [
     ({"item": ["i"], "annotator": ["w"], "label": [[1]]}, "label", "names must be text or numbers"),
-    ({"item": [["i"]], "annotator": ["w"], "label": ["x"]}, "item", "names must be text or numbers"),
+    (
+        {"item": [["i"]], "annotator": ["w"], "label": ["x"]},
+        "item",
+        "names must be text or numbers",
+    ),
     ({"item": ["i", None], "annotator": ["w", "w"], "label": ["x", "x"]}, "item", "row 2 of the"),
     ({"item": ["i"], "annotator": ["w"], "cat": [float("nan")]}, "cat", "must be a finite number"),
     ({"item": ["i"], "annotator": ["w"], "cat": [[1.0]]}, "cat", "no probabilities"),

@@ -97,7 +97,7 @@ def test_numbers_that_are_neither(tmp_path, text, words):
 def test_what_needs_people_says_so_and_what_does_not(tmp_path):
     answers = files.read_answers(write(tmp_path, "item,label\ni,cat\ni,dog\n")).answers
     assert Mean()(answers).probs.tolist() == [[0.5, 0.5]]
-    with pytest.raises(DataError, match="dawid-skene weighs people.*: mean, share, majority"):
+    with pytest.raises(DataError, match=r"dawid-skene weighs people.*: mean, share, majority"):
         DawidSkene()(answers)
 
 
@@ -168,7 +168,7 @@ def test_labels_that_differ_by_case_or_space(tmp_path):
 
 def test_a_list_of_classes_decides_on_spelling(tmp_path):
     path = write(tmp_path, ODD)
-    with pytest.raises(FileError, match="value 'Cat': no such class .did you mean 'cat'"):
+    with pytest.raises(FileError, match=r"value 'Cat': no such class .did you mean 'cat'"):
         files.read_answers(path, ["cat", "dog"])
     merge = files.Reading(spelling="merge")
     assert files.read_answers(path, ["CAT", "dog"], reading=merge).answers.counts().tolist() == [
@@ -180,7 +180,7 @@ def test_a_list_of_classes_decides_on_spelling(tmp_path):
 
 
 def test_one_number_written_in_two_ways_is_noticed(tmp_path):
-    with pytest.raises(FileError, match="'1' .1 times. and '1.0'"):
+    with pytest.raises(FileError, match=r"'1' .1 times. and '1.0'"):
         files.read_answers(write(tmp_path, "item,annotator,label\ni,a,1\ni,b,1.0\n"))
 
 
@@ -233,5 +233,5 @@ def test_standard_input_is_told_from_its_content(stdin):
         stdin(data)
         assert votes(files.read_answers("-").answers) == [("i", "w", "cat")]
     stdin(b"item,annotator,label\ni,w,cat\nj,w,\n")
-    with pytest.raises(FileError, match="^-, line 3, column 'label'"):
+    with pytest.raises(FileError, match=r"^-, line 3, column 'label'"):
         files.read_answers("-")

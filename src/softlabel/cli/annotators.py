@@ -27,6 +27,7 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     gold: Path | None = None,
     output: Path | None = None,
     load: Path | None = None,
+    from_: str | None = None,
     columns: str | None = None,
     missing: shared.Missing = "refuse",
     spelling: shared.Spelling = "refuse",
@@ -50,7 +51,7 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     with shared.progress() as tell:
         classes, reading = (
             shared.split_labels(labels),
-            shared.make_reading(columns, missing, spelling),
+            shared.make_reading(from_, columns, missing, spelling),
         )
         opened, known = shared.open_answers(source, classes, tell, reading)
         votes = isinstance(opened.answers, Annotations)
@@ -136,6 +137,7 @@ def agree(  # noqa: PLR0913  (a command has as many arguments as options)
     output: Path | None = None,
     load: Path | None = None,
     ordered: bool = False,
+    from_: str | None = None,
     columns: str | None = None,
     missing: shared.Missing = "refuse",
     spelling: shared.Spelling = "refuse",
@@ -152,7 +154,7 @@ def agree(  # noqa: PLR0913  (a command has as many arguments as options)
         io.check_output(output, ("csv",), source)
     plan = shared.make_plan(load, construct, repeats=repeats)
     with shared.progress() as tell:
-        reading = shared.make_reading(columns, missing, spelling)
+        reading = shared.make_reading(from_, columns, missing, spelling)
         opened = shared.open_source(source, shared.split_labels(labels), tell, reading=reading)
         opened = shared.mark_ordered(opened) if ordered else opened
         tell("comparing annotators")
@@ -204,6 +206,7 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     construct: str | None = None,
     labels: str | None = None,
     load: Path | None = None,
+    from_: str | None = None,
     columns: str | None = None,
     missing: shared.Missing = "refuse",
     spelling: shared.Spelling = "refuse",
@@ -226,7 +229,7 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     with shared.progress() as tell:
         classes, reading = (
             shared.split_labels(labels),
-            shared.make_reading(columns, missing, spelling),
+            shared.make_reading(from_, columns, missing, spelling),
         )
         opened, published = shared.open_answers(source, classes, tell, reading)
         plan = Plan(construct=shared.parse_strategy("construct", construct), repeats="all")

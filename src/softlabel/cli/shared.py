@@ -39,7 +39,7 @@ ORDER = (
     *("exclude", "include", "end", "audit"),
     *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
-    *("label", "inspect", "agree", "annotators"),
+    *("label", "inspect", "agree", "annotators", "convert"),
     *("score", "train", "grid", "predict", "evaluate", "report", "reproduce"),
     *("list", "data", "demo"),
 )  # collect; run a study; pay; keep answers safe; make labels; train and measure; look around
@@ -77,7 +77,7 @@ app = make_group(
 
 
 OPTIONS = tomllib.loads((Path(__file__).parent / "options.toml").read_text("utf-8"))
-Repeats = Literal["first", "mean", "all", "error"]
+Repeats = Literal["first", "last", "mean", "all", "error"]
 Missing = Literal["refuse", "drop"]
 Spelling = Literal["refuse", "merge", "keep"]
 STREAM = "-"  # standard input, or standard output
@@ -105,7 +105,10 @@ def command(group: typer.Typer = app, **settings: Any) -> Callable[[Command], Co
 
 
 def make_reading(
-    columns: str | None = None, missing: Missing = "refuse", spelling: Spelling = "refuse"
+    from_: str | None = None,
+    columns: str | None = None,
+    missing: Missing = "refuse",
+    spelling: Spelling = "refuse",
 ) -> Reading:
     """Return how to read a file, by the options of a command."""
     from softlabel import io
@@ -119,7 +122,7 @@ def make_reading(
                 "label=NAME, each given once"
             )
         named[ours] = theirs
-    return io.Reading(columns=named, missing=missing, spelling=spelling)
+    return io.Reading(parse_strategy("format", from_), named, missing, spelling)
 
 
 def open_source(

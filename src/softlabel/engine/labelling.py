@@ -57,7 +57,8 @@ class ClusterPlan:
     def streams(self) -> bool:
         """True for large files of votes that need no work before they are pooled, and folders."""
         plan, path = self.plan, Path(self.source)
-        if plan.construct is not None or plan.sample is not None or plan.repeats == "mean":
+        odd = plan.repeats in ("mean", "last")
+        if plan.construct is not None or plan.sample is not None or odd:
             return False
         if self.reading != io.Reading():
             return False

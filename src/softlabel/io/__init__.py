@@ -1,4 +1,5 @@
-"""Files in and out: votes, soft votes, collected answers and the JSON of CIFAR-10S.
+"""Files in and out: votes, soft votes, collected answers, the JSON of CIFAR-10S, and the files of
+other programs (``formats``).
 
 Every kind of answer that can be read can also be written, and so can soft labels.  An error
 about a file names its line, column and value.
@@ -6,7 +7,7 @@ about a file names its line, column and value.
 
 from softlabel._util.files import check_output
 from softlabel._util.progress import Progress, silent
-from softlabel.io import large, write
+from softlabel.io import formats, large, write
 from softlabel.io.csv_files import Cell, escape_formula, escape_formulas
 from softlabel.io.sheet import Reading
 from softlabel.io.soft_labels import Numbers, read_people, read_predictions
@@ -16,7 +17,7 @@ from softlabel.io.write import write_answers, write_label_lines, write_soft_labe
 
 __all__ = [
     "AnswerTable", "Cell", "Numbers", "Progress", "Reading", "Repeats", "Source", "check_output",
-    "collect_records", "escape_formula", "escape_formulas", "find_codes", "large", "read_answers",
-    "read_gold", "read_people", "read_predictions", "silent", "sort_naturally", "write",
-    "write_answers", "write_label_lines", "write_soft_labels", "write_table",
+    "collect_records", "escape_formula", "escape_formulas", "find_codes", "formats", "large",
+    "read_answers", "read_gold", "read_people", "read_predictions", "silent", "sort_naturally",
+    "write", "write_answers", "write_label_lines", "write_soft_labels", "write_table",
 ]  # fmt: skip

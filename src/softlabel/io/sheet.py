@@ -244,7 +244,28 @@ def detect_shape(
 ) -> Shape:
     """Take a table with ``label`` for hard votes, with ``top`` for responses, else soft votes.
     ``given`` are the names of columns that the user said."""
-    given = given or {}
+    item, annotator, label = _find_columns(path, columns, given or {})
+    rest = tuple(column for column in columns if column not in (item, annotator))
+    if label is not None:
+        return Shape("hard", item, annotator, (label,))
+    if "top" in rest:
+        for column in CLASSIC:
+            if column not in rest:
+                raise _missing_column(path, columns, column)
+        if annotator is None:
+            raise _missing_column(path, columns, ANNOTATOR)
+        return Shape("classic", item, annotator, CLASSIC)
+    if not rest or (annotator is None and len(rest) == 1):
+        raise _missing_column(path, columns, LABEL)
+    if not all(column.strip() for column in rest):
+        raise FileError(path, f"a column of soft votes has no name; {ACCEPTED}")
+    return Shape("soft", item, annotator, rest)
+
+
+def _find_columns(
+    path: Path, columns: Sequence[str], given: Mapping[str, str]
+) -> tuple[str, str | None, str | None]:
+    """Return the columns of item, annotator and label: those given, or else by their names."""
     for ours, theirs in given.items():
         if theirs not in columns:
             hint = nearest(theirs, columns)
@@ -257,23 +278,8 @@ def detect_shape(
     annotator = given.get(ANNOTATOR) or _find(path, others, "annotator")
     if annotator is None:
         _refuse_unnamed_people(path, others)
-    rest = tuple(column for column in columns if column not in (item, annotator))
-    label = given.get(LABEL) or _find(path, [name for name in others if name in rest], "label")
-    if label is not None:
-        return Shape("hard", item, annotator, (label,))
-    if "top" in rest:
-        for column in CLASSIC:
-            if column not in rest:
-                raise _missing_column(path, columns, column)
-        if annotator is None:
-            raise _missing_column(path, columns, ANNOTATOR)
-        return Shape("classic", item, annotator, CLASSIC)
-    if not rest or (annotator is None and len(rest) == 1):
-        raise _missing_column(path, columns, LABEL)
-    for column in rest:
-        if not column.strip():
-            raise FileError(path, f"a column of soft votes has no name; {ACCEPTED}")
-    return Shape("soft", item, annotator, rest)
+    others = [column for column in others if column not in (item, annotator)]
+    return item, annotator, given.get(LABEL) or _find(path, others, "label")
 
 
 def _find(path: Path, columns: Sequence[str], role: Role) -> str | None:

@@ -14,6 +14,8 @@ from softlabel.elicit import Mode
 from softlabel.errors import DataError, FileError
 from softlabel.io.classic import read_classic, read_collins
 from softlabel.io.csv_files import read_csv
+from softlabel.io.formats import Format, find_format, make_answers, read_table
+from softlabel.io.formats.base import Head
 from softlabel.io.json_files import parse_lines, parse_object, read_vote_lines
 from softlabel.io.large import LARGE, read_large
 from softlabel.io.sheet import (
@@ -33,7 +35,7 @@ from softlabel.sampling import first_presentation
 from softlabel.tables import Annotations, Floats, Statements
 
 AnswerTable = Statements | Annotations
-Repeats = Literal["first", "mean", "all", "error"]
+Repeats = Literal["first", "last", "mean", "all", "error"]
 
 PLAIN = ("csv", "jsonl", "parquet", "json", "tsv")
 KINDS = (*PLAIN, *(f"{kind}.gz" for kind in PLAIN))
@@ -51,7 +53,8 @@ class Source:
     each person's skipped items, by reason.  ``simulated`` counts answers of simulated people.
     ``asked`` counts the answers by how they were asked for: mode, version, options and frame.
     ``branch`` (n,) is the share of each answer that was said of branches as wholes.  ``read_as``
-    names the format, where it is not a table or records of ours; ``notes`` is what else to know.
+    names the format, where it is not a table or records of ours; ``notes`` is what else to know;
+    ``contents`` is what people saw of each item.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Source:
     branch: Floats | None = None
     read_as: str = ""
     notes: tuple[str, ...] = ()
+    contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -100,7 +104,7 @@ class Source:
         what = table.index.items[table.item[row]]
         event = f"{who!r} answered item {what!r}"
         rest = f" ({len(again)} answers are repeats)" if len(again) > 1 else ""
-        rest += "; say what to do with --repeats first, mean or all"
+        rest += "; say what to do with --repeats first, last, mean or all"
         if self.line_of is None:
             where = f"in row {first + 1} and again in row {row + 1}"
             raise DataError(f"{self.name}: {event} {where}{rest}")
@@ -115,8 +119,8 @@ def read_answers(
     progress: Progress = silent,
     reading: Reading | None = None,
 ) -> Source:
-    """Read hard votes, soft votes, counts, classic responses, collected records or the JSON of
-    CIFAR-10S; ``-`` is standard input.
+    """Read hard votes, soft votes, counts, classic responses, collected records, the JSON of
+    CIFAR-10S or the files of another program; ``-`` is standard input.
     ``labels`` is the full list of classes (else those that the file declares or that occur):
     anything outside it is an error.  ``mode`` reads the answers that were given through it, with
     its repairs for instance.  ``progress`` hears of each batch of a large file of hard votes.
@@ -124,10 +128,13 @@ def read_answers(
     path, reading = Path(path), reading or Reading()
     if path != STREAM and not path.exists():
         raise FileError(path, "there is no such file")
+    wanted = None if labels is None else list(labels)
+    foreign = find_format(path, reading.format)
+    if foreign is not None:
+        return _read_foreign(path, *foreign, wanted, reading)
     if path.is_dir():
         raise FileError(path, "is a folder, not a file")
     kind = _sniff(path) if path == STREAM else file_kind(path, KINDS).removesuffix(".gz")
-    wanted = None if labels is None else list(labels)
     if kind == "json":
         return Source(str(path), read_collins(path, read_text(path), wanted, mode))
     if kind == "jsonl":
@@ -147,6 +154,23 @@ def read_answers(
     return _read_votes(sheet, shape, wanted, reading)
 
 
+def _read_foreign(
+    path: Path, how: Format, head: Head, labels: list[str] | None, reading: Reading
+) -> Source:
+    """Read the file of another program."""
+    table = read_table(how, head)
+    made = make_answers(path, how, table, labels, reading)
+    return Source(
+        str(path),
+        made.answers,
+        left_out=made.left_out,
+        seconds=made.seconds,
+        read_as=how.name,
+        notes=made.notes,
+        contents=table.contents,
+    )
+
+
 def _sniff(path: Path) -> str:
     """Return the kind of a file by how it begins."""
     data = read_bytes(path)
@@ -162,9 +186,7 @@ def _sniff(path: Path) -> str:
     return "json" if first and all(isinstance(value, list) for value in first.values()) else "jsonl"
 
 
-def _read_votes(
-    sheet: Sheet, shape: Shape, labels: list[str] | None, reading: Reading
-) -> Source:
+def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: Reading) -> Source:
     name = str(sheet.path)
     if labels is None and shape.kind == "hard":
         declared = sheet.frame[shape.answer[0]].dtype

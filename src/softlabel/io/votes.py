@@ -39,39 +39,39 @@ def prepare(
 ) -> tuple[Sheet, dict[str, int]]:
     """Return the sheet with its names as text and without the rows to be dropped, which are counted
     by reason; refuse empty cells unless they are to be dropped."""
-    hard = shape.kind == "hard"
-    for column in (*shape.ids, *(shape.answer if hard else ())):
+    texts = (*shape.ids, *(shape.answer if shape.kind == "hard" else ()))
+    for column in texts:
         kind = sheet.frame[column].dtype
         if not (kind in NAME_TYPES or kind.is_integer() or kind.is_float()):
             reason = f"holds {kind}; names must be text or numbers"
             raise FileError(sheet.path, reason, column=column)
+    cells = [as_text(column, sheet.frame[column].dtype) for column in texts]
+    sheet = replace(sheet, frame=sheet.frame.with_columns(cells))
     needed = [*shape.ids, *shape.answer]
     if sheet.anonymous and shape.annotator is not None:
         needed.remove(shape.annotator)
-    if hard:
-        texts = [as_text(column, sheet.frame[column].dtype) for column in needed]
-    else:
-        texts = [as_text(column, sheet.frame[column].dtype) for column in shape.ids]
-    sheet = replace(sheet, frame=sheet.frame.with_columns(texts))
     if reading.missing == "refuse":
         sheet.refuse_empty(*needed)
         return sheet, {}
-    known = set(labels or ())
+    absent = [word for word in ABSENT if word not in (labels or ())]
     left_out: dict[str, int] = {}
     for column in needed:
-        cells = sheet.frame[column]
-        gone = is_blank(cells)
-        if cells.dtype == pl.String and column in shape.answer:
-            absent = [word for word in ABSENT if word not in known]
-            gone = gone | cells.str.to_lowercase().is_in(absent).fill_null(False)
-        elif cells.dtype.is_float():
-            gone = gone | cells.is_nan().fill_null(False)
+        gone = _is_missing(sheet.frame[column], absent if column in shape.answer else [])
         if gone.any():
             left_out[f"without {column}"] = int(gone.sum())
             sheet = sheet.keep(~gone)
     if not len(sheet.frame):
         raise FileError(sheet.path, "no row is complete, so nothing is left to read")
     return sheet, left_out
+
+
+def _is_missing(cells: pl.Series, absent: list[str]) -> pl.Series:
+    gone = is_blank(cells)
+    if cells.dtype == pl.String:
+        gone = gone | cells.str.to_lowercase().is_in(absent).fill_null(False)
+    elif cells.dtype.is_float():
+        gone = gone | cells.is_nan().fill_null(False)
+    return gone
 
 
 # ── votes ────────────────────────────────────────────────────────────────────────────────────
@@ -88,9 +88,9 @@ def read_votes(
     else:
         labels, probs = _read_soft(sheet, shape, labels)
     items, item = encode(sheet.frame[shape.item])  # in order of first appearance
-    if sheet.anonymous or shape.annotator is None:
-        people, annotator = [], np.full(len(item), ANONYMOUS)
-    else:
+    people: list[str] = []
+    annotator: Ints = np.full(len(item), ANONYMOUS)
+    if not sheet.anonymous and shape.annotator is not None:
         people, annotator = encode(sheet.frame[shape.annotator])
     index = Index(names(items), names(people), names(labels))
     return Annotations(index, item, annotator, label=label, probs=probs)
@@ -216,7 +216,7 @@ def merge_spellings(
         group = groups.get(_fold(name), [])
         if group and name not in group:
             group.insert(0, name)
-    merged = {}
+    merged: dict[str, str] = {}
     for right, *others in groups.values():
         others = [name for name in others if name not in known]
         if others and how == "refuse":
