@@ -24,6 +24,7 @@ FOLDERS = {
     "deliver": "deliver",
 }
 NEEDS_DATA = "<!-- needs: SOFTLABEL_DATA -->"
+NEEDS_PACKAGE = re.compile(r"<!-- needs: ([a-z]+) -->")
 BLOCK = re.compile(r"^```(\w+)( [^\n]*)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]+)(#[^)]*)?\)")
 
@@ -103,6 +104,8 @@ def test_examples_run(page, tmp_path, monkeypatch, request, warm_path):
     """``pycon`` blocks share one namespace, ``console`` blocks one folder, in order."""
     if NEEDS_DATA in page.read_text():
         request.getfixturevalue("data_folder")
+    for package in NEEDS_PACKAGE.findall(page.read_text()):
+        pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     for family, known in registry.families().items():  # what an example registers is forgotten

@@ -29,6 +29,7 @@ FLOORS: dict[str, float] = {
     # one answer; files; the road from answers to labels
     "records": 2,
     "io": 2.2,
+    "frames": 2.3,
     "labelling": 2.4,
     "scoring": 2.5,
     "engine": 2.6,
@@ -51,7 +52,7 @@ FLOORS: dict[str, float] = {
 ROOT = 4.8  # softlabel/__init__.py names rooms, each of which is opened when it is entered
 HOMES = {  # packages that only these rooms import
     "numba": {"aggregate"},
-    "polars": {"io", "datasets", "engine", "_util"},
+    "polars": {"io", "frames", "datasets", "engine", "_util"},
     "dask": {"engine"},
     "distributed": {"engine"},
     "typer": {"cli"},
@@ -71,7 +72,9 @@ HOMES = {  # packages that only these rooms import
     "playwright": {"simulate"},
     "torch": {"train", "integrations"},
     "sklearn": {"integrations", "datasets"},
-    "pandas": set(),
+    "pandas": {"frames"},
+    "pyarrow": set(),  # Arrow tables are read through polars
+    "datasets": {"frames", "integrations"},
 }
 
 

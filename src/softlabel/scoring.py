@@ -241,8 +241,8 @@ def _of_answers(name: str, answers: Annotations) -> Side:
     some = counts.sum(axis=1) > 0
     items, labels = answers.index.items[some].tolist(), answers.index.labels.tolist()
     votes, why = (counts[some], "") if answers.hard else (None, SOFT_VOTES)
-    about = {"ordered": answers.index.ordered, "open": answers.hard}
-    return Side(name, shares(counts[some]), items, labels, votes, why, **about)
+    side = Side(name, shares(counts[some]), items, labels, votes, why, open=answers.hard)
+    return side._replace(ordered=answers.index.ordered)
 
 
 def _of_labels(name: str, soft: SoftLabels) -> Side:
@@ -250,9 +250,9 @@ def _of_labels(name: str, soft: SoftLabels) -> Side:
     probs, count = soft.probs[some], soft.count[some, None]
     votes = np.rint(probs * count)
     whole = (abs(probs * count - votes) <= WHOLE).all() and count.max(initial=0) > 1
-    known = (votes, "") if whole else (None, NO_NUMBER)
     items, labels = soft.index.items[some].tolist(), soft.index.labels.tolist()
-    return Side(name, probs, items, labels, *known, ordered=soft.index.ordered)
+    side = Side(name, probs, items, labels, ordered=soft.index.ordered)
+    return side._replace(votes=votes) if whole else side._replace(why=NO_NUMBER)
 
 
 def _of_numbers(name: str, given: metrics.Given) -> Side:

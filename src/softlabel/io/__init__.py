@@ -7,17 +7,24 @@ about a file names its line, column and value.
 
 from softlabel._util.files import check_output
 from softlabel._util.progress import Progress, silent
-from softlabel.io import formats, large, write
+from softlabel.io import columns, formats, large, write
 from softlabel.io.csv_files import Cell, escape_formula, escape_formulas
-from softlabel.io.sheet import Reading
+from softlabel.io.sheet import Reading, Shape, Sheet
 from softlabel.io.soft_labels import Numbers, read_people, read_predictions
 from softlabel.io.source import AnswerTable, Repeats, Source, collect_records, read_answers
-from softlabel.io.votes import find_codes, read_gold, sort_naturally
-from softlabel.io.write import write_answers, write_label_lines, write_soft_labels, write_table
+from softlabel.io.votes import find_codes, read_gold, read_votes, sort_naturally
+from softlabel.io.write import (
+    soft_label_frame,
+    write_answers,
+    write_label_lines,
+    write_soft_labels,
+    write_table,
+)
 
 __all__ = [
-    "AnswerTable", "Cell", "Numbers", "Progress", "Reading", "Repeats", "Source", "check_output",
-    "collect_records", "escape_formula", "escape_formulas", "find_codes", "formats", "large",
-    "read_answers", "read_gold", "read_people", "read_predictions", "silent", "sort_naturally",
+    "AnswerTable", "Cell", "Numbers", "Progress", "Reading", "Repeats", "Shape", "Sheet", "Source",
+    "check_output", "collect_records", "columns", "escape_formula", "escape_formulas", "find_codes",
+    "formats", "large", "read_answers", "read_gold", "read_people", "read_predictions",
+    "read_votes", "silent", "soft_label_frame", "sort_naturally",
     "write", "write_answers", "write_label_lines", "write_soft_labels", "write_table",
 ]  # fmt: skip

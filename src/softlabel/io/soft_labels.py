@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from scipy.special import softmax
 
+from softlabel._util.arrays import complaining, load_arrays
 from softlabel._util.files import file_kind
 from softlabel.errors import FileError
 from softlabel.io.columns import find
@@ -23,17 +24,7 @@ from softlabel.io.source import Source, read_answers
 from softlabel.io.votes import as_text
 from softlabel.io.write import COUNT, PROBS
 from softlabel.records import LISTS
-from softlabel.tables import (
-    SIMPLEX_TOLERANCE,
-    Floats,
-    Index,
-    Ints,
-    Predictions,
-    SoftLabels,
-    complaining,
-    load_arrays,
-    names,
-)
+from softlabel.tables import SIMPLEX_TOLERANCE, Floats, Index, Ints, Predictions, SoftLabels, names
 
 KINDS = (
     *("csv", "tsv", "parquet", "jsonl", "npz"),

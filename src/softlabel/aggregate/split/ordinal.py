@@ -105,7 +105,7 @@ def _match_thresholds(share: Floats, weight: Floats) -> Floats:
         middle = (low + high) / 2
         above = weight @ expit((middle - place[:, None]) / width[:, None]) > wanted
         low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return (low + high) / 2
+    return np.asarray((low + high) / 2)
 
 
 def _fit_weights(rows: Rows, alpha: Floats, usual: Floats) -> Floats:
