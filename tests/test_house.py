@@ -31,6 +31,7 @@ FLOORS: dict[str, float] = {
     "io": 2.2,
     "frames": 2.3,
     "labelling": 2.4,
+    "scoring": 2.5,
     "engine": 2.6,
     "annotators": 2,
     "datasets": 2.4,

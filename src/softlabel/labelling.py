@@ -42,6 +42,7 @@ from softlabel.tables import (
     Annotations,
     Estimand,
     Floats,
+    Index,
     Ints,
     SoftLabels,
     Statements,
@@ -187,6 +188,7 @@ def pool_source(source: Source, plan: Plan, progress: Progress = silent) -> Soft
     """Return one soft label per item of what was read, with what happened on the way."""
     each, facts = prepare(source, plan, progress)
     gold = None if plan.gold is None else frames.read_gold(plan.gold, each.index)
+    check_order(plan.aggregate, each.index)
     progress("pooling")
     with watch_fit(report_steps(plan.aggregate, len(each), progress)):
         soft = aggregate_labels(plan.aggregate, each, gold)
@@ -407,6 +409,16 @@ def aggregate_labels(pool: Aggregate, each: Annotations, gold: Ints | None = Non
         return pool(each)
     check_gold(pool)
     return pool(each, gold=gold)  # type: ignore[call-arg]
+
+
+def check_order(aggregate: Aggregate, index: Index) -> None:
+    """Refuse a pool for steps of a scale where nobody said that the classes are some."""
+    if getattr(aggregate, "ordinal", False) and not index.ordered:
+        shown = ", ".join(index.labels[:8].tolist())
+        raise SoftlabelError(
+            f"--aggregate {aggregate.name}: is for classes that are steps of a scale; if they are "
+            f"({shown}), say --ordered, and give their order with --labels if it is another one"
+        )
 
 
 def check_gold(aggregate: Aggregate) -> None:

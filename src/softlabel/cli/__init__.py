@@ -20,6 +20,7 @@ from softlabel.cli import (  # noqa: F401  importing them adds their commands
     pay,
     prolific,
     reproduce,
+    score,
     serve,
     simulate,
     status,
