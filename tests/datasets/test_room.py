@@ -23,7 +23,7 @@ NAMES = [f"{info.name}/{part}" for info in datasets.list_infos() for part in inf
 
 def test_names():
     assert list(DATASETS) == [info.name for info in datasets.list_infos()]
-    assert len(DATASETS) == 13
+    assert len(DATASETS) == 15
     assert datasets.DATASETS["crowd"].INFO.parts[0] == "dog"
 
 
