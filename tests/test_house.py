@@ -40,6 +40,7 @@ FLOORS: dict[str, float] = {
     "train": 3,
     "integrations": 3,
     "report": 3.2,
+    "publish": 3.2,
     # the street
     "serve": 4,
     "simulate": 4.5,
@@ -50,7 +51,7 @@ FLOORS: dict[str, float] = {
 ROOT = 4.8  # softlabel/__init__.py names rooms, each of which is opened when it is entered
 HOMES = {  # packages that only these rooms import
     "numba": {"aggregate"},
-    "polars": {"io", "datasets", "engine", "_util"},
+    "polars": {"io", "datasets", "engine", "publish", "_util"},
     "dask": {"engine"},
     "distributed": {"engine"},
     "typer": {"cli"},
@@ -62,7 +63,7 @@ HOMES = {  # packages that only these rooms import
     "fastapi": {"serve"},
     "starlette": {"serve"},
     "uvicorn": {"serve"},
-    "jinja2": {"serve"},
+    "jinja2": {"serve", "publish"},
     "markdown_it": {"serve"},
     "httpx": {"serve"},
     "jwt": {"serve"},

@@ -17,7 +17,7 @@ from softlabel.io.json_files import parse_lines, read_vote_lines
 from softlabel.io.large import LARGE, read_large
 from softlabel.io.sheet import detect_shape, read_parquet, read_text
 from softlabel.io.votes import read_votes
-from softlabel.records import Line, describe_left_out, read_records
+from softlabel.records import Line, check_record, describe_left_out, join_lists, read_records
 from softlabel.sampling import first_presentation
 from softlabel.tables import Annotations, Floats, Statements
 
@@ -125,6 +125,23 @@ def read_answers(
     if shape.kind == "classic":
         return Source(str(path), read_classic(sheet, shape, wanted, mode), sheet.line_of)
     return Source(str(path), read_votes(sheet, shape, wanted), sheet.line_of)
+
+
+def read_export(path: str | Path) -> list[dict[str, Any]]:
+    """Return every record of a study's export to ``.jsonl``, as it is: also practice, checks, skips
+    and people who were left out."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileError(path, "there is no such file")
+    if file_kind(path, KINDS).removesuffix(".gz") != "jsonl":
+        raise FileError(path, "is no export of a study; export the study to a .jsonl file first")
+    records = []
+    for row in join_lists(path, parse_lines(path, read_text(path))):
+        check_record(path, row)
+        records.append(row[1])
+    if not records:
+        raise FileError(path, "holds no answers")
+    return records
 
 
 def _read_lines(path: Path, labels: list[str] | None, mode: Mode | None) -> Source:
