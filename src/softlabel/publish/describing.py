@@ -50,9 +50,10 @@ def describe_release(
         "rows": {table.name: table.frame.height for table in tables},
         "softlabel": __version__,
         "content": choices.items,
-        "texts": Counter(key[0] for key in texts),
+        "has_media": bool(study and any(item.media for item in study.items)),
+        "texts": Counter(sorted(key[0] for key in texts)),
         "published_texts": Counter(key[0] for key in published),
-        "findings": Counter(one.looks_like for one in findings),
+        "findings": Counter(sorted(one.looks_like for one in findings)),
         **_describe_people(material),
         **_describe_answers(material, reading),
         **_describe_labels(choices, reading),
@@ -98,18 +99,18 @@ def _describe_answers(material: Material, reading: Reading) -> dict[str, Any]:
         "n_checks": sum(kinds[kind] for kind in CHECKS),
         "n_repeats": kinds["repeat"],
         "n_superseded": sum(bool(record.get("supersedes")) for record in records),
-        "skips": Counter(record["skip"] for record in records if record["answer"] is None),
+        "skips": Counter(sorted(r["skip"] for r in records if r["answer"] is None)),
         "seconds": median(times) if times else None,
         "minutes": median(sessions.values()) / 60 if times else None,
-        "asked": Counter(
-            f"{record['presentation'].get('mode')} (version "
-            f"{record['presentation'].get('mode_version')})"
-            for record in given
-        ),
+        "asked": sorted({_name_form(record["presentation"]) for record in given}),
         "frames": sorted({str(record["presentation"].get("frame")) for record in given}),
         "n_items": int(reading.pooled.answered.sum()),
         "per_item": (int(counts.min()), float(counts.mean()), int(counts.max())),
     }
+
+
+def _name_form(shown: Mapping[str, Any]) -> str:
+    return f"{shown.get('mode')} (version {shown.get('mode_version')})"
 
 
 def _describe_labels(choices: Choices, reading: Reading) -> dict[str, Any]:

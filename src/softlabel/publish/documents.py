@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from softlabel.errors import UnknownName
+from softlabel.errors import SoftlabelError, UnknownName
 from softlabel.publish.describing import make_head
 from softlabel.publish.tables import KINDS, MEDIA, Column, Table
 
@@ -39,13 +39,15 @@ class Licence(NamedTuple):
 
 
 def find_licence(name: str) -> Licence:
-    """Return a licence by its SPDX name, in any case; an error explains the usual ones."""
+    """Return a licence by its SPDX name, in any case, or terms of your own by their address; an
+    error explains the usual ones."""
     for known, about in LICENCES.items():
         if name.lower() == known.lower():
             return Licence(known, **about)
-    error = UnknownName("licence", name, LICENCES)
-    error.add_note(explain_licences())
-    raise error
+    if name.startswith(("https://", "http://")):
+        return Licence(name, "other", name, "terms of your own")
+    more = "or give the address of your own terms (https://…)"
+    raise SoftlabelError(f"{UnknownName('licence', name, LICENCES)}; {more}\n{explain_licences()}")
 
 
 def explain_licences() -> str:

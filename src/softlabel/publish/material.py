@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date as day
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,16 @@ class Choices:
     items: bool = False
     text: Path | None = None
     accept: bool = False
+
+    def __post_init__(self) -> None:
+        if self.date:
+            try:
+                day.fromisoformat(self.date)
+            except ValueError:
+                reason = "is no day; write it as 2026-11-16"
+                raise SoftlabelError(f"--date {self.date!r} {reason}") from None
+        if self.url and not self.url.startswith(("https://", "http://")):
+            raise SoftlabelError(f"--url {self.url!r} is no address; begin it with https://")
 
 
 @dataclass(frozen=True, eq=False)

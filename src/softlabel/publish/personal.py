@@ -126,54 +126,68 @@ def review_path(out: Path) -> Path:
     return out.with_name(f"{out.name}.review.csv")
 
 
-def write_review(path: Path, texts: Texts, findings: Sequence[Finding]) -> int:
-    """Write the texts to decide on and the findings to look at, the texts first, nothing decided;
-    return how many rows there are."""
-    rows = list(_list_rows(texts, findings))
-    with write_atomically(path, private=True) as part, part.open("w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(COLUMNS)
+def write_review(path: Path, texts: Texts, findings: Sequence[Finding]) -> None:
+    """Write the texts to decide on, then the findings to look at.  What was decided in an earlier
+    file about the same text stays."""
+    decided = {}
+    if path.is_file():
+        decided = {_key(row): row["publish"] for _, row in _read_rows(path) if row["publish"]}
+    rows = [row | {"publish": decided.get(_key(row), "")} for row in _list_rows(texts, findings)]
+    with (
+        write_atomically(path, private=True) as part,
+        part.open("w", newline="", encoding="utf-8") as file,
+    ):
+        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table.writeheader()
         table.writerows(rows)
-    return len(rows)
 
 
-def _list_rows(texts: Texts, findings: Sequence[Finding]) -> Iterator[list[str]]:
+def _key(row: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(row[column] for column in COLUMNS[:5])
+
+
+def _list_rows(texts: Texts, findings: Sequence[Finding]) -> Iterator[dict[str, str]]:
+    listed: list[tuple[str, ...]] = []
     for key, text in sorted(texts.items()):
         looks = "; ".join(dict.fromkeys(kind for kind, _ in find_personal(text)))
-        yield [str(escape_formula(cell)) for cell in (*key, text, looks, "")]
+        listed.append((*key, text, looks, ""))
     for one in findings:
-        cells = (FOUND, "", f"{one.table}.{one.column}", f"row {one.row}", one.text)
-        yield [str(escape_formula(cell)) for cell in (*cells, one.looks_like, "")]
+        place = (f"{one.table}.{one.column}", f"row {one.row}")
+        listed.append((FOUND, "", *place, one.text, one.looks_like, ""))
+    for cells in listed:
+        yield dict(zip(COLUMNS, (str(escape_formula(cell)) for cell in cells), strict=True))
+
+
+def _read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a review file with their lines; refuse a file of another kind."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        for number, row in enumerate(csv.DictReader(file), 2):
+            if missing := [column for column in COLUMNS if row.get(column) is None]:
+                raise FileError(
+                    path, "is no review file: a column is missing", line=number, column=missing[0]
+                )
+            yield number, row
 
 
 def read_review(path: Path, texts: Texts) -> Texts:
     """Return the texts that a reviewed file allows to publish; refuse a file about other texts."""
     if not path.is_file():
         raise FileError(path, "there is no such file; publish without --include-text to make it")
-    keys = {
-        tuple(row[:5]): key for key, row in zip(sorted(texts), _list_rows(texts, ()), strict=True)
-    }
+    rows = zip(sorted(texts), _list_rows(texts, ()), strict=True)
+    known = {_key(row): key for key, row in rows}
     allowed: Texts = {}
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        for number, row in enumerate(csv.DictReader(file), 2):
-            if missing := [column for column in COLUMNS if row.get(column) is None]:
-                raise FileError(path, "a column is missing", line=number, column=missing[0])
-            said = row["publish"].strip().lower()
-            if said not in (*YES, *NO):
-                raise FileError(path, "say yes or no", line=number, column="publish", value=said)
-            if row["what"] == FOUND or said in NO:
-                continue
-            key = keys.get(tuple(row[column] for column in COLUMNS[:5]))
-            if key is None:
-                raise FileError(
-                    path,
-                    "no such text in the study as it is now; make the review file again and decide "
-                    "again",
-                    line=number,
-                    column="text",
-                    value=shorten(row["text"]),
-                )
-            allowed[key] = texts[key]
+    for line, row in _read_rows(path):
+        said = row["publish"].strip().lower()
+        if said not in (*YES, *NO):
+            raise FileError(path, "say yes or no", line=line, column="publish", value=said)
+        if row["what"] == FOUND or said in NO:
+            continue
+        key = known.get(_key(row))
+        if key is None:
+            reason = "the study has no such text now; publish without --include-text, and review"
+            value = shorten(row["text"])
+            raise FileError(path, reason, line=line, column="text", value=value)
+        allowed[key] = texts[key]
     return allowed
 
 

@@ -1,4 +1,4 @@
-"""Write a release: tables, documents and checksums, in a folder that is whole or untouched."""
+"""Write a release: tables, documents and checksums, all made before the first is put in place."""
 
 import shutil
 import tempfile
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from softlabel._util.progress import Progress, silent
-from softlabel.errors import FileError
+from softlabel.errors import FileError, SoftlabelError
 from softlabel.publish import personal
 from softlabel.publish.describing import describe_release
 from softlabel.publish.documents import (
@@ -35,6 +35,8 @@ def publish(
     listed in a file beside ``out``; what looks personal stops the release unless it is accepted.
     """
     out = Path(out)
+    if choices.items and material.study is None:
+        raise SoftlabelError("--include-items needs the study folder: an export has no items")
     licence = find_licence(choices.licence)
     old = check_folder(out, replace)
     reading = read_material(material, choices, progress)
@@ -44,9 +46,8 @@ def publish(
     tables = make_tables(material, reading, allowed, choices.items)
     findings = personal.check_tables(tables, material)
     review = personal.review_path(out)
-    listed = texts if choices.text is None else {}  # a reviewed file is not written over
-    if listed or findings:
-        personal.write_review(review, listed, findings)
+    if to_review := (bool(texts) and choices.text is None) or bool(findings):
+        personal.write_review(review, texts, findings)
     if findings and not choices.accept:
         raise personal.refuse(findings, review)
     facts = describe_release(material, choices, reading, tables, (texts, allowed, findings))
@@ -71,7 +72,7 @@ def publish(
         "licence": licence.name,
         "free texts": f"{len(allowed):,} of {len(texts):,} published",
     }
-    if listed or findings:
+    if to_review:
         said["to review"] = str(review)
     return said | {"wrote": str(out)}
 

@@ -195,16 +195,16 @@ def _annotator_rows(material: Material, reading: Reading) -> list[Record]:
     cards = {
         card.annotator: card for card in (reading.agreement.cards if reading.agreement else ())
     }
-    by_person: dict[str, list[int]] = {}
+    by_person: dict[Any, list[int]] = {}
     for i, record in enumerate(material.records):
         if record["annotator"] is not None:
-            by_person.setdefault(str(record["annotator"]), []).append(i)
+            by_person.setdefault(record["annotator"], []).append(i)
     rows = []
     for who, own in by_person.items():
         records = [material.records[i] for i in own]
         times = [s for one in records if one["answer"] is not None and (s := measure_seconds(one))]
         skips = [one["presentation"]["kind"] for one in records if one["answer"] is None]
-        card = cards.get(who)
+        card = cards.get(str(who))
         rows.append(
             {
                 "annotator": reading.pseudonyms[who],
