@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 
 import numpy as np
@@ -12,7 +11,7 @@ import polars as pl
 import pytest
 
 from softlabel import publish, study
-from softlabel.aggregate import Majority
+from softlabel.aggregate import Majority, Mean
 from softlabel.cli import main
 from softlabel.errors import FileError, SoftlabelError
 
@@ -157,8 +156,10 @@ def test_a_pool_without_intervals_says_why(release):
     out = release(aggregate=Majority())
     assert "low" not in rows(out, "labels")[0]
     card = (out / "README.md").read_text()
-    assert re.search(r"There are no intervals: majority\S* estimates which class is true", card)
+    assert "There are no intervals: the shares themselves say how sure the class is." in card
     assert "They do not say how people split." in card
+    card = (release(aggregate=Mean(), out="mean") / "README.md").read_text()
+    assert "this pool has no model of how sure its labels are" in card
 
 
 # ── the folder ───────────────────────────────────────────────────────────────────────────────

@@ -121,7 +121,6 @@ def _describe_labels(choices: Choices, reading: Reading) -> dict[str, Any]:
         "estimates": ESTIMATES[reading.pooled.estimand],
         "truth": reading.pooled.estimand == "truth",
         "limits": bool(reading.limits),
-        "unlimited": reading.unlimited,
         "alpha": _write_score(agreed.alpha) if agreed else "",
         "observed": _write_score(agreed.observed) if agreed else "",
         "n_shared": agreed.shared if agreed else 0,

@@ -1,6 +1,7 @@
 """What is published: the records of a study, read into the labels of answers and of items."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date as day
 from hashlib import sha256
@@ -84,14 +85,13 @@ class Reading:
 
     ``soft[n, k]`` is the label of each record (NaN: a skip) and ``counted[n]`` whether the pooled
     labels use it; ``pooled`` are the labels of items, ``limits`` their intervals, if the pool has
-    any, or ``unlimited`` why not.  ``pseudonyms`` go by the annotator of a record.
+    any.  ``pseudonyms`` go by the annotator of a record.
     """
 
     soft: Floats
     counted: np.ndarray[Any, np.dtype[np.bool_]]
     pooled: SoftLabels
     limits: Mapping[str, Floats]
-    unlimited: str
     agreement: agreeing.Agreement | None
     pseudonyms: Mapping[str | None, str | None]
     facts: Facts
@@ -110,11 +110,8 @@ def read_material(material: Material, choices: Choices, progress: Progress = sil
     progress("pooling")
     pooled = aggregate_labels(choices.aggregate, each)
     limits: Mapping[str, Floats] = {}
-    unlimited = ""
-    try:
+    with suppress(SoftlabelError):  # not every pool has them
         limits = credible_intervals(pooled)
-    except SoftlabelError as error:
-        unlimited = str(error).removeprefix("--intervals: ")
     assert source.line_of is not None, "records are numbered"
     counted = np.zeros(len(material.records), dtype=np.bool_)
     for row in np.flatnonzero(first_presentation(source.answers)).tolist():
@@ -126,7 +123,6 @@ def read_material(material: Material, choices: Choices, progress: Progress = sil
         counted=counted,
         pooled=pooled,
         limits=limits,
-        unlimited=unlimited,
         agreement=agreeing.measure_agreement(each) if shared else None,
         pseudonyms=make_pseudonyms(material.records),
         facts=facts | {"pool": registry.describe(choices.aggregate)},

@@ -67,7 +67,7 @@ def publish(
         "annotators": f"{facts['n_people']:,}",
         "answers": f"{facts['n_given']:,}, of which {facts['n_counted']:,} count",
         "pool": f"{facts['pool']} ({facts['estimates']})",
-        "intervals": "90 %" if facts["limits"] else f"none: {facts['unlimited']}",
+        "intervals": "90 %" if facts["limits"] else "none, with this pool",
         "agreement": f"alpha {facts['alpha']}" if facts["alpha"] else "not known",
         "licence": licence.name,
         "free texts": f"{len(allowed):,} of {len(texts):,} published",
