@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from softlabel import datasets
+from softlabel.cli import main
 from softlabel.errors import FileError
 
 MODELS = {"gemini_flash", "gemini_pro", "gpt-4o", "gpt-4o-mini", "llama-31", "mistral-v03"}
@@ -84,6 +85,14 @@ def test_popquorn_models_join_the_people_by_name(part, released, data_folder):
     assert models.machines.label[rows].tolist() == [
         int(value) - 1 for value in frame["gpt4_base"] if value is not None
     ]
+
+
+def test_models_are_not_pooled_as_if_they_were_people(released, tmp_path, capsys):
+    released("popquorn_models/politeness")
+    out = tmp_path / "labels.csv"
+    assert main(["label", "dataset:popquorn_models/politeness", str(out)]) == 1
+    assert "has labels of models only" in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_dices_positions_are_raters(released):

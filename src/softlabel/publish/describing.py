@@ -117,6 +117,7 @@ def _describe_labels(choices: Choices, reading: Reading) -> dict[str, Any]:
     agreed = reading.agreement
     return {
         "construction": reading.facts["construction"],
+        "votes": reading.votes,
         "pool": registry.describe(choices.aggregate),
         "estimates": ESTIMATES[reading.pooled.estimand],
         "truth": reading.pooled.estimand == "truth",

@@ -85,12 +85,14 @@ class Reading:
 
     ``soft[n, k]`` is the label of each record (NaN: a skip) and ``counted[n]`` whether the pooled
     labels use it; ``pooled`` are the labels of items, ``limits`` their intervals, if the pool has
-    any.  ``pseudonyms`` go by the annotator of a record.
+    any.  ``votes`` says whether answers are votes for one class.  ``pseudonyms`` go by the
+    annotator of a record.
     """
 
     soft: Floats
     counted: np.ndarray[Any, np.dtype[np.bool_]]
     pooled: SoftLabels
+    votes: bool
     limits: Mapping[str, Floats]
     agreement: agreeing.Agreement | None
     pseudonyms: Mapping[str | None, str | None]
@@ -122,6 +124,7 @@ def read_material(material: Material, choices: Choices, progress: Progress = sil
         soft=_label_records(material, plan),
         counted=counted,
         pooled=pooled,
+        votes=each.hard,
         limits=limits,
         agreement=agreeing.measure_agreement(each) if shared else None,
         pseudonyms=make_pseudonyms(material.records),
