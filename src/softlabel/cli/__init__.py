@@ -19,6 +19,7 @@ from softlabel.cli import (  # noqa: F401  importing them adds their commands
     label,
     pay,
     prolific,
+    publish,
     reproduce,
     score,
     serve,

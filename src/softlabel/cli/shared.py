@@ -39,7 +39,7 @@ ORDER = (
     *("exclude", "include", "end", "audit"),
     *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
-    *("label", "inspect", "agree", "annotators", "convert"),
+    *("label", "inspect", "agree", "annotators", "convert", "publish"),
     *("score", "train", "grid", "predict", "evaluate", "report", "reproduce"),
     *("list", "data", "demo"),
 )  # collect; run a study; pay; keep answers safe; make labels; train and measure; look around
@@ -178,6 +178,11 @@ def mark_ordered(source: Source) -> Source:
 
 def _answers_of(text: str, dataset: Dataset) -> AnswerTable:
     table = dataset.statements if dataset.statements is not None else dataset.annotations
+    if table is None and dataset.machines is not None:
+        raise SoftlabelError(
+            f"{text} has labels of models only, and these are not pooled as if people had given "
+            "them; in Python they are Dataset.machines"
+        )
     if table is None:
         raise SoftlabelError(f"{text} has no annotations, so there is nothing to label")
     return table
