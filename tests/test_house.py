@@ -69,7 +69,7 @@ HOMES = {  # packages that only these rooms import
     "cryptography": {"serve"},
     "playwright": {"simulate"},
     "torch": {"train", "integrations"},
-    "sklearn": {"integrations", "datasets"},
+    "sklearn": {"integrations", "datasets", "papers"},
     "pandas": set(),
 }
 
