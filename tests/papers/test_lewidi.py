@@ -52,7 +52,7 @@ def test_the_floors_of_2025_come_out(data_folder):
 
 
 def test_the_baseline_beats_the_controls(data_folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(baseline, "STRENGTHS", (3.0, 30.0))
+    monkeypatch.setattr(baseline, "STRENGTHS", (30.0,))
     monkeypatch.setattr(baseline, "list_views", lambda *_: {"pair": baseline.see_pair})
     entry = lewidi.run_task("2025", "paraphrase", tmp_path)
     ours, task = entry.scores["softlabel"], entry.task

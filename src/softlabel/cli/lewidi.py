@@ -1,4 +1,4 @@
-"""``lewidi``: a baseline for the shared tasks Learning with Disagreements, beside others' results."""
+"""``lewidi``: a baseline for Learning with Disagreements, beside others' results."""
 
 from __future__ import annotations
 
