@@ -72,7 +72,7 @@ HOMES = {  # packages that only these rooms import
     "cryptography": {"serve"},
     "playwright": {"simulate"},
     "torch": {"train", "integrations"},
-    "sklearn": {"integrations", "datasets"},
+    "sklearn": {"integrations", "datasets", "papers"},
     "pandas": {"frames"},
     "pyarrow": set(),  # Arrow tables are read through polars
     "datasets": {"frames", "integrations"},
