@@ -202,9 +202,9 @@ class Person:
         return self.ready()
 
     def ready(self, after: int | None = None) -> Person:
-        """Wait for an item, other than the one at this position."""
+        """Wait for an item, other than the one at this position, and for the whole page."""
         but = "" if after is None else f':not([data-position="{after}"])'
-        self.page.wait_for_selector(f"#task[data-position]{but}", state="attached")
+        self.page.wait_for_selector(f"#task[data-whole][data-position]{but}", state="attached")
         return self
 
     @property

@@ -1,8 +1,8 @@
 // One label, one press.
 
-import { nameOf } from "/static/about.js";
 import { button, el, key } from "/static/dom.js";
 import { digitOf, LabelPicker, plain, typing } from "/static/keys.js";
+import { nameOf } from "/static/names.js";
 
 export function mount(root, context) {
   const { labels, words } = context;

@@ -1,6 +1,6 @@
 // What surrounds every item: title, progress, tools, and one line each for problems and for status.
 
-import { button, el, fill, key } from "./dom.js";
+import { button, el, fill, key, update } from "./dom.js";
 
 const PATIENCE = 700;
 const LONGEST_COMMENT = 2000; // characters that the server accepts
@@ -171,6 +171,9 @@ export class Frame {
     const help = tool("?", texts.keys, onhelp);
     this.panels = new Map([["instructions", tool("I", texts.instructions, oninstructions)]]);
     if (onabout) this.panels.set("about", tool(null, texts.about, onabout));
+    for (const made of this.panels.values()) {
+      update(made, { "aria-controls": "side", "aria-expanded": false });
+    }
     const turn = { href: "/language", class: "withdraw", text: texts.language };
     this.state = el("p", { class: "state", role: "status", id: "status" });
     return el(
