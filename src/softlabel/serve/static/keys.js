@@ -134,11 +134,13 @@ export class PageKeys {
 
   #pageKey(event) {
     const { task } = this;
-    if (typing(event) || !plain(event) || event.repeat) return false;
+    if (!plain(event) || event.repeat) return false;
+    // a number that is being written is left by Escape, not the whole change
+    if (event.code === "Escape" && !event.target.matches("input.count")) return task.keep();
+    if (typing(event)) return false;
     if (event.key === "?") task.help();
     else if (event.shiftKey) return false;
     else if (event.code === "Backspace") return task.previous();
-    else if (event.code === "Escape") return task.keep();
     else if (letterOf(event) === "S") task.skip();
     else if (letterOf(event) === "I") task.turn("instructions");
     else if (letterOf(event) === "P") return togglePlay(document);
