@@ -270,8 +270,8 @@ def _warn_if_complete(desk: recruit.submissions.Desk, folder: Path, db: str | No
         return
     if desk.client.get_study(desk.remote)["status"] in recruit.advert.RUNNING:
         typer.echo(
-            "note: the study has all its answers, and whoever comes now is turned away and paid for "
-            f"it; stop that first with: {_next('pause', folder, db)}",
+            "note: the study has all its answers, and whoever comes now is turned away and paid "
+            f"for it; stop that first with: {_next('pause', folder, db)}",
             err=True,
         )
 

@@ -138,7 +138,7 @@ def _play(folder: Path, platform: Any, people: int | None, seed: int, tell: Tell
 class _Crowd:
     """People who come from the platform, and how their visits ended."""
 
-    def __init__(  # noqa: PLR0913  who comes from where to what, and how they behave
+    def __init__(
         self, study: Study, platform: Any, id: str, url: str, seed: int, habits: Habits
     ) -> None:
         self.platform, self.id, self.seed = platform, id, seed

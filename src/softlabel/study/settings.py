@@ -174,22 +174,26 @@ def render(values: Values, quiz: tuple[Question, ...], debrief: tuple[Question, 
             else:
                 lines.append(f"#{key} = {literal(examples.get(key, field.default))}")
         lines.append("")
-        if table == "before":
-            lines += [f"#[[{table}.question]]", *_comment_out(TEXTS["example"]["question"]), ""]
-        for question in questions.get(table, ()):
-            lines += [f"[[{table}.question]]", f"text = {literal(question.text)}"]
-            if table == "debrief":
-                lines.append(f"kind = {literal(question.kind)}")
-            if question.options and question.kind == "choice":
-                lines.append(f"options = {literal(list(question.options))}")
-            if question.right is not None:
-                lines.append(f"right = {literal(question.options[question.right])}")
-            lines.append("")
+        lines += _render_questions(table, questions.get(table, ()))
     return "\n".join(lines)
 
 
-def _comment_out(settings: Mapping[str, Any]) -> list[str]:
-    return [f"#{key} = {literal(value)}" for key, value in settings.items()]
+def _render_questions(table: str, questions: tuple[Question, ...]) -> list[str]:
+    """Return the questions of a table; an example, commented out, where there are none yet."""
+    if table == "before":
+        example = TEXTS["example"]["question"].items()
+        return [f"#[[{table}.question]]", *(f"#{key} = {literal(it)}" for key, it in example), ""]
+    lines = []
+    for question in questions:
+        lines += [f"[[{table}.question]]", f"text = {literal(question.text)}"]
+        if table == "debrief":
+            lines.append(f"kind = {literal(question.kind)}")
+        if question.options and question.kind == "choice":
+            lines.append(f"options = {literal(list(question.options))}")
+        if question.right is not None:
+            lines.append(f"right = {literal(question.options[question.right])}")
+        lines.append("")
+    return lines
 
 
 def literal(value: Any) -> str:
