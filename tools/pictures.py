@@ -317,8 +317,10 @@ def of_texts(browser: Browser, folder: Path) -> None:
         walk_in(page, server.url, [], pictures=False)
         shoot(page, "task-texts")
         page.get_by_role("button", name="About the labels").click()
+        page.mouse.move(0, 0)
         shoot(page, "task-labels")
         press(page, "Escape", "i")
+        page.mouse.move(0, 0)
         page.locator(".side, aside").first.wait_for()
         shoot(page, "task-instructions")
 
@@ -334,7 +336,7 @@ def of_phone(browser: Browser, folder: Path) -> None:
     page = context.new_page()
     with run_server(folder) as server:
         walk_in(page, server.url, right, pictures=False)
-        page.get_by_text("square", exact=True).first.tap()
+        page.get_by_text("star", exact=True).first.tap()
         page.wait_for_timeout(200)
         shoot(page, "task-phone")
 
