@@ -17,8 +17,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import typer
 
 from softlabel import datasets, errors, registry
+from softlabel.cli import app
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -66,6 +68,25 @@ def test_the_page_of_commands_is_what_the_program_says():
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     assert (DOCS / "commands.md").read_text() == tool.page(), "run make docs"
+
+
+def test_every_command_has_an_example():
+    """Besides its help: it is written out, with words after it or not, on some other page."""
+    pages = (page.read_text() for page in PAGES if page.name != "commands.md")
+    written = "\n".join(pages)
+    missing = [
+        " ".join(words)
+        for words in list_commands(typer.main.get_command(app))
+        if not re.search(rf"(^\$ |`|^|; )softlabel {' '.join(words)}\b", written, re.MULTILINE)
+    ]
+    assert not missing
+
+
+def list_commands(command, words=()):
+    parts = getattr(command, "commands", None)
+    if parts is None:
+        return [words]
+    return [found for name, part in parts.items() for found in list_commands(part, (*words, name))]
 
 
 def test_every_error_is_documented():

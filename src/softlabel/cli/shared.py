@@ -50,7 +50,7 @@ class Contents(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
-        if ctx.parent is not None:
+        if self.name:
             return names
         return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
