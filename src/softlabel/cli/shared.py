@@ -46,11 +46,14 @@ ORDER = (
 
 
 class Contents(TyperGroup):
-    """List commands by ``ORDER``, then as they were added, each with the first paragraph of its
-    help.  Typer would cut what does not fit a line, and take "et al." for the end of a sentence."""
+    """List commands by ``ORDER``, those of a group as they were added, each with the first
+    paragraph of its help.  Typer would cut what does not fit a line, and take "et al." for the end
+    of a sentence."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
+        if self.name:
+            return names
         return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
