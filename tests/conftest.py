@@ -133,11 +133,14 @@ def cifar() -> Index:
     return Index(["405"], ["someone"], CIFAR)
 
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = (
+    "chromium-headless-shell",  # the same pages without a window around them, which costs as much
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+)
 QUIETLY = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
-    "--process-per-site",  # tabs of a context share a process, which is slow to start
+    *("--process-per-site", "--renderer-process-limit=1"),  # tabs of a context share a process
 )
 
 
