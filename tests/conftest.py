@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,10 @@ from softlabel import Index
 # Read when torch is first imported, by whichever test comes first.  Workers train with one
 # thread, and bits are promised for a fixed number of threads only.
 os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+# A client reads the list of authorities when it is made, which takes longer than what most tests
+# ask of it; none of them has a list of its own.
+ssl.create_default_context = cache(ssl.create_default_context)
 
 # no wall-clock judgements on shared machines; the same examples in every run
 settings.register_profile(
