@@ -34,6 +34,25 @@ os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 # ask of it; none of them has a list of its own.
 ssl.create_default_context = cache(ssl.create_default_context)
 
+MEMORY, ROOM = Path("/dev/shm"), 4 * 2**30  # bytes; a whole run writes less than half of that
+
+
+def has_room(folder: Path) -> bool:
+    """Return whether the folders of a whole run can be kept there, in memory."""
+    try:
+        told = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        space = os.statvfs(folder)
+    except OSError:
+        return False
+    left = 1024 * int(told["MemAvailable"].split()[0])
+    return os.access(folder, os.W_OK) and min(left, space.f_bavail * space.f_frsize) > ROOM
+
+
+# Where pytest puts the folders of tests: databases in them wait thousands of times until the disk
+# has written, and what the tests ask is not whether the disk works.
+if "PYTEST_DEBUG_TEMPROOT" not in os.environ and has_room(MEMORY):
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
+
 # no wall-clock judgements on shared machines; the same examples in every run
 settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
