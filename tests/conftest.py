@@ -196,6 +196,33 @@ def chromium(launch_chromium: Callable[[], AbstractContextManager[Any]]) -> Iter
         yield browser
 
 
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+OF_COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+RUN_AXE = """(rules) => axe
+  .run({runOnly: rules, resultTypes: ["violations"]})
+  .then((found) => found.violations.map((one) => [one.id, one.nodes.map((node) => node.html)]))"""
+
+
+@pytest.fixture(scope="session")
+def check() -> Callable[..., None]:
+    """WCAG 2.2 AA: axe finds nothing on the page.
+
+    With ``colours``, its rules about colours alone: the others judge a page the same by day and by
+    night.
+    """
+    from axe_playwright_python.sync_playwright import Axe
+
+    script = Axe().axe_script
+
+    def look(page: Any, *, colours: bool = False, name: str = "") -> None:
+        if page.evaluate("typeof axe") == "undefined":
+            page.evaluate(script)
+        found = page.evaluate(RUN_AXE, OF_COLOURS if colours else RULES)
+        assert not found, (name or page.url, found)
+
+    return look
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Any]:
     """A real PostgreSQL of this test run's own, stopped and removed at its end."""
