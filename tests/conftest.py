@@ -175,8 +175,9 @@ def launch_chromium() -> Callable[[], AbstractContextManager[Any]]:
 
     @contextmanager
     def launch() -> Iterator[Any]:
-        from playwright.sync_api import Error, sync_playwright
+        from playwright.sync_api import Error, expect, sync_playwright
 
+        expect.set_options(timeout=60_000)  # as long as a test waits for anything else
         found = next((path for path in map(shutil.which, CHROMIUM) if path), None)
         with sync_playwright() as playwright:
             try:
@@ -310,7 +311,7 @@ class Served:
         """Send the signal and wait; the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(how)
-        code = self.process.wait(30)
+        code = self.process.wait(60)
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code

@@ -30,6 +30,7 @@ def open_page(chromium, served):
 
     def opened(**options):
         contexts.append(chromium.new_context(base_url=served.url, **options))
+        contexts[-1].set_default_timeout(60_000)
         page = contexts[-1].new_page()
         page.on("console", lambda told: complaints.append((told.type, told.text)))
         page.on("pageerror", lambda error: complaints.append(("error", str(error))))
