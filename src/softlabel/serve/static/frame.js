@@ -39,13 +39,16 @@ export class Frame {
     (ending?.querySelector(".saving") ?? ending ?? this.side).append(this.keep);
     ending?.append(this.problem);
     this.sizes.disconnect();
-    for (const part of [this.item, ending]) if (part) this.sizes.observe(part);
+    for (const part of [this.item, ending]) if (part) this.sizes.observe(part, { box: "border-box" });
   }
 
-  /** How much of the window a part covers, so that no focus hides behind it. */
+  /** How much of the window a part covers, so that no focus hides behind it, nor when it grows. */
   #measure(part) {
     const name = part === this.item ? "--above" : "--below";
     document.documentElement.style.setProperty(name, `${part.offsetHeight}px`);
+    const focused = document.activeElement;
+    if (focused === this.answer || !this.side.contains(focused) || part.contains(focused)) return;
+    if (overlap(focused, part)) focused.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
 
   /** Where the page is, for tests and tools; without a word about `ready` it is not. */
@@ -182,4 +185,10 @@ export class Frame {
       el("a", { href: "/withdraw", class: "withdraw", text: texts.withdraw }),
     );
   }
+}
+
+function overlap(...parts) {
+  const [one, two] = parts.map((part) => part.getBoundingClientRect());
+  const across = one.left < two.right && two.left < one.right;
+  return across && one.top < two.bottom && two.top < one.bottom;
 }
