@@ -54,6 +54,15 @@ def write_texts(folder: Path, items: int, batch: int, people: int, *, prescribed
     (folder / "study.toml").write_text(text + ("" if prescribed else f"batch_size = {batch}\n"))
 
 
+def write_mode(folder: Path, mode: str, labels: list[str], items: int) -> None:
+    """Everybody gets all items and is asked in this mode, with nothing before and after them."""
+    _pictures(folder, items)
+    text = _file(per_item=1000, repeats=0).replace("load", "hands").replace("quick", mode)
+    text = text.replace(json.dumps(LABELS), json.dumps(labels) + '\nlabel_order = "fixed"')
+    more = f"batch_size = {items}\n[quiz]\nask = false\n[debrief]\nask = false\n"
+    (folder / "study.toml").write_text(text + more)
+
+
 def _file(per_item: int, repeats: int) -> str:
     return FILE.format(labels=json.dumps(LABELS), per_item=per_item, repeats=repeats)
 
