@@ -3,6 +3,7 @@ keyboard, mouse or touch.  The page itself counts the inputs and times how long 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ SHARES = {1: (100,), 2: (80, 20), 3: (60, 25, 15), 4: (50, 25, 15, 10), 5: (75, 
 OPEN = 5  # from so many classes on, two are named and the others stay possible
 CHIPS = 20
 LISTED = 5  # found labels that are seen at a glance
+SWIPE = 0.7  # of the screen's height, by one scroll
 
 WATCH = """() => {
   const seen = { events: [], last: 0, waited: null };
@@ -52,7 +54,16 @@ TAKE = """() => {
 }"""
 SETTLE = """() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))"""
-SCROLLED = "() => window.scrollY"
+FIND = """(one, part) => {
+  const box = one.getBoundingClientRect();
+  const [x, y] = [box.left + part * box.width, box.top + box.height / 2];
+  return { x, y, seen: one.contains(document.elementFromPoint(x, y)) };
+}"""
+SCROLL = f"""(one, part) => {{
+  const before = scrollY;
+  one.scrollIntoView({{ block: "center", behavior: "instant" }});
+  return {{ ...({FIND})(one, part), by: scrollY - before }};
+}}"""
 
 
 @dataclass(frozen=True)
@@ -198,19 +209,16 @@ class Hands:
     def digits(self, label: str) -> None:
         self.keys(*fields.label_keys(label, self.labels))
 
-    def press(self, place: Any, part: float | None = None) -> None:
+    def press(self, place: Any, part: float = 0.5) -> None:
         """Click or tap, after scrolling if need be; ``part`` is how far along a bar."""
         self.page.evaluate(SETTLE)  # what the page scrolls by itself, nobody has to
-        before = self.page.evaluate(SCROLLED)
-        place.scroll_into_view_if_needed()
-        away = abs(self.page.evaluate(SCROLLED) - before)
-        reach = 0.7 * self.page.viewport_size["height"]
-        self.scrolls += -int(-away // reach)
-        where = None
-        if part is not None:
-            box = place.bounding_box()
-            where = {"x": part * box["width"], "y": box["height"] / 2}
-        (place.click if self.device == "mouse" else place.tap)(position=where)
+        spot = place.evaluate(FIND, part)
+        if not spot["seen"]:
+            spot = place.evaluate(SCROLL, part)
+            assert spot["seen"], (self.mode, self.device, place)
+            self.scrolls += math.ceil(abs(spot["by"]) / (SWIPE * self.page.viewport_size["height"]))
+        press = self.page.mouse.click if self.device == "mouse" else self.page.touchscreen.tap
+        press(spot["x"], spot["y"])
 
     def press_rest(self, rest: str) -> None:
         choice = self.page.locator(f'[data-rest="{rest}"]')
