@@ -45,6 +45,7 @@ class Load:
 
     log: Log = field(default_factory=Log)
     walks: list[Visit] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)  # of answers that another server acknowledged
     dashboard: list[float] = field(default_factory=list)
     acts: list[float] = field(default_factory=list)  # seconds that the researcher's actions took
     rate: float = 0.0  # acknowledged answers per second, once everybody is at it
