@@ -2,14 +2,14 @@
 
     python bench/hands.py [--quick] [--write]
 
-Simulated hands answer in a real Chromium, by keyboard, mouse and touch, for 2 to 1,000 labels.  They
-are practised: they take the way with the fewest inputs and make no slips.  The page counts key
+Simulated hands answer in a real Chromium, by keyboard, mouse and touch, for 2 to 1,000 labels.
+They are practised: they take the way with the fewest inputs and make no slips.  The page counts key
 presses, clicks or taps, and scrolls; a key with Shift, Ctrl or Alt is one input.  Everything from
 the first look at an item until it is sent counts, also the decision about the rest.
 
 Seconds follow the keystroke-level model: .28 s for a key (a modifier is one more), 1.1 s to point
-and .2 s to click or tap, .4 s from mouse to keyboard or back, and 1.35 s for each decision: a class,
-an amount that does not follow from the others, the rest.
+and .2 s to click or tap, .4 s from mouse to keyboard or back, and 1.35 s for each decision: a
+class, an amount that does not follow from the others, the rest.
 
 Each answer is one of five kinds: one class, two, three, four, or two with the others possible.  In
 the mix they have the weights of CIFAR-10S.  What the page itself takes, from the last input until
@@ -49,9 +49,27 @@ SCREENS: dict[Device, dict[str, Any]] = {
 }
 TITLE = "Inputs and seconds per answer"
 DOCS = Path(__file__).parents[1] / "docs"
-BEGINNINGS = "b br c ch d dr f fl g gr h j k l m n p pl r s sh st t tr v w".split()
-MIDDLES = "a ai e ea i o oo u".split()
-ENDS = "ck d l ll m n nd ng p r rd rt s st t x".split()
+BEGINNINGS = (
+    "b",
+    "br",
+    "c",
+    "ch",
+    "d",
+    "dr",
+    "f",
+    "fl",
+    "g",
+    "h",
+    "l",
+    "m",
+    "n",
+    "p",
+    "s",
+    "sh",
+    "t",
+)
+MIDDLES = ("a", "ai", "e", "ea", "i", "o", "oo", "u")
+ENDS = ("ck", "d", "l", "m", "n", "nd", "ng", "p", "r", "rt", "s", "st", "t", "x")
 
 
 def name_labels(count: int) -> list[str]:

@@ -1,5 +1,5 @@
 """Practised hands on the real page: they enter an answer with as few inputs as the page allows, by
-keyboard, mouse or touch.  The page itself counts the inputs and times how long it takes to go on."""
+keyboard, mouse or touch.  The page counts the inputs and times how long it takes to go on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from softlabel.elicit import MODES, fields
@@ -113,7 +114,8 @@ def say(mode: str, classes: Sequence[str], support: int, labels: Labels) -> dict
         return {"top": named[0], "certainty": 5, "alternatives": [], "excluded": [], "rest": rest}
     level = 2 if shares[0] < 70 else 3
     others, rest = ([], "possible") if len(labels) == 2 else (named[1:], rest)
-    return {"top": named[0], "certainty": level, "alternatives": others, "excluded": [], "rest": rest}
+    said = {"top": named[0], "certainty": level, "alternatives": others}
+    return said | {"excluded": [], "rest": rest}
 
 
 def _say_classic(classes: Sequence[str], support: int, labels: Labels) -> dict[str, Any]:
@@ -198,7 +200,7 @@ class Hands:
         if self.device != "mouse":
             return 0
         places = ["press", *("key" if kind == "modifier" else kind for kind in events), "press"]
-        return sum(before != after for before, after in zip(places, places[1:], strict=False))
+        return sum(before != after for before, after in pairwise(places))
 
     # inputs --------------------------------------------------------------------------------
 
@@ -276,7 +278,8 @@ def press_chips(hands: Hands, said: Payload) -> None:
 def type_classic(hands: Hands, said: Payload) -> None:
     """From question to question by Tab; ``Shift+X`` ticks all classes that were not named."""
     hands.keys("Tab", *_choose(hands.labels.index(said["top"]), hands.labels), "Tab", *said["p1"])
-    options = [*hands.labels, hands.page.locator("fieldset").nth(1).locator(".option").last.inner_text()]
+    none = hands.page.locator("fieldset").nth(1).locator(".option").last.inner_text()
+    options = [*hands.labels, none]
     place = len(hands.labels) if said["second"] is None else hands.labels.index(said["second"])
     hands.keys("Tab", *_choose(place, options))
     if said["p2"] is not None:
@@ -294,9 +297,10 @@ def type_classic(hands: Hands, said: Payload) -> None:
 
 
 def _choose(place: int, options: Sequence[str]) -> list[str]:
-    """Return the fewest keys that choose an option of a list, whose first one has the focus: arrows,
+    """Return the fewest keys that choose an option of a list whose first one has the focus: arrows,
     which go round, or its first letter, which goes to the next that begins with it."""
-    arrows = ["ArrowDown"] * place if place <= len(options) / 2 else ["ArrowUp"] * (len(options) - place)
+    up = len(options) - place
+    arrows = ["ArrowDown"] * place if place <= up else ["ArrowUp"] * up
     letter = options[place][0].lower()
     same = [n for n, option in enumerate(options) if option.lower().startswith(letter)]
     same = [n for n in same if n > 0] + [n for n in same if n == 0]
@@ -341,9 +345,8 @@ def type_search(hands: Hands, said: Payload) -> None:
         if place != selected:
             hands.keys(f"Control+{place + 1}")
             selected = place
-        up = _steps(abs(by), "PageUp", "NumpadAdd", "NumpadSubtract")
-        turned = {"PageUp": "PageDown", "NumpadAdd": "NumpadSubtract", "NumpadSubtract": "NumpadAdd"}
-        hands.keys(*(up if by > 0 else [turned[key] for key in up]))
+        more, fewer = ("NumpadAdd", "NumpadSubtract") if by > 0 else ("NumpadSubtract", "NumpadAdd")
+        hands.keys(*_steps(abs(by), "PageUp" if by > 0 else "PageDown", more, fewer))
     hands.keys({"ruled_out": "Alt+x", "possible": "Alt+z"}[said["rest"]])
 
 
@@ -376,7 +379,8 @@ def _changes(said: Payload) -> Iterator[tuple[int, int]]:
     and the first pick has what the others leave."""
     even = _share(len(said["picks"]))
     by = [pick["chips"] - equal for pick, equal in zip(said["picks"], even, strict=True)]
-    yield from sorted(((n, more) for n, more in enumerate(by) if n and more), key=lambda one: one[1])
+    changed = [(place, more) for place, more in enumerate(by) if place and more]
+    yield from sorted(changed, key=lambda one: one[1])
 
 
 ENTER: Mapping[tuple[str, str], Callable[[Hands, Payload], None]] = {

@@ -98,7 +98,7 @@ async def _come_and_go(load: Load, site: Site, somebody: Participant) -> None:
     await walk.work()
 
 
-async def _place(  # noqa: PLR0913
+async def _place(
     load: Load,
     site: Site,
     somebody: Callable[[], Participant],

@@ -62,7 +62,7 @@ class Peer(Protocol):
 
 
 class Softlabel:
-    """This package, in mode ``quick`` over texts, on SQLite; the page has its next items already."""
+    """This package, in mode ``quick`` over texts, on SQLite; a page has its next items already."""
 
     headers: Mapping[str, str] = {}
     forms: tuple[tuple[str, dict[str, str]], ...] = (
