@@ -4,6 +4,7 @@ keyboard, mouse or touch.  The page counts the inputs and times how long it take
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ SHARES = {1: (100,), 2: (80, 20), 3: (60, 25, 15), 4: (50, 25, 15, 10), 5: (75, 
 OPEN = 5  # from so many classes on, two are named and the others stay possible
 CHIPS = 20
 LISTED = 5  # found labels that are seen at a glance
+LOOKED = 0.3  # seconds; the page takes a second tap at once for half of a double one
 SWIPE = 0.7  # of the screen's height, by one scroll
 
 WATCH = """() => {
@@ -171,6 +173,8 @@ class Hands:
         """Enter an answer, and wait until the next item can be answered."""
         if not self.position:
             self._wait()
+        if self.device == "touch":
+            time.sleep(LOOKED)
         self.page.evaluate(TAKE)
         self.scrolls = 0
         way = "keyboard" if self.device == "keyboard" else "pointer"
