@@ -18,13 +18,13 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "softlabel needs Python 3.11 or newer")'
 	@echo "setting up $(VENV) (once, about half a minute)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install -c constraints.txt -e '.[serve]'
+	@$(PIP) install -c constraints.txt -e '.[serve,truth]'
 	@touch $@
 
 # constraints.txt fixes the release of torch.
 $(VENV)/.train: $(VENV)/.core
 	@echo "adding torch (once; it is large)"
-	@$(PIP) install -c constraints.txt -e '.[serve,train]'
+	@$(PIP) install -c constraints.txt -e '.[serve,train,truth]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.train tools/chromium
@@ -57,10 +57,12 @@ lint: $(VENV)/.dev  ## ruff and codespell
 types: $(VENV)/.dev  ## mypy
 	$(BIN)/mypy
 
-docs: $(VENV)/.dev  ## regenerate the pages made from the program
+docs: $(VENV)/.dev  ## regenerate the pages made from the program and build the site
 	$(BIN)/python tools/commands.py
 	$(BIN)/python tools/results.py
 	$(BIN)/python tools/learned.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open site/index.html"
 
 bench: $(VENV)/.dev  ## measure speed as ratios in one run
 	$(BIN)/python bench/label.py
@@ -70,4 +72,4 @@ smoke:  ## install the bare package in a fresh environment and run its demo
 	.smoke/bin/softlabel --help > /dev/null && .smoke/bin/softlabel demo .smoke/report && rm -rf .smoke
 
 clean:  ## remove everything the commands above made
-	rm -rf $(VENV) .smoke demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .smoke site demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis

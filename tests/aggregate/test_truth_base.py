@@ -325,3 +325,44 @@ def test_where_nothing_can_be_kept_kernels_work_all_the_same():
     scope: dict[str, object] = {}
     exec("def twice(x):\n    return 2 * x", scope)  # has no file beside which to keep code
     assert kernel(scope["twice"])(21) == 42
+
+
+WITHOUT = """
+import sys
+sys.modules["numba"] = None  # as if it were not installed
+from softlabel.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def run_without_numba(folder, *words):
+    (folder / "votes.csv").write_text("item,annotator,label\na,ann,x\na,bob,y\nb,ann,y\n")
+    command = [sys.executable, "-c", WITHOUT, *words]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=600
+    )
+
+
+def test_pools_that_need_no_compiler_work_without_it(tmp_path):
+    done = run_without_numba(tmp_path, "label", "votes.csv", "labels.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "labels.csv").read_text().startswith("item,x,y,count\n")
+
+
+def test_pools_that_need_a_compiler_say_what_to_install(tmp_path):
+    words = ("label", "votes.csv", "labels.csv", "--aggregate", "dawid-skene")
+    done = run_without_numba(tmp_path, *words)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: a pool that infers which class is true needs more")
+    assert done.stderr.endswith("pip install 'softlabel[truth]'\n")
+    assert not (tmp_path / "labels.csv").exists()
+
+
+@pytest.mark.parametrize("ties", ["first", "split"])
+def test_a_majority_is_the_same_with_and_without_a_compiler(monkeypatch, ties):
+    monkeypatch.setattr(majority, "MANY", 0)
+    for given in (example_votes()[0], example_soft()):
+        compiled = Majority(ties)(given)
+        with monkeypatch.context() as patch:
+            patch.setattr(majority, "has_compiler", lambda: False)
+            assert np.array_equal(Majority(ties)(given).probs, compiled.probs)

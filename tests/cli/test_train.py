@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from softlabel import Annotations, Index, SoftLabels
@@ -69,6 +71,59 @@ def test_one_run_from_first_to_last(run, folder):
     again = run(*words)
     assert again.out.splitlines() == ["1 run, 1 finished already: nothing to do", *rest]
     assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_finished_run_predicts(run, folder):
+    assert run("train", "small", *QUICK, "--set", "augment=none", "--seeds", 1).code == 0
+    (made,) = runs.find("runs")
+    # the command in its README makes the same run
+    page = (made.path / "README.md").read_text()
+    (command,) = [line for line in page.splitlines() if line.startswith("softlabel train")]
+    again = run(*shlex.split(command)[1:])
+    assert again.out.startswith("1 run, 1 finished already: nothing to do\n")
+    assert all(f"| {key} | " in page for key in made.scores)
+    # predictions of all items agree with those kept of the held-out ones
+    for name in ("p.csv", "p.parquet", "p.jsonl", "p.npz"):
+        done = run("predict", made.path, "toy.npz", name)
+        assert (done.code, done.err) == (0, "")
+        assert done.out == f"{name}: 50 items, 2 classes (dark, light)\n"
+    frames = [pl.read_csv("p.csv"), pl.read_parquet("p.parquet"), pl.read_ndjson("p.jsonl")]
+    with np.load("p.npz") as file:
+        table = {"item": file["item"].tolist()}
+        table |= dict(zip(file["labels"].tolist(), file["probs"].T, strict=True))
+        frames.append(pl.DataFrame(table))
+    held = made.predictions
+    for frame in frames:
+        assert frame.columns == ["item", "dark", "light"]
+        of = dict(zip(frame["item"], frame.select("dark", "light").iter_rows(), strict=True))
+        got = [of[item] for item in held.index.items.tolist()]
+        np.testing.assert_allclose(got, held.probs, atol=1e-6)
+    with np.load("toy.npz") as file:
+        fresh = made.predict(file["images"][:3])
+    assert fresh.index.items.tolist() == ["0", "1", "2"]
+    assert fresh.index.labels.tolist() == ["dark", "light"]
+    assert fresh.probs[0].tolist() == pytest.approx(frames[0].row(0)[1:], abs=1e-6)
+
+
+def test_mistakes_of_predict_are_one_line(run, folder):
+    assert run("train", "small", *QUICK, "--seeds", 1).code == 0
+    (made,) = runs.find("runs")
+    np.savez("features.npz", features=np.zeros((2, 5), dtype=np.float32))
+    for words, message in (
+        ((folder, "toy.npz", "p.csv"), "is no run folder: it has no"),
+        ((made.path, "toy.png", "p.csv"), "no set of images called 'toy.png'"),
+        ((made.path, "none.npz", "p.csv"), "none.npz: there is no such file"),
+        ((made.path, "features.npz", "p.csv"), r"inputs of the shape \(2, 5\): the network was "),
+        ((made.path, "toy.npz", "p.txt"), "p.txt"),
+    ):
+        done = run("predict", *words)
+        assert (done.code, done.out) == (1, "")
+        assert re.search(message, done.err), done.err
+        assert done.err.count("\n") == 1
+    (made.path / "weights.pt").unlink()
+    done = run("predict", made.path, "toy.npz", "p.csv")
+    assert "the run is finished, and its recipe, small, does not keep a network" in done.err
+    assert not Path("p.csv").exists()
 
 
 @pytest.mark.parametrize(

@@ -221,3 +221,27 @@ def test_unanswered_items_are_no_labels(birds):
     empty = SoftLabels(birds, np.full((12, 3), np.nan), np.zeros(12, dtype=np.int64))
     with pytest.raises(ValueError, match="12 of 12"):
         SoftLabelClassifier(LogisticRegression()).fit(np.zeros((12, 1)), empty)
+
+
+def test_classes_in_another_order_score_the_same(taught):
+    rows, probs = taught
+    items, count = [str(i) for i in range(M)], np.full(M, 9)
+    pooled = SoftLabels(Index(items, [], ["a", "b", "c"]), probs, count)
+    turned = SoftLabels(Index(items, [], ["c", "a", "b"]), probs[:, [2, 0, 1]], count)
+    model = SoftLabelClassifier(LogisticRegression()).fit(rows, pooled)
+    assert model.score(rows, turned) == model.score(rows, pooled)
+    assert neg_cross_entropy(model, rows, turned) == neg_cross_entropy(model, rows, pooled)
+    other = SoftLabels(Index(items, [], ["a", "b", "x"]), probs, count)
+    with pytest.raises(ValueError, match="class 'x' was not in the y of fit"):
+        model.score(rows, other)
+
+
+def test_a_frame_whose_index_names_items_in_another_order_is_refused(taught):
+    pandas = pytest.importorskip("pandas")
+    rows, probs = taught
+    pooled = SoftLabels(Index([f"i{i}" for i in range(M)], [], list("abc")), probs, np.full(M, 9))
+    frame = pandas.DataFrame(rows, index=[f"i{i}" for i in range(M)])
+    model = SoftLabelClassifier(LogisticRegression()).fit(frame, pooled)
+    model.fit(frame.reset_index(drop=True), pooled)  # numbered rows say nothing
+    with pytest.raises(ValueError, match="row 0 of X is item 'i59', and row 0 of y is item 'i0'"):
+        model.fit(frame[::-1], pooled)

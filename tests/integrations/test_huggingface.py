@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from softlabel import Index
 from softlabel.deliver import SLS, Aggregate, Draws, TrainingLabels
 from softlabel.errors import DataError
 
@@ -42,3 +43,17 @@ def test_mistakes_are_named():
         to_huggingface({"text": ["a", "b", "c"]}, TEACHING, Aggregate())
     with pytest.raises(DataError, match="'labels' already"):
         to_huggingface({"labels": [0, 2]}, TEACHING, Aggregate())
+
+
+def test_class_names_survive_and_the_order_of_items_is_checked(tmp_path):
+    from softlabel.integrations import to_huggingface
+
+    index = Index(["x", "y"], [], ["cat", "dog", "fox"])
+    known = TrainingLabels(TEACHING.hard, TEACHING.pooled, index=index)
+    data = to_huggingface({"item": ["x", "y"]}, known, Aggregate())
+    data.save_to_disk(tmp_path / "data")
+    back = datasets.load_from_disk(str(tmp_path / "data"))
+    assert back.features["top_label"].names == ["cat", "dog", "fox"]
+    assert back["top_label"][:] == [0, 2]
+    with pytest.raises(DataError, match="row 0 is item 'y', and its label is that of item 'x'"):
+        to_huggingface({"item": ["y", "x"]}, known, Aggregate())

@@ -123,3 +123,12 @@ def test_a_network_learns_from_it(teaching):
             optimiser.step()
     floor = -(teaching.pooled * np.log(teaching.pooled)).sum(axis=1).mean()
     assert floor - 1e-6 < loss.item() < floor + 1e-3
+
+
+def test_rows_in_another_order_than_the_labels_are_refused(teaching):
+    items = [f"i{i}" for i in range(M)]
+    LabelledDataset(INPUTS, teaching, Aggregate(), items=items)
+    with pytest.raises(DataError, match="row 2 is item 'i3', and its label is that of item 'i2'"):
+        LabelledDataset(INPUTS, teaching, Aggregate(), items=["i0", "i1", "i3", "i2", *items[4:]])
+    with pytest.raises(DataError, match="3 names of items and labels of 12 items"):
+        LabelledDataset(INPUTS, teaching, Aggregate(), items=items[:3])

@@ -38,7 +38,7 @@ ORDER = (
     *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
     *("label", "inspect", "agree", "annotators"),
-    *("train", "grid", "evaluate", "report", "reproduce"),
+    *("train", "grid", "predict", "evaluate", "report", "reproduce"),
     *("list", "data", "demo"),
 )  # collect; run a study; pay; keep answers safe; make labels; train and measure; look around
 

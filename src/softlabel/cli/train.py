@@ -1,4 +1,5 @@
-"""``train`` and ``grid``: one recipe with a few seeds, or many runs with a live table."""
+"""``train`` and ``grid``: one recipe with a few seeds, or many runs with a live table; and
+``predict``, which uses a trained network."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from softlabel.train import Job, JobState
 
 Describe = Callable[[Sequence["JobState"]], list[list[str]]]  # a row of titles, one for each run
+SHOWN = 10  # names of classes in a line
 ORDER = ("running", "died", "failed", "finished", "waiting")
 
 
@@ -157,3 +159,24 @@ def train(  # noqa: PLR0913  (a command has as many arguments as options)
         load=None if load is None else str(load),
     )
     carry_out([replace(job, seed=seed) for seed in range(seeds)])
+
+
+@command()
+def predict(run: Path, items: str, out: Path) -> None:
+    """Predict other items with the network of a finished run.
+
+    Each item gets a probability for every class. 'softlabel score' compares the file with people's
+    labels.
+    """
+    from softlabel import io
+    from softlabel.train import Run, read_inputs
+    from softlabel.train import predict as networks
+
+    with progress() as tell:
+        tell(f"reading {items}")
+        called, inputs = read_inputs(items)
+        made = networks.predict_with_run(Run(run), inputs, called.tolist(), tell)
+        io.write.write_predictions(made, out)
+    classes = made.index.labels.tolist()
+    shown = ", ".join(classes[:SHOWN]) + (" …" if len(classes) > SHOWN else "")
+    typer.echo(f"{out}: {len(made):,} items, {len(classes)} classes ({shown})")

@@ -1,8 +1,9 @@
 """Training labels, and how a delivery hands them to training, epoch by epoch."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from softlabel import randomness, tables
 from softlabel.errors import DataError
 from softlabel.registry import FAMILIES
-from softlabel.tables import Annotations, Bools, Floats, Ints, SoftLabels
+from softlabel.tables import Annotations, Bools, Floats, Index, Ints, SoftLabels
 
 NO_CLASS = -1  # an item without a given class
 
@@ -22,12 +23,13 @@ class TrainingLabels:
     ``hard`` (m,) holds the class that came with the item, or ``NO_CLASS``; ``pooled`` (m, k) one
     soft label per item, NaN where there is none; ``each`` the annotators' own labels, hard or
     soft, whose item codes are the rows of ``hard`` and ``pooled``.  An item without annotations is
-    not *relabelled*.
+    not *relabelled*.  ``index`` holds the names of items and classes, where they are known.
     """
 
     hard: Ints
     pooled: Floats
     each: Annotations | None = None
+    index: Index | None = None
 
     def __post_init__(self) -> None:
         hard, pooled = np.asarray(self.hard), np.asarray(self.pooled, dtype=np.float64)
@@ -45,6 +47,13 @@ class TrainingLabels:
             raise DataError(
                 f"the annotations have {items} items and {labels} classes, the labels {m} and {k}"
             )
+        if self.index is None and self.each is not None:
+            object.__setattr__(self, "index", self.each.index)
+        if self.index is not None and self.index.shape[::2] != (m, k):
+            items, _, labels = self.index.shape
+            raise DataError(
+                f"there are names of {items} items and {labels} classes, and labels of {m} and {k}"
+            )
         object.__setattr__(self, "hard", tables.frozen(hard.astype(np.int64)))
         object.__setattr__(self, "pooled", tables.frozen(pooled))
 
@@ -60,7 +69,7 @@ class TrainingLabels:
                     raise DataError(f"the annotations' {which} are not those of the pooled labels")
         if hard is None:
             hard = np.where(pooled.answered, pooled.probs.argmax(axis=1), NO_CLASS)
-        return cls(hard, pooled.probs, each)
+        return cls(hard, pooled.probs, each, pooled.index)
 
     @property
     def labelled(self) -> Bools:
@@ -76,14 +85,36 @@ class TrainingLabels:
 
     def only(self, items: Ints) -> Self:
         """Return the labels of these items, in this order."""
-        each = self.each
+        each, index = self.each, self.index
+        if index is not None:
+            index = replace(index, items=tables.names(index.items[items]))
         if each is not None:
             place = np.full(len(self), -1)
             place[items] = np.arange(len(items))
             each = each.take(place[each.item] >= 0)
-            index = replace(each.index, items=tables.names(each.index.items[items]))
-            each = replace(each, index=index, item=place[each.item])
-        return type(self)(self.hard[items], self.pooled[items], each)
+            own = replace(each.index, items=tables.names(each.index.items[items]))
+            each = replace(each, index=own, item=place[each.item])
+        return type(self)(self.hard[items], self.pooled[items], each, index)
+
+    def check_items(self, items: Sequence[Any]) -> None:
+        """Refuse rows whose ``items`` are not these items in this order; without names, all pass.
+
+        >>> index = Index(["a", "b"], [], ["cat", "dog"])
+        >>> known = TrainingLabels(np.array([0, 1]), np.eye(2), index=index)
+        >>> known.check_items(["b", "a"])
+        Traceback (most recent call last):
+        softlabel.errors.DataError: row 0 is item 'b', and its label is that of item 'a'; \
+bring rows and labels into the same order
+        """
+        if self.index is None:
+            return
+        ours = self.index.items.tolist()
+        for row, (theirs, own) in enumerate(zip(map(str, items), ours, strict=False)):
+            if theirs != own:
+                raise DataError(
+                    f"row {row} is item {theirs!r}, and its label is that of item {own!r}; bring "
+                    "rows and labels into the same order"
+                )
 
     def __len__(self) -> int:
         return len(self.hard)

@@ -26,7 +26,8 @@ class SoftLabelClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     """``estimator``, fitted to each row once per class, with the weight the class has in that row.
 
     ``fit(X, y)`` takes y as a distribution per row (m, k), as ``SoftLabels`` or ``Annotations``
-    whose items are the rows of X (an item's labels are averaged), or as classes (m,).  An estimator
+    whose items are the rows of X (an item's labels are averaged), or as classes (m,).  If X is a
+    data frame whose index holds the names of the items, their order is checked.  An estimator
     that minimises a weighted log loss then minimises the soft cross-entropy exactly: k copies of
     a row with weights p_k lose -sum_k p_k log q_k together.  Its ``fit`` must know
     ``sample_weight``.  Steps that prepare X stand before this one, where they see each row once.
@@ -43,6 +44,7 @@ class SoftLabelClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         validate_data(self, X, skip_check_array=True)
         self.classes_, probs = as_distributions(y)
         check_consistent_length(X, probs, sample_weight)
+        check_order(X, y)
         row, code = np.nonzero(probs)
         weight = probs[row, code]
         self.estimator_ = clone(self.estimator)
@@ -138,6 +140,19 @@ def as_distributions(y: Any) -> tuple[Anything, Floats]:
     return np.arange(probs.shape[1]), probs
 
 
+def check_order(X: Any, y: Any) -> None:
+    """Refuse a data frame whose index names the items of a table in another order."""
+    if not isinstance(y, Annotations | SoftLabels) or not hasattr(X, "iloc"):
+        return
+    rows, items = [str(name) for name in X.index], y.index.items.tolist()
+    if rows != items and set(rows) == set(items):
+        at = next(row for row, name in enumerate(rows) if name != items[row])
+        raise TargetError(
+            f"row {at} of X is item {rows[at]!r}, and row {at} of y is item {items[at]!r}; bring "
+            "them into the same order"
+        )
+
+
 def match_classes(estimator: Any, y: Any) -> Floats:
     """Return (m, k), the distributions of y over the classes that the estimator was fitted to."""
     if is_hard(y):
@@ -150,7 +165,14 @@ def match_classes(estimator: Any, y: Any) -> Floats:
     classes, probs = as_distributions(y)
     if len(classes) != len(estimator.classes_):
         raise TargetError(f"y has {len(classes)} classes, {len(estimator.classes_)} were fitted")
-    return probs
+    if not isinstance(y, Annotations | SoftLabels):
+        return probs
+    place = {name: code for code, name in enumerate(classes.tolist())}
+    fitted = estimator.classes_.tolist()
+    if set(fitted) != set(place) and set(fitted) != set(range(len(fitted))):
+        new = next(name for name in place if name not in set(fitted))
+        raise TargetError(f"class {new!r} was not in the y of fit, which had {fitted}")
+    return probs[:, [place[name] for name in fitted]] if set(fitted) == set(place) else probs
 
 
 def _refuse(check: Callable[..., None], *given: Any) -> None:

@@ -13,6 +13,8 @@ from softlabel.errors import DataError
 if TYPE_CHECKING:
     from datasets import Dataset
 
+TOP = "top_label"  # not "label": some collators would take it for the target
+
 
 def to_huggingface(
     columns: Mapping[str, Sequence[Any]] | Dataset,
@@ -22,20 +24,32 @@ def to_huggingface(
     *,
     epoch: int = 0,
     column: str = "labels",
+    item: str = "item",
 ) -> Dataset:
-    """Return ``columns`` (m rows) with one more, ``labels``: k float32, the targets of ``epoch``.
+    """Return ``columns`` (m rows) with ``labels``: k float32, the targets of ``epoch``.
+
+    Where the classes have names, ``top_label`` follows: the most probable class of each target, as
+    a ``ClassLabel``, whose names are in the order of the targets.  If there is a column called
+    ``item``, its names must be those of the labels, in their order.
 
     The data set can be saved, shared and read without softlabel.  It holds one epoch: with a
     delivery that draws in each, train on ``LabelledDataset`` over the same rows instead.
     """
-    from datasets import Dataset, List, Value  # takes seconds, and is seldom installed
+    from datasets import ClassLabel, Dataset, List, Value  # takes seconds, and is seldom installed
 
     rows = columns if isinstance(columns, Dataset) else Dataset.from_dict(dict(columns))
     if len(rows) != len(teaching):
         raise DataError(f"{len(rows)} rows and labels of {len(teaching)} items")
-    if column in rows.column_names:
-        raise DataError(f"there is a column {column!r} already: remove it, or name another")
+    for new in (column, TOP):
+        if new in rows.column_names:
+            raise DataError(f"there is a column {new!r} already: remove it, or name another")
+    if item in rows.column_names:
+        teaching.check_items(rows[item])
     draws = Draws(seed)
     targets = deliver(teaching, draws).labels_for(epoch, np.arange(len(rows)), draws)
     kind = List(Value("float32"), length=targets.shape[1])
-    return rows.add_column(column, targets.astype(np.float32).tolist(), feature=kind)
+    rows = rows.add_column(column, targets.astype(np.float32).tolist(), feature=kind)
+    if teaching.index is None:
+        return rows
+    names = ClassLabel(names=teaching.index.labels.tolist())
+    return rows.add_column(TOP, targets.argmax(axis=1).tolist(), feature=names)

@@ -18,7 +18,8 @@ class LabelledDataset(Dataset[Any]):
     data set) stays one, with the target under ``labels``.  Call ``set_epoch`` before each epoch,
     as for a ``DistributedSampler``: deliveries that draw, draw anew.  A draw belongs to seed,
     epoch and item, so workers, batches, shuffling and a resumed run change nothing; the epoch is
-    kept in shared memory, so persistent workers see it too.
+    kept in shared memory, so persistent workers see it too.  ``items`` are the names of the rows:
+    another order than that of the labels is refused.
     """
 
     def __init__(
@@ -28,9 +29,13 @@ class LabelledDataset(Dataset[Any]):
         deliver: Deliver,
         seed: int = 0,
         transform: Callable[[Any], Any] | None = None,
+        items: Sequence[Any] | None = None,
     ) -> None:
-        if len(inputs) != len(teaching):
-            raise DataError(f"{len(inputs)} inputs and labels of {len(teaching)} items")
+        for rows, what in ((inputs, "inputs"), (items, "names of items")):
+            if rows is not None and len(rows) != len(teaching):
+                raise DataError(f"{len(rows)} {what} and labels of {len(teaching)} items")
+        if items is not None:
+            teaching.check_items(items)
         self.inputs, self.transform = inputs, transform
         self._draws = Draws(seed)
         self._delivery = deliver(teaching, self._draws)

@@ -17,7 +17,15 @@ from softlabel.io.classic import classic_table, collins_json
 from softlabel.io.csv_files import escape_formulas
 from softlabel.io.sheet import ANNOTATOR, ITEM, LABEL, RESERVED
 from softlabel.records import LISTS, MOST_LISTED, LabelLists, dump_json, records_of_statements
-from softlabel.tables import ANONYMOUS, Annotations, Floats, SoftLabels, Statements
+from softlabel.tables import (
+    ANONYMOUS,
+    Annotations,
+    Floats,
+    Predictions,
+    SoftLabels,
+    Statements,
+    as_texts,
+)
 
 LABEL_KINDS = ("csv", "parquet", "jsonl", "npz")
 ANSWER_KINDS = ("csv", "parquet", "jsonl", "json")
@@ -51,6 +59,28 @@ def write_soft_labels(
         frame = pl.DataFrame(columns)
         if kind == "jsonl":
             write_label_lines(frame.lazy(), part, labels, more)
+        else:
+            _write_frame(frame, part, kind)
+
+
+def write_predictions(predictions: Predictions, path: str | Path) -> None:
+    """Write ``item`` and one column per class; in ``.npz``, the arrays item, labels and probs."""
+    path, index = Path(path), predictions.index
+    kind = file_kind(path, LABEL_KINDS)
+    labels = index.labels.tolist()
+    check_class_names(labels, (ITEM,))
+    with write_atomically(path) as part:
+        if kind == "npz":
+            texts = {"item": as_texts(index.items), "labels": as_texts(index.labels)}
+            with part.open("wb") as file:
+                np.savez_compressed(file, allow_pickle=False, **texts, probs=predictions.probs)
+            return
+        columns: dict[str, Any] = {ITEM: pl.Series(index.items.tolist(), dtype=pl.String)}
+        for name, values in _split_columns({"": predictions.probs}, labels).items():
+            columns[name] = np.ascontiguousarray(values)
+        frame = pl.DataFrame(columns)
+        if kind == "jsonl":
+            write_label_lines(frame.lazy(), part, labels)
         else:
             _write_frame(frame, part, kind)
 

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from softlabel.train.recipes import RECIPES, Recipe
     from softlabel.train.runner import JobState, Watch
     from softlabel.train.runs import Run, describe_stale, stale_runs
-    from softlabel.train.splits import FoldedSplit, Inputs, PublishedData, Split, read_split
+    from softlabel.train.splits import (
+        FoldedSplit,
+        Inputs,
+        PublishedData,
+        Split,
+        read_inputs,
+        read_split,
+    )
     from softlabel.train.tagging import SentenceSplit
     from softlabel.train.text import Reader, Texts
 
@@ -28,8 +35,8 @@ __all__ = [
     "Split", "Texts", "Trainer", "Watch", "attacks", "change_settings", "choose_device",
     "code_digest", "describe_stale", "encode", "encode_split", "encoders", "estimate_cost",
     "estimate_jobs", "file_job", "fit", "format_seconds", "parse_settings", "predict", "read_grid",
-    "read_split", "recipes", "run_name", "runner", "runs", "sharpness", "splits", "stale_runs",
-    "tagging", "text", "text_encoders", "worker",
+    "read_inputs", "read_split", "recipes", "run_name", "runner", "runs", "sharpness", "splits",
+    "stale_runs", "tagging", "text", "text_encoders", "worker",
 ]  # fmt: skip
 
 MODULES = {  # the names of the door, by the module that holds them; "" holds the modules
@@ -45,7 +52,7 @@ MODULES = {  # the names of the door, by the module that holds them; "" holds th
     "recipes": "RECIPES Recipe",
     "runner": "JobState Watch",
     "runs": "Run describe_stale stale_runs",
-    "splits": "FoldedSplit Inputs PublishedData Split read_split",
+    "splits": "FoldedSplit Inputs PublishedData Split read_inputs read_split",
     "tagging": "SentenceSplit",
     "text": "Reader Texts",
 }

@@ -6,6 +6,7 @@ source, in their own room.
 """
 
 import json
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -23,7 +24,7 @@ from softlabel.train.config import Config, change_settings
 from softlabel.train.encoders import encode_split
 from softlabel.train.identity import code_digest
 from softlabel.train.recipes import RECIPES, Recipe
-from softlabel.train.runs import Run
+from softlabel.train.runs import README, Run, write_readme
 from softlabel.train.splits import Split, read_split
 
 SEEDS = 5  # unless given: one run shows nothing
@@ -60,6 +61,10 @@ class Source:
         """Return what makes the run, if it is not the recipe."""
         return None
 
+    def command(self, job: "Job") -> str:
+        """Return the command that makes the run, as it is typed; "" if there is none."""
+        return ""
+
     def is_probed(self, run: Run) -> bool:
         """Return True if nothing is left to measure on a finished run."""
         return True
@@ -89,6 +94,16 @@ class FileSource(Source):
             return _absolute(text), state.st_size, state.st_mtime_ns
 
         return tuple(identify(text) for text in asdict(self).values())
+
+    def command(self, job: "Job") -> str:
+        """Return the command; it makes the runs of lower seeds, too, unless they are there."""
+        words = ["softlabel", "train", job.recipe]
+        options = asdict(self) | {"deliver": job.deliver, "load": job.load, "out": job.out}
+        for key, value in options.items():
+            words += [] if value is None else [f"--{key}", value]
+        for key, value in job.settings.items():
+            words += ["--set", f"{key}={json.dumps(value) if isinstance(value, bool) else value}"]
+        return shlex.join([*words, "--seeds", str(job.seed + 1)])
 
     def resolve(self) -> Self:
         absolute: dict[str, Any] = {key: _absolute(text) for key, text in asdict(self).items()}
@@ -213,6 +228,8 @@ class Job:
             recipe, words = self.find_recipe(), self._words(tell)
             run = recipe.complete_run(*words, seed=self.seed, out=self.out, tell=tell)
         self.source.probe(run, tell)
+        if not (run.path / README).exists():
+            write_readme(run, self.source.command(self))
         return run
 
     def is_complete(self, run: Run) -> bool:

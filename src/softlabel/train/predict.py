@@ -1,5 +1,9 @@
 """What a trained network predicts: arrays in, arrays out; and its weights in a run folder."""
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -7,11 +11,13 @@ from torch import Tensor, nn
 
 from softlabel._util.files import write_atomically
 from softlabel.errors import DataError, FileError
-from softlabel.tables import Floats
+from softlabel.io import Progress, silent
+from softlabel.tables import Floats, Index, Predictions, names
 from softlabel.train import data
 from softlabel.train.data import CIFAR, Array, Model
+from softlabel.train.encoders import ENCODERS, encode
 from softlabel.train.networks import Net, make_network
-from softlabel.train.runs import Run
+from softlabel.train.splits import check_inputs
 
 Singles = npt.NDArray[np.float32]
 
@@ -87,19 +93,75 @@ def odin(
 # ── weights in a run folder ──────────────────────────────────────────────────────────────────
 
 
-def save_network(run: Run, net: Net, classes: int, inputs: int) -> None:
-    """Write ``weights.pt``, whole or not at all: for what needs gradients."""
+class Trained(Protocol):
+    """What is needed of a ``Run``."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def config(self) -> Mapping[str, Any]: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def predictions(self) -> Predictions: ...
+    def value(self, key: str) -> Any: ...
+
+
+def save_network(folder: Path, net: Net, classes: int, inputs: int) -> None:
+    """Write ``weights.pt``, whole or not at all: for predictions, and for what needs gradients."""
     state = {"state": net.state_dict(), "classes": classes, "inputs": inputs}
-    with write_atomically(run.path / WEIGHTS) as part, part.open("wb") as file:
+    with write_atomically(folder / WEIGHTS) as part, part.open("wb") as file:
         torch.save(state, file)
 
 
-def load_network(run: Run) -> Net:
+def load_network(run: Trained) -> Net:
     """Return the network as it was when training ended, ready for use."""
-    path = run.path / WEIGHTS
-    if not path.exists():
-        raise FileError(path, f"is not there: the run is {run.state}")
-    kept = torch.load(path, map_location="cpu", weights_only=True)
+    kept = _load_weights(run)
     net = make_network(run.config["net"], kept["classes"], run.seed, kept["inputs"])
     net.load_state_dict(kept["state"])
     return net.eval()
+
+
+def _load_weights(run: Trained) -> dict[str, Any]:
+    path = run.path / WEIGHTS
+    if not path.exists():
+        reason = f"is not there: the run is {run.state}"
+        if run.state == "finished":
+            reason += f", and its recipe, {run.config.get('recipe')}, does not keep a network"
+        raise FileError(path, reason)
+    return dict(torch.load(path, map_location="cpu", weights_only=True))
+
+
+def predict_with_run(
+    run: Trained, inputs: Array, items: Sequence[str] | None = None, tell: Progress = silent
+) -> Predictions:
+    """Return what the network of a run predicts for other ``inputs``: pictures, uint8 (m, h, w, 3),
+    or features, float32 (m, d), as in training.  ``items`` are their names, by default 0, 1, 2 …
+
+    The network of a run on features takes pictures, too: they are encoded as in training.
+    """
+    called = [str(item) for item in range(len(inputs))] if items is None else list(items)
+    if len(called) != len(inputs):
+        raise DataError(f"{len(inputs)} inputs and {len(called)} items do not go together")
+    check_inputs("inputs", inputs)
+    trained_on = run.value("encoder")
+    if trained_on is not None and inputs.ndim == 4:
+        made = {getattr(one, "name", ""): one for one in (make() for make in ENCODERS.values())}
+        if trained_on not in made:
+            raise DataError(
+                f"the run was trained on features of {trained_on}, which is not installed; there "
+                f"are {', '.join(made)}"
+            )
+        inputs = encode(inputs, made[trained_on], tell)
+    takes = _load_weights(run)["inputs"]
+    if inputs.shape[-1] != takes:
+        raise DataError(
+            f"inputs of the shape {inputs.shape}: the network was trained on inputs whose last "
+            f"dimension is {takes}"
+        )
+    tell("predicting")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    index = Index(names(called), names([]), run.predictions.index.labels)
+    return Predictions(index, predict_probs(load_network(run).to(device), inputs))

@@ -63,7 +63,7 @@ def learn_split(
     check = partial(score_held_out, split) if split.watched else None
     trained = fit(config, split.inputs, taught, seed=seed, folder=folder, tell=tell, check=check)
     logits = predict_logits(trained.net, split.held)
-    save_network(Run(folder), trained.net, logits.shape[1], split.inputs.shape[-1])
+    save_network(folder, trained.net, logits.shape[1], split.inputs.shape[-1])
     return logits
 
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from string import Template
 from typing import IO, Any, Literal
 from uuid import uuid4
 
@@ -33,6 +34,7 @@ from softlabel.train.identity import CODE, NAMED, as_json
 CONFIG, SEED, SOURCE, LABELS = "config.json", "seed", "source.py", "labels.sha256"
 ENVIRONMENT, LOG, FAILED, RUNNING = "environment.txt", "log.jsonl", "failed.txt", "running"
 PREDICTIONS, SCORES, CHECKPOINT = "predictions.npz", "scores.json", "checkpoint.pt"
+README = "README.md"
 
 LONG = 3600  # seconds
 SHOWN = 40  # characters of a wrong value
@@ -152,6 +154,13 @@ class Run:
             raise FileError(self.path, f"has no {PREDICTIONS}: the run is {self.state}")
         return tables.load_arrays(path, "predictions of a run", wanted)
 
+    def predict(self, inputs: npt.NDArray[Any], items: Sequence[str] | None = None) -> Predictions:
+        """Return what the trained network predicts for other pictures or features; ``items`` are
+        their names.  See ``train.predict.predict_with_run``."""
+        from softlabel.train.predict import predict_with_run  # loads torch
+
+        return predict_with_run(self, inputs, items)
+
     # ── writing ──────────────────────────────────────────────────────────────────────────────
 
     @contextmanager
@@ -206,6 +215,22 @@ class Run:
         """Record why this attempt stopped; the next one resumes from the checkpoint."""
         with open_synced(self.path / FAILED) as file:
             file.write(f"{reason}\n".encode())
+
+
+def write_readme(run: Run, command: str) -> None:
+    """Write the page about a finished run: how it was made, what it holds, how to use it."""
+    text = Path(__file__).with_name("run.md").read_text("utf-8")
+    made = command or "a program called softlabel.train; see source.py and config.json"
+    settings = [key for key in (*FIRST, "kind", "net", "epochs") if run.value(key) is not None]
+    filled = {
+        "name": run.name,
+        "command": made,
+        "settings": "\n".join(f"| {key} | {run.value(key)} |" for key in (*settings, "seed")),
+        "classes": ", ".join(run.predictions.index.labels.tolist()),
+        "scores": "\n".join(f"| {key} | {score} |" for key, score in run.scores.items()),
+    }
+    with open_synced(run.path / README) as file:
+        file.write(Template(text).substitute(filled).encode())
 
 
 def start(

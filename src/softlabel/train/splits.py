@@ -169,9 +169,7 @@ def read_split(images: str, labels: str | None = None, against: str | None = Non
         held = known.held if against is None else people.index.items
         classes = known.people.index.labels
     else:
-        if not images.endswith(".npz"):
-            raise UnknownName("set of images", images, [*PUBLISHED, "an .npz file"])
-        items, rows = _read_inputs(Path(images))
+        items, rows = read_inputs(images)
         if labels is None:
             raise DataError(f"{images} has no labels of its own; say --labels FILE")
         each, pooled = read_labels(labels)
@@ -201,8 +199,15 @@ def read_split(images: str, labels: str | None = None, against: str | None = Non
 # ── files ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _read_inputs(path: Path) -> tuple[Names, Inputs]:
-    """Read ``images`` or ``features`` and the names of their ``items`` (or their numbers)."""
+def read_inputs(text: str) -> tuple[Names, Inputs]:
+    """Read ``images`` or ``features`` and the names of their ``items`` (or their numbers) from an
+    ``.npz`` file, or all images of a published set."""
+    if text in PUBLISHED:
+        known = PUBLISHED[text]()
+        return known.items, known.images
+    path = Path(text)
+    if path.suffix != ".npz":
+        raise UnknownName("set of images", text, [*PUBLISHED, "an .npz file"])
     if not path.exists():
         raise FileError(path, "there is no such file")
     with np.load(path, allow_pickle=False) as file:

@@ -9,7 +9,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import njit
+
+from softlabel.errors import MissingExtra
+
+try:
+    from numba import njit
+except ModuleNotFoundError as missing:
+    raise MissingExtra("a pool that infers which class is true", "truth") from missing
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from softlabel.aggregate._kernels import has_compiler
 from softlabel.aggregate.base import Map, pool, sum_by_item
 from softlabel.errors import DataError
 from softlabel.randomness import name_keys, uniform
@@ -48,7 +49,7 @@ class Majority:
     def rows(self, annotations: Annotations) -> Floats:
         """(m, k) one-hot labels, or even splits over ties."""
         counts = class_counts(annotations)
-        if len(annotations) >= MANY and self.ties != "random":
+        if len(annotations) >= MANY and self.ties != "random" and has_compiler():
             from softlabel.aggregate._kernels import votes as kernels  # loads numba
 
             kernels.elect(counts, NEAR, self.ties == "split")
@@ -67,8 +68,8 @@ class Majority:
 
 
 def class_counts(annotations: Annotations) -> Floats:
-    """Return ``annotations.counts()``, compiled where there are many votes."""
-    if len(annotations) < MANY:
+    """Return ``annotations.counts()``, compiled where there are many votes and numba is there."""
+    if len(annotations) < MANY or not has_compiler():
         return annotations.counts()
     from softlabel.aggregate._kernels import votes as kernels
 

@@ -239,10 +239,15 @@ def tabulate_scores(title: str, results: Results, names: Sequence[str] = evaluat
 
 
 def count_in_words(judgements: Sequence[Judged]) -> str:
-    """Return a text such as ``5 hold, 1 weaker, 2 fail, 3 untested, of 11``."""
+    """Return a text such as ``5 hold, 1 weaker, 0 fail, 3 untested, of 9``."""
+    return f"{', '.join(_count_verdicts(judgements, 0))}, of {len(judgements)}"
+
+
+def _count_verdicts(judgements: Sequence[Judged], least: int = 1) -> list[str]:
+    """Return the verdicts that occur, each with its number."""
     words = {"holds": "hold", "fails": "fail"}
-    parts = [f"{number} {words.get(one, one)}" for one, number in count(judgements).items()]
-    return f"{', '.join(parts)}, of {len(judgements)}"
+    counts = count(judgements).items()
+    return [f"{number} {words.get(one, one)}" for one, number in counts if number >= least]
 
 
 def describe_failures(findings: Findings) -> list[str]:
@@ -316,11 +321,39 @@ TEXTS = tomllib.loads(Path(__file__).with_name("findings.toml").read_text("utf-8
 def make_markdown(every: Sequence[Findings]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the pages by name (a summary, and one for each paper), and their pictures."""
     pictures: dict[str, str] = {}
-    pages, summary = {}, [TEXTS["summary"]]
+    pages = {f"results/{one.paper.NAME}.md": _paper_page(one, pictures) for one in every}
+    summary = [TEXTS["summary"], summarise_papers(every).markdown(), TEXTS["reading"]]
     for one in every:
-        pages[f"results/{one.paper.NAME}.md"] = "\n".join(_paper_page(one, pictures))
         summary += _summarise(one)
     return {"results.md": "\n".join(summary)} | pages, pictures
+
+
+def summarise_papers(every: Sequence[Findings]) -> Table:
+    """Make the table that opens the pages: one row per paper, one column per scale, with the facts
+    of the released data and the orderings, which are what the papers claim."""
+    scales: tuple[Scale, ...] = ("data", *SCALES)
+    columns = ("paper", *(SCALE_NAMES[scale] for scale in scales))
+    rows: list[tuple[str, ...]] = []
+    for findings in every:
+        cells = []
+        for scale in scales:
+            judgements = findings.judged.get(scale, ())
+            wanted = GROUP_NAMES["exact" if scale == "data" else "ordering"]
+            some = [one for one in judgements if group_of(one.claim) == wanted]
+            cells.append(", ".join(_count_verdicts(some)) or "–")
+        title = findings.paper.TITLE
+        rows.append((f"[{title.partition(':')[0]}](#{make_anchor(title)})", *cells))
+    return Table("Papers", columns, rows)
+
+
+def make_anchor(heading: str) -> str:
+    """Return the name that a heading has in links.
+
+    >>> make_anchor("Uma et al. 2020: A Case for Soft Loss Functions")
+    'uma-et-al-2020-a-case-for-soft-loss-functions'
+    """
+    kept = "".join(one for one in heading.lower() if one.isalnum() or one in " -_")
+    return kept.replace(" ", "-")
 
 
 def _summarise(findings: Findings) -> list[str]:
@@ -342,26 +375,28 @@ def _summarise(findings: Findings) -> list[str]:
     return [*parts, f"{links}.\n"]
 
 
-def _paper_page(findings: Findings, pictures: dict[str, str]) -> list[str]:
-    parts = [f"# {findings.paper.TITLE}\n", TEXTS["paper"]]
-    for one in compare_scales(findings.judged):
-        text, title = one.table().markdown(), one.title
-        if len(one.rows) > LONG:
-            summary = f"<summary>{title}: {len(one.rows)}</summary>"
-            parts.append(f"<details>{summary}\n\n{text}\n</details>\n")
-        else:
-            parts.append(f"## {title}\n\n{text}")
-    if untested := describe_untested(findings):
-        parts += [f"## {UNTESTED}\n", _list(untested)]
-    for scale, table in findings.tables():
-        parts.append(f"## {table.title} ({SCALE_NAMES[scale]})\n\n{table.markdown()}")
+def _paper_page(findings: Findings, pictures: dict[str, str]) -> str:
+    """Write the page of one paper: how many claims hold, contents, figures, claims, tables."""
+    parts: dict[str, str] = {}  # by heading
     for scale, drawn in findings.figures():
         name = _picture_name(findings.paper, scale, drawn)
         assert name not in pictures, f"two figures are called {name}"
         pictures[name] = standalone_svg(drawn.draw(WIDE))
-        parts.append(f"## {drawn.title} ({SCALE_NAMES[scale]})\n")
-        parts.append(f"![{drawn.title}](../{FOLDER}/{name})\n\n{flatten(drawn.caption)}\n")
-    return parts
+        text = f"![{drawn.title}](../{FOLDER}/{name})\n\n{flatten(drawn.caption)}\n"
+        parts[f"{drawn.title} ({SCALE_NAMES[scale]})"] = text
+    for one in compare_scales(findings.judged):
+        text = one.table().markdown()
+        if len(one.rows) > LONG:
+            text = f"<details><summary>{len(one.rows)} claims</summary>\n\n{text}\n</details>\n"
+        parts[one.title] = text
+    if untested := describe_untested(findings):
+        parts[UNTESTED] = _list(untested)
+    for scale, table in findings.tables():
+        parts[f"{table.title} ({SCALE_NAMES[scale]})"] = table.markdown()
+    head = [f"# {findings.paper.TITLE}\n", TEXTS["paper"], tabulate_verdicts(findings).markdown()]
+    contents = " · ".join(f"[{heading}](#{make_anchor(heading)})" for heading in parts)
+    body = (f"## {heading}\n\n{text}" for heading, text in parts.items())
+    return "\n".join([*head, f"**Contents**: {contents}\n", *body])
 
 
 def _picture_name(paper: Paper, scale: Scale, drawn: Figure) -> str:

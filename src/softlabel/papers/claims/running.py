@@ -6,6 +6,7 @@ finished one is never repeated, and results are read from those that are finishe
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -58,6 +59,10 @@ class CellSource(train.Source):
 
     def trainer(self) -> train.Trainer | None:
         return self.find_cell().trainer
+
+    def command(self, job: train.Job) -> str:
+        words = ["softlabel", "reproduce", self.paper, "--recipe", self.recipe, "--out", job.out]
+        return shlex.join([*words, *(["--quick"] if self.quick else [])])
 
     def is_probed(self, run: train.Run) -> bool:
         return not self._unprobed(run)
