@@ -9,8 +9,9 @@ SOURCE is the folder ``src`` of the earlier code, for instance of a worktree:
 
 The annotators are those of bench/server.py.  They meet, by turns in one run, so that whatever else
 uses the machine disturbs all alike: the earlier code, this code, and this code while a researcher
-does something on the page *Run* every second (pause, resume, leave somebody out, take them in
-again, change the quota, set it back), each with its question and its confirmation.
+does something on the page *Run* every second: pause, resume; then twice leave somebody out, take
+them in again, change the quota, and set it back; each with its question and its confirmation.
+During the second of a pause people who come in are turned away and try again.
 
 The main figure is the processor's milliseconds that the server used per answer once everybody is
 at work, because others' load changes it least.  Prints one table and puts it into RESULTS.md (not
@@ -37,7 +38,7 @@ TITLE = "Asking before and after"
 HEAD = [
     *("", "n", "answers/s", "answer p50 ms", "p95 ms", "p99 ms", "dashboard p95 ms", "actions"),
     *("action p95 ms", "errors", "acknowledged = stored", "server MB", "others' cores"),
-    *("processor ms per answer", "of before"),
+    *("server cores", "processor ms per answer", "of before"),
 ]
 
 
@@ -74,6 +75,7 @@ def row(name: str, done: Sequence[Run], before: float) -> list[str]:
         "yes" if all(one.exact for one in done) else "NO",
         figures.spread([one.megabytes or 0.0 for one in done]),
         figures.spread([one.cores.others for one in done if one.cores], 2),
+        figures.spread([one.rate * one.worked / 1000 for one in done], 2),
         figures.spread(worked, 2),
         f"{statistics.median(worked) / before:.2f}",
     ]

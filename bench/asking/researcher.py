@@ -44,19 +44,16 @@ class Researcher:
         raise TimeoutError("nobody is on the list of people")
 
     async def act(self, annotator: str, per_item: int) -> None:
-        """Do one thing a second: pause, resume, leave this person out, take them in again, change
-        the quota, and set it back."""
+        """Do one thing a second: pause, resume; then twice leave this person out, take them in
+        again, change the quota, and set it back."""
         somebody = {"annotator": annotator, "reason": "a trial"}
-        actions = cycle(
-            [
-                ("pause", {}),
-                ("resume", {}),
-                ("exclude", somebody),
-                ("include", somebody),
-                ("quota", {"number": str(per_item + 1)}),
-                ("quota", {"number": str(per_item)}),
-            ]
-        )
+        others = [
+            ("exclude", somebody),
+            ("include", somebody),
+            ("quota", {"number": str(per_item + 1)}),
+            ("quota", {"number": str(per_item)}),
+        ]
+        actions = cycle([("pause", {}), ("resume", {}), *others, *others])
         for name, fields in actions:
             begin = time.perf_counter()
             if await self._do(name, fields):
