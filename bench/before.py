@@ -1,6 +1,6 @@
 """This code beside an earlier one, under the same load, with the dashboard open and in use.
 
-    python bench/before.py SOURCE [--quick] [--minutes 1] [--repetitions 2] [--realtime]
+    python bench/before.py SOURCE [--quick] [--minutes 0.5] [--repetitions 2] [--realtime]
 
 SOURCE is the folder ``src`` of the earlier code, for instance of a worktree:
 
@@ -33,7 +33,7 @@ from asking import figures, runs
 from asking.load import Crowd
 from asking.runs import CLIENTS, Run
 
-ANNOTATORS, RAMP, READING = (1000, 3000), 60.0, 75.0  # as in bench/server.py
+ANNOTATORS, RAMP, READING = (1000, 3000), 30.0, 60.0  # seconds
 TITLE = "Asking before and after"
 HEAD = [
     *("", "n", "answers/s", "answer p50 ms", "p95 ms", "p99 ms", "dashboard p95 ms", "actions"),
@@ -90,7 +90,7 @@ def commit_of(source: Path) -> str:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source", type=Path, help="the folder src of the earlier code")
-    parser.add_argument("--minutes", type=float, default=1.0, help="counted in each run")
+    parser.add_argument("--minutes", type=float, default=0.5, help="counted in each run")
     parser.add_argument("--repetitions", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="few people, seconds, once")
     parser.add_argument("--realtime", action="store_true", help="do not wait for other programs")
