@@ -31,7 +31,8 @@ def arrive(somebody, number):
         tools.send("Fetch.fulfillRequest", reply)
 
     tools.on("Fetch.requestPaused", hear)
-    tools.send("Fetch.enable", {"patterns": [{"urlPattern": "https://app.prolific.com/*"}]})
+    pages = {"urlPattern": "https://app.prolific.com/*", "resourceType": "Document"}
+    tools.send("Fetch.enable", {"patterns": [pages]})
     somebody.page.goto(somebody.url + ARRIVAL.format(number, number))
     return returned
 
