@@ -103,7 +103,7 @@ def _read_ratings(path: Path, who: str, what: str, *more: str) -> tuple[Annotati
     if wrong.any():
         line = int(wrong.argmax())
         raise FileError(path, "not 1 to 5", line=line + 2, column=what, value=stars[line])
-    index = Index(items, annotators, reading.number_names(range(1, 6)))
+    index = Index(items, annotators, reading.number_names(range(1, 6)), ordered=True)
     return Annotations(index, item, annotator, label=stars.astype(np.int64) - 1), frame
 
 
