@@ -450,6 +450,16 @@ LEWIDI_2025 = """
 """
 
 
+def test_a_study_folder_is_nobodys_export(tmp_path):
+    """Its secret is not even looked at, and a file of settings is no record."""
+    (tmp_path / ".softlabel").mkdir()
+    (tmp_path / ".softlabel" / "secret.json").write_text('{"key": "s"}')
+    assert formats.find_format(tmp_path) is None
+    (tmp_path / "settings.json").write_text('{"key": "s"}')
+    assert formats.find_format(tmp_path) is None
+
+
+
 def test_lewidi(tmp_path):
     source = read(write(tmp_path, LEWIDI_2023))
     assert [vote[2] for vote in votes(source)] == ["0", "0", "1", "0", "0", "0"]
