@@ -431,6 +431,15 @@ def test_doccano_archives(tmp_path):
     assert source.left_out["without a label (not annotated, or nothing applies)"] == 1
 
 
+def test_a_study_folder_is_nobodys_export(tmp_path):
+    """Its secret is not even looked at, and a file of settings is no record."""
+    (tmp_path / ".softlabel").mkdir()
+    (tmp_path / ".softlabel" / "secret.json").write_text('{"key": "s"}')
+    assert formats.find_format(tmp_path) is None
+    (tmp_path / "settings.json").write_text('{"key": "s"}')
+    assert formats.find_format(tmp_path) is None
+
+
 # ── LeWiDi ───────────────────────────────────────────────────────────────────────────────────
 
 LEWIDI_2023 = """
@@ -448,16 +457,6 @@ LEWIDI_2025 = """
   "soft_label": {"1": 0.75, "2": 0.25, "3": 0.0, "4": 0.0, "5": 0.0, "6": 0.0},
   "split": "dev", "lang": "en", "other_info": {"context+speaker": "232_2089"}}}
 """
-
-
-def test_a_study_folder_is_nobodys_export(tmp_path):
-    """Its secret is not even looked at, and a file of settings is no record."""
-    (tmp_path / ".softlabel").mkdir()
-    (tmp_path / ".softlabel" / "secret.json").write_text('{"key": "s"}')
-    assert formats.find_format(tmp_path) is None
-    (tmp_path / "settings.json").write_text('{"key": "s"}')
-    assert formats.find_format(tmp_path) is None
-
 
 
 def test_lewidi(tmp_path):
