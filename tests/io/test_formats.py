@@ -431,6 +431,15 @@ def test_doccano_archives(tmp_path):
     assert source.left_out["without a label (not annotated, or nothing applies)"] == 1
 
 
+def test_a_study_folder_is_nobodys_export(tmp_path):
+    """Its secret is not even looked at, and a file of settings is no record."""
+    (tmp_path / ".softlabel").mkdir()
+    (tmp_path / ".softlabel" / "secret.json").write_text('{"key": "s"}')
+    assert formats.find_format(tmp_path) is None
+    (tmp_path / "settings.json").write_text('{"key": "s"}')
+    assert formats.find_format(tmp_path) is None
+
+
 # ── LeWiDi ───────────────────────────────────────────────────────────────────────────────────
 
 LEWIDI_2023 = """
