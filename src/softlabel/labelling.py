@@ -12,11 +12,12 @@ import csv
 import re
 import shlex
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
+from random import SystemRandom
 from typing import Any, get_args
 
 import numpy as np
@@ -26,10 +27,15 @@ from softlabel._util.progress import Progress, report_steps, silent
 from softlabel.aggregate import Aggregate, LabelDistribution, Mean, TruthPosterior, takes, watch_fit
 from softlabel.construct import Clamp, Construct
 from softlabel.errors import LeftOutWarning, SoftlabelError
-from softlabel.frames import Form, Layout, Missing
+from softlabel.frames import Form, Layout, Missing, Spelling
 from softlabel.io import AnswerTable, Repeats, Source
 from softlabel.records import votes_to_statements
-from softlabel.sampling import first_presentation, one_per_annotator, subsample
+from softlabel.sampling import (
+    first_presentation,
+    last_presentation,
+    one_per_annotator,
+    subsample,
+)
 from softlabel.tables import (
     DOUBT,
     ESTIMATES,
@@ -46,7 +52,7 @@ Facts = dict[str, str]  # what to report: name and text
 DEFAULT_POOL = Mean()
 LEVEL = 0.9  # of credible intervals
 OPTION = re.compile(  # as the command line writes it
-    r"(?<![\w-])--(aggregate|construct|gold|intervals|labels|repeats)(?![\w-]) ?"
+    r"(?<![\w-])--(aggregate|construct|gold|intervals|labels|missing|repeats|spelling)(?![\w-]) ?"
 )
 SAME = 1e-6  # a label nearer than this to the mean of a belief is that mean
 
@@ -90,7 +96,8 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     annotator: Any = None,
     label: Any = None,
     form: Form | None = None,
-    missing: Missing = "error",
+    missing: Missing = "refuse",
+    spelling: Spelling = "refuse",
 ) -> SoftLabels:
     """Return one soft label per item of ``data``.
 
@@ -108,7 +115,7 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     made = None if construct is None else registry.resolve("construct", construct)
     with _in_python():
         plan = Plan(made, pool, repeats, gold=gold, intervals=intervals)
-        source = _read(data, Layout(item, annotator, label, form, labels, missing))
+        source = _read(data, Layout(item, annotator, label, form, labels, missing, spelling))
         return pool_source(source, plan)
 
 
@@ -122,7 +129,8 @@ def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but 
     annotator: Any = None,
     label: Any = None,
     form: Form | None = None,
-    missing: Missing = "error",
+    missing: Missing = "refuse",
+    spelling: Spelling = "refuse",
 ) -> Annotations:
     """Return one label per answer of ``data``, ready for a pool.
 
@@ -131,13 +139,14 @@ def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but 
     values themselves.  ``form`` says what the table is where that cannot be told: ``votes``,
     ``soft`` (a column per class), ``wide`` (a column per annotator) or ``counts`` (votes per
     class).  ``labels`` are all classes in their order.  ``missing="drop"`` leaves out rows without
-    item, annotator or label, and says how many.  ``repeats`` is what counts where a person answered
-    an item twice: ``first``, ``mean``, ``all`` or ``error``.
+    item, annotator or label, and says how many.  ``spelling`` is what to do with labels that differ
+    by case or space only: ``refuse``, ``merge`` or ``keep``.  ``repeats`` is what counts where
+    a person answered an item twice: ``first``, ``last``, ``mean``, ``all`` or ``error``.
     """
     made = None if construct is None else registry.resolve("construct", construct)
     with _in_python():
         plan = Plan(made, repeats=repeats)
-        source = _read(data, Layout(item, annotator, label, form, labels, missing))
+        source = _read(data, Layout(item, annotator, label, form, labels, missing, spelling))
         return prepare(source, plan)[0]
 
 
@@ -209,7 +218,7 @@ def prepare(source: Source, plan: Plan, progress: Progress = silent) -> tuple[An
         if not first_presentation(each).all():
             raise SoftlabelError(
                 f"--sample {plan.sample} draws people, and with --repeats all one may be drawn "
-                "twice; say --repeats first or mean"
+                "twice; say --repeats first, last or mean"
             )
         each = subsample(each, plan.sample, np.random.default_rng(plan.seed))
         facts["answers"] += f", of which {len(each):,} drawn by --sample"
@@ -229,6 +238,8 @@ def branch_shares(source: Source, each: Annotations, plan: Plan) -> dict[str, Fl
     counts = np.ones(len(source.answers), dtype=np.bool_)
     if (plan.repeats or source.repeats) == "first":
         counts = first_presentation(source.answers)
+    elif plan.repeats == "last":
+        counts = last_presentation(source.answers)
     pairs, of = np.unique(identify(source.answers)[counts], return_inverse=True)
     shares = np.bincount(of, source.branch[counts]) / np.bincount(of)
     own = shares[np.searchsorted(pairs, identify(each))]
@@ -265,6 +276,75 @@ def export_source(source: Source, out: Path, plan: Plan, progress: Progress = si
     return facts
 
 
+def convert_source(
+    source: Source,
+    out: Path,
+    how: io.formats.Format | None,
+    plan: Plan,
+    *,
+    keep_ids: bool = False,
+    warn: Callable[[str], None] = lambda text: None,
+    progress: Progress = silent,
+) -> Facts:
+    """Write every answer in another format (None: a table of ours).  ``warn`` hears what the format
+    cannot hold before it is dropped.  Annotators become a1, a2, ... unless their ids are kept."""
+    answers, facts = _select(source, plan, progress)
+    if how is not None and not hasattr(how, "write"):
+        able = [name for name, kind in registry.members("format").items() if hasattr(kind, "write")]
+        raise SoftlabelError(f"--to {how.name}: is read only; written are {', '.join(able)}")
+    if not keep_ids:
+        index = io.formats.hide_annotators(answers.index, SystemRandom().shuffle)
+        answers = replace(answers, index=index)
+    for loss in find_losses(source, answers, how):
+        warn(loss)
+    progress(f"writing {out.name}")
+    if how is None:
+        io.write_answers(answers, out)
+        return facts
+    target: Any = how
+    if how.holds == "items":
+        target.write(answers.index, out, source.contents)
+        return facts
+    each, made_by = _construct(answers, plan)
+    if isinstance(answers, Statements):
+        facts["construction"] = made_by
+    if how.holds == "labels":
+        target.write(plan.aggregate(each), out, source.contents)
+        return facts | {"pool": registry.describe(plan.aggregate)}
+    if not each.hard and not how.soft:
+        each = replace(each, label=each.soft().argmax(axis=1), probs=None)
+    if not first_presentation(each).all():
+        raise SoftlabelError(
+            f"{how.name} holds one answer per person and item; say --repeats first, last or mean"
+        )
+    target.write(each, out, source.contents)
+    return facts
+
+
+def find_losses(source: Source, answers: AnswerTable, how: io.formats.Format | None) -> list[str]:
+    """Return what a format (None: a table of ours) cannot hold of these answers."""
+    name = "a table" if how is None else how.name
+    losses = []
+    if how is not None and how.holds == "items":
+        losses.append(f"{len(answers):,} answers: {name} takes items and labels only")
+    elif how is not None and how.holds == "labels":
+        losses.append(f"who gave the {len(answers):,} answers: {name} takes one label per item")
+    elif (
+        how is not None and not how.soft and not (isinstance(answers, Annotations) and answers.hard)
+    ):
+        losses.append(
+            f"the chances in the answers: {name} holds votes, so the top class is written"
+        )
+    if source.seconds is not None:
+        timed = int(np.isfinite(source.seconds).sum())
+        losses.append(f"the time that {timed:,} answers took")
+    if source.contents and (
+        how is None or how.name in ("crowd-kit", "cleanlab", "alt-test", "web-annotation")
+    ):
+        losses.append(f"what people saw of {len(source.contents):,} items")
+    return [f"not kept: {loss}" for loss in losses]
+
+
 def construct_labels(source: Source, plan: Plan) -> tuple[Annotations, str]:
     """Return one label per answer, repeats dealt with, and what made it."""
     return _construct(_drop_repeats(source, plan)[0], plan)
@@ -299,11 +379,11 @@ def _drop_repeats(source: Source, plan: Plan) -> tuple[AnswerTable, str]:
     answers: AnswerTable = source.answers
     if repeats in ("error", "all"):
         return answers, "0"
-    first = first_presentation(answers)
-    again = int((~first).sum())
+    kept = last_presentation(answers) if repeats == "last" else first_presentation(answers)
+    again = int((~kept).sum())
     if repeats == "mean":
         return answers, f"0 ({again:,} averaged with the first)"
-    return answers.take(first) if again else answers, f"{again:,}"
+    return answers.take(kept) if again else answers, f"{again:,}"
 
 
 def _construct(answers: AnswerTable, plan: Plan) -> tuple[Annotations, str]:

@@ -21,6 +21,7 @@ HOMES = {  # the room whose door fills the family
     "aggregate": "softlabel.aggregate",
     "deliver": "softlabel.deliver",
     "metric": "softlabel.metrics",
+    "format": "softlabel.io",
 }
 FAMILIES: dict[str, dict[str, Any]] = {family: {} for family in HOMES}
 TYPES = {  # of options, in words

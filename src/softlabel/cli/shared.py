@@ -23,7 +23,7 @@ from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
     from softlabel.datasets import Dataset
-    from softlabel.io import AnswerTable, Progress, Source
+    from softlabel.io import AnswerTable, Progress, Reading, Source
     from softlabel.labelling import Plan
     from softlabel.tables import Ints
 
@@ -37,7 +37,7 @@ ORDER = (
     *("exclude", "include", "end", "audit"),
     *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
-    *("label", "inspect", "agree", "annotators"),
+    *("label", "inspect", "agree", "annotators", "convert"),
     *("train", "grid", "predict", "evaluate", "report", "reproduce"),
     *("list", "data", "demo"),
 )  # collect; run a study; pay; keep answers safe; make labels; train and measure; look around
@@ -75,7 +75,10 @@ app = make_group(
 
 
 OPTIONS = tomllib.loads((Path(__file__).parent / "options.toml").read_text("utf-8"))
-Repeats = Literal["first", "mean", "all", "error"]
+Repeats = Literal["first", "last", "mean", "all", "error"]
+Missing = Literal["refuse", "drop"]
+Spelling = Literal["refuse", "merge", "keep"]
+STREAM = "-"  # standard input, or standard output
 
 
 def command(group: typer.Typer = app, **settings: Any) -> Callable[[Command], Command]:
@@ -99,14 +102,41 @@ def command(group: typer.Typer = app, **settings: Any) -> Callable[[Command], Co
 # ── opening ──────────────────────────────────────────────────────────────────────────────────
 
 
-def open_source(text: str, labels: list[str] | None, tell: Progress, mode: Any = None) -> Source:
+def make_reading(
+    from_: str | None = None,
+    columns: str | None = None,
+    missing: Missing = "refuse",
+    spelling: Spelling = "refuse",
+) -> Reading:
+    """Return how to read a file, by the options of a command."""
+    from softlabel import io
+
+    named: dict[str, str] = {}
+    for pair in next(csv.reader([columns or ""]), []):
+        ours, equals, theirs = (part.strip() for part in pair.partition("="))
+        if ours not in ("item", "annotator", "label") or not (equals and theirs) or ours in named:
+            raise SoftlabelError(
+                f"--columns {columns!r}: {pair!r} is not one of item=NAME, annotator=NAME and "
+                "label=NAME, each given once"
+            )
+        named[ours] = theirs
+    return io.Reading(parse_strategy("format", from_), named, missing, spelling)
+
+
+def open_source(
+    text: str,
+    labels: list[str] | None,
+    tell: Progress,
+    mode: Any = None,
+    reading: Reading | None = None,
+) -> Source:
     """Open an input: a file or a published data set."""
     from softlabel import io
 
     dataset = _open_dataset(text, tell, mode)
     if dataset is None:
         tell(f"reading {text}")
-        source = io.read_answers(text, labels, mode, tell)
+        source = io.read_answers(text, labels, mode, tell, reading)
         if source.simulated:
             typer.echo(
                 f"warning: {text}: {source.simulated:,} of {len(source.answers):,} answers were "
@@ -121,13 +151,15 @@ def open_source(text: str, labels: list[str] | None, tell: Progress, mode: Any =
     return io.Source(text, answers, repeats="first")
 
 
-def open_answers(text: str, labels: list[str] | None, tell: Progress) -> tuple[Source, Ints | None]:
+def open_answers(
+    text: str, labels: list[str] | None, tell: Progress, reading: Reading | None = None
+) -> tuple[Source, Ints | None]:
     """Open an input with every answer, including repeats, and the gold classes (m,) if known."""
     from softlabel import io
 
     dataset = _open_dataset(text, tell)
     if dataset is None:
-        return open_source(text, labels, tell), None
+        return open_source(text, labels, tell, reading=reading), None
     table = _answers_of(text, dataset)
     seconds = dataset.arrays["rt_ms"] / 1000 if "rt_ms" in dataset.arrays else None
     if "duplicate" in dataset.arrays:  # rows that the release holds twice
@@ -203,10 +235,11 @@ def split_labels(labels: str | None) -> list[str] | None:
 # ── showing ──────────────────────────────────────────────────────────────────────────────────
 
 
-def show_facts(facts: Mapping[str, str]) -> None:
+def show_facts(facts: Mapping[str, str], output: Path | None = None) -> None:
+    """Print what happened: on stderr if the ``output`` of the command goes to stdout."""
     width = max(map(len, facts))
     for name, value in facts.items():
-        typer.echo(f"{name:<{width}}  {value}")
+        typer.echo(f"{name:<{width}}  {value}", err=str(output) == STREAM)
 
 
 def show_table(title: str, rows: Sequence[Mapping[str, Any]], most: int) -> None:

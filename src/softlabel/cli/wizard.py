@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 KINDS = {"pictures": "image", "recordings": "audio", "videos": "video", "table": "table"}
 OPTIONS = {"image": "--images", "audio": "--audio", "video": "--video", "table": "--table"}
+OPTIONS |= {"export": "EXPORT"}
 EXAMPLE = "example"
 FEW = 20  # different values of a column that may be labels
 Made = tuple[tuple[Path, ...], tuple[str, ...]]
@@ -43,7 +44,7 @@ def choose_source(
 ) -> tuple[str, Path, list[str]] | None:
     """Return kind, place and columns of the items that the options name; None if they name none."""
     named = {kind: path for kind, path in given.items() if path is not None}
-    if text is not None and "table" not in named:
+    if text is not None and not {"table", "export"} & named.keys():
         raise SoftlabelError(f"--text {text!r} needs a table: add --table FILE.csv")
     if len(named) > 1:
         several = " and ".join(OPTIONS[kind] for kind in named)
@@ -61,13 +62,17 @@ def split_columns(text: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([text]), []) if name.strip()]
 
 
-def open_material(kind: str, path: Path, columns: list[str]) -> Material:
-    """Return the items at this place."""
+def open_material(
+    kind: str, path: Path, columns: list[str], how: Any = None
+) -> tuple[Material, tuple[str, ...]]:
+    """Return the items at this place, and their labels where an export names them."""
     from softlabel.study import setup
 
+    if kind == "export":
+        return setup.read_export(path, how, columns)
     if kind == "table":
-        return setup.read_material(path, columns)
-    return setup.find_media(path, kind)  # type: ignore[arg-type]  # one of the three
+        return setup.read_material(path, columns), ()
+    return setup.find_media(path, kind), ()  # type: ignore[arg-type]  # one of the three
 
 
 def read_labels(text: str | None, material: Material | None) -> list[str]:
@@ -166,7 +171,7 @@ def _ask_material(kind: str) -> Material:
             f"Folder of the {word}",
             f"All {word} in it and in its sub-folders become items; they are copied.",
             _guess_folder(kind),
-            lambda text: open_material(kind, Path(text).expanduser(), []),
+            lambda text: open_material(kind, Path(text).expanduser(), [])[0],
         )
     from softlabel.study import setup
 

@@ -25,13 +25,14 @@ from softlabel.frames.ids import (
     name_of,
     to_column,
 )
-from softlabel.io import Shape, Sheet, Source, columns
+from softlabel.io import ABSENT, Reading, Shape, Sheet, Source, columns
 from softlabel.registry import check_choice
 from softlabel.sampling import votes_from_counts
 from softlabel.tables import Annotations, Axis, Index, Ints, Statements, names
 
 Form = Literal["votes", "soft", "wide", "counts"]
-Missing = Literal["error", "drop"]
+Missing = Literal["refuse", "drop"]
+Spelling = Literal["refuse", "merge", "keep"]
 FORMS: Mapping[Form, str] = {
     "votes": "a row is a vote",
     "soft": "a row is an answer, a column the probability of a class",
@@ -45,21 +46,30 @@ ITEM, ANNOTATOR, LABEL, ROW = "item", "annotator", "label", "row"
 class Layout:
     """What the caller said about a table: the columns (by name, or the values themselves) of item,
     annotator and label, its form, all classes in their order, and what to do with rows in which
-    an item, an annotator or a label is missing."""
+    an item, an annotator or a label is missing, and with labels that differ by case or space."""
 
     item: Any = None
     annotator: Any = None
     label: Any = None
     form: Form | None = None
     labels: Sequence[Any] | None = None
-    missing: Missing = "error"
+    missing: Missing = "refuse"
+    spelling: Spelling = "refuse"
 
     def __post_init__(self) -> None:
         if self.form is not None:
             check_choice("form", self.form, get_args(Form))
         check_choice("way with missing values (missing=)", self.missing, get_args(Missing))
+        check_choice("way with spellings (spelling=)", self.spelling, get_args(Spelling))
         if self.labels is not None and (isinstance(self.labels, str) or not len(self.labels)):
             raise SoftlabelError(f"labels = {self.labels!r} must be a list of all classes")
+
+    @property
+    def reading(self) -> Reading:
+        """The same for a file."""
+        said = {ITEM: self.item, ANNOTATOR: self.annotator, LABEL: self.label}
+        named = {role: name for role, name in said.items() if isinstance(name, str)}
+        return Reading(columns=named, missing=self.missing, spelling=self.spelling)
 
     @property
     def class_names(self) -> list[str] | None:
@@ -74,10 +84,11 @@ def read_data(data: Any, layout: Layout) -> Source:
     if isinstance(data, Annotations | Statements):
         return Source(type(data).__name__.lower(), data)
     if isinstance(data, str | Path):
-        if layout != (bare := Layout(labels=layout.labels)):
-            said = next(key for key, value in vars(layout).items() if value != vars(bare)[key])
-            raise SoftlabelError(f"{said}= is for tables in memory; {str(data)!r} is a file")
-        return io.read_answers(data, layout.class_names)
+        for said in ("item", "annotator", "label", "form"):
+            value = getattr(layout, said)
+            if value is not None and (said == "form" or not isinstance(value, str)):
+                raise SoftlabelError(f"{said} = {value!r} is for tables in memory, not for files")
+        return io.read_answers(data, layout.class_names, reading=layout.reading)
     if is_records(data):
         return io.collect_records(data, layout.class_names)
     grid = gather(data)
@@ -223,7 +234,7 @@ class Reader:
             table = table[rows]
         sheet = Sheet(Path(self.grid.name), table, None, anonymous)
         shape = Shape("hard", ITEM, ANNOTATOR, (LABEL,))
-        return io.read_votes(sheet, shape, self._classes(roles.classes))
+        return io.read_votes(sheet, shape, self._classes(roles.classes), self.layout.reading)
 
     def _read_soft(self, roles: Roles) -> Annotations:
         if roles.item is None:
@@ -241,7 +252,9 @@ class Reader:
             pl.DataFrame(frame), [ITEM, *([] if anonymous else [ANNOTATOR]), *classes]
         )
         sheet = Sheet(Path(self.grid.name), table, None, anonymous)
-        return io.read_votes(sheet, Shape("soft", ITEM, ANNOTATOR, tuple(classes)), None)
+        return io.read_votes(
+            sheet, Shape("soft", ITEM, ANNOTATOR, tuple(classes)), None, self.layout.reading
+        )
 
     def _class_cells(self, roles: Roles) -> dict[Any, Column]:
         """Return one column per class: those named by labels=, a column of lists, or the rest."""
@@ -289,7 +302,8 @@ class Reader:
                 "a cell is -1: if it is no label, make it NaN; if it is one, say labels="
             )
         sheet = Sheet(Path(self.grid.name), table)
-        answers = io.read_votes(sheet, Shape("hard", ITEM, ANNOTATOR, (LABEL,)), classes)
+        shape = Shape("hard", ITEM, ANNOTATOR, (LABEL,))
+        answers = io.read_votes(sheet, shape, classes, self.layout.reading)
         every = items.unique(maintain_order=True)  # also those that nobody labelled
         place = io.find_codes(pl.Series(answers.index.items.tolist()), every)
         index = replace(answers.index, items=names(every.to_list()))
@@ -365,9 +379,11 @@ class Reader:
         """Refuse rows without an item, an annotator or a label, or drop and count them."""
         for column in needed:
             gaps = table[column].is_null()
+            if column == LABEL and self.layout.labels is None and self.layout.missing == "drop":
+                gaps = gaps | table[column].str.to_lowercase().is_in(ABSENT).fill_null(False)
             if not gaps.any():
                 continue
-            if self.layout.missing == "error":
+            if self.layout.missing == "refuse":
                 self._refuse_missing(column, int(gaps.arg_true()[0]), int(gaps.sum()))
             self.left_out[f"without {column}"] = int(gaps.sum())
             table = table.filter(~gaps)

@@ -1,4 +1,5 @@
-"""Files in and out: votes, soft votes, collected answers and the JSON of CIFAR-10S.
+"""Files in and out: votes, soft votes, collected answers, the JSON of CIFAR-10S, and the files of
+other programs (``formats``).
 
 Every kind of answer that can be read can also be written; soft labels are written only.  An error
 about a file names its line, column and value.
@@ -6,11 +7,11 @@ about a file names its line, column and value.
 
 from softlabel._util.files import check_output
 from softlabel._util.progress import Progress, silent
-from softlabel.io import columns, large, write
+from softlabel.io import columns, formats, large, write
 from softlabel.io.csv_files import Cell, escape_formula, escape_formulas
-from softlabel.io.sheet import Shape, Sheet
+from softlabel.io.sheet import Reading, Shape, Sheet
 from softlabel.io.source import AnswerTable, Repeats, Source, collect_records, read_answers
-from softlabel.io.votes import find_codes, read_gold, read_votes, sort_naturally
+from softlabel.io.votes import ABSENT, find_codes, read_gold, read_votes, sort_naturally
 from softlabel.io.write import (
     soft_label_frame,
     write_answers,
@@ -20,8 +21,9 @@ from softlabel.io.write import (
 )
 
 __all__ = [
-    "AnswerTable", "Cell", "Progress", "Repeats", "Shape", "Sheet", "Source", "check_output",
-    "collect_records", "columns", "escape_formula", "escape_formulas", "find_codes", "large",
-    "read_answers", "read_gold", "read_votes", "silent", "soft_label_frame", "sort_naturally",
-    "write", "write_answers", "write_label_lines", "write_soft_labels", "write_table",
+    "ABSENT", "AnswerTable", "Cell", "Progress", "Reading", "Repeats", "Shape", "Sheet", "Source",
+    "check_output", "collect_records", "columns", "escape_formula", "escape_formulas", "find_codes",
+    "formats", "large", "read_answers", "read_gold", "read_votes", "silent", "soft_label_frame",
+    "sort_naturally", "write", "write_answers", "write_label_lines", "write_soft_labels",
+    "write_table",
 ]  # fmt: skip

@@ -130,7 +130,8 @@ def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
         return
     if kind == "json":
         raise DataError(f"{path}: .json holds statements, and these are votes; write to .jsonl")
-    if kind != "jsonl" and answers.anonymous:
+    nobody = bool((answers.annotator == ANONYMOUS).all())
+    if kind != "jsonl" and answers.anonymous and (isinstance(answers, Statements) or not nobody):
         raise DataError(
             f"{path}: who answered is not known, and a table needs a name in every row; write to "
             f".jsonl{' or .json' if isinstance(answers, Statements) else ''}"
@@ -140,6 +141,8 @@ def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
     assert ANONYMOUS == -1, "the last entry stands for people without a name"
     author = people.gather(answers.annotator % len(people))
     who = {ITEM: items.gather(answers.item), ANNOTATOR: author}
+    if nobody and kind != "jsonl":
+        del who[ANNOTATOR]
     labels = answers.index.labels.tolist()
     if isinstance(answers, Statements):
         frame = classic_table(answers, who)
