@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         UnknownName,
     )
     from softlabel.labelling import annotations, label
+    from softlabel.scoring import score
     from softlabel.study import Study
     from softlabel.tables import Annotations, Index, Predictions, Score, SoftLabels, Statements
 
@@ -40,6 +41,7 @@ __version__ = "0.2.0"
 
 HOMES = {
     "labelling": "annotations label",
+    "scoring": "score",
     "study": "Study",
     "tables": "Annotations Index Predictions Score SoftLabels Statements",
     "errors": "DataError EstimandWarning FileError LeftOutWarning ResponseError SoftlabelError "
@@ -50,8 +52,8 @@ __all__ = [
     "Annotations", "DataError", "EstimandWarning", "FileError", "Index", "LeftOutWarning",
     "Predictions", "ResponseError", "Score", "SoftLabels", "SoftlabelError", "Statements", "Study",
     "UnknownName", "aggregate", "annotations", "annotators", "construct", "datasets", "deliver",
-    "elicit", "errors", "io", "label", "metrics", "records", "registry", "sampling", "simulate",
-    "study", "tables", "testing", "train",
+    "elicit", "errors", "io", "label", "metrics", "records", "registry", "sampling", "score",
+    "simulate", "study", "tables", "testing", "train",
 ]  # fmt: skip
 
 

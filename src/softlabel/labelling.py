@@ -42,6 +42,7 @@ from softlabel.tables import (
     Annotations,
     Estimand,
     Floats,
+    Index,
     Ints,
     SoftLabels,
     Statements,
@@ -52,7 +53,7 @@ Facts = dict[str, str]  # what to report: name and text
 DEFAULT_POOL = Mean()
 LEVEL = 0.9  # of credible intervals
 OPTION = re.compile(  # as the command line writes it
-    r"(?<![\w-])--(aggregate|construct|gold|intervals|labels|missing|repeats|spelling)(?![\w-]) ?"
+    r"(?<![\w-])--(aggregate|construct|gold|intervals|labels|missing|ordered|repeats|spelling)(?![\w-]) ?"
 )
 SAME = 1e-6  # a label nearer than this to the mean of a belief is that mean
 
@@ -98,6 +99,7 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     form: Form | None = None,
     missing: Missing = "refuse",
     spelling: Spelling = "refuse",
+    ordered: bool = False,
 ) -> SoftLabels:
     """Return one soft label per item of ``data``.
 
@@ -115,7 +117,9 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     made = None if construct is None else registry.resolve("construct", construct)
     with _in_python():
         plan = Plan(made, pool, repeats, gold=gold, intervals=intervals)
-        source = _read(data, Layout(item, annotator, label, form, labels, missing, spelling))
+        source = _read(
+            data, Layout(item, annotator, label, form, labels, missing, spelling, ordered)
+        )
         return pool_source(source, plan)
 
 
@@ -131,6 +135,7 @@ def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but 
     form: Form | None = None,
     missing: Missing = "refuse",
     spelling: Spelling = "refuse",
+    ordered: bool = False,
 ) -> Annotations:
     """Return one label per answer of ``data``, ready for a pool.
 
@@ -138,7 +143,8 @@ def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but 
     ``label``, ``answer`` …); ``item``, ``annotator`` and ``label`` name them otherwise, or are the
     values themselves.  ``form`` says what the table is where that cannot be told: ``votes``,
     ``soft`` (a column per class), ``wide`` (a column per annotator) or ``counts`` (votes per
-    class).  ``labels`` are all classes in their order.  ``missing="drop"`` leaves out rows without
+    class).  ``labels`` are all classes in their order, ``ordered`` if they are steps of a scale.
+    ``missing="drop"`` leaves out rows without
     item, annotator or label, and says how many.  ``spelling`` is what to do with labels that differ
     by case or space only: ``refuse``, ``merge`` or ``keep``.  ``repeats`` is what counts where
     a person answered an item twice: ``first``, ``last``, ``mean``, ``all`` or ``error``.
@@ -146,7 +152,9 @@ def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but 
     made = None if construct is None else registry.resolve("construct", construct)
     with _in_python():
         plan = Plan(made, repeats=repeats)
-        source = _read(data, Layout(item, annotator, label, form, labels, missing, spelling))
+        source = _read(
+            data, Layout(item, annotator, label, form, labels, missing, spelling, ordered)
+        )
         return prepare(source, plan)[0]
 
 
@@ -190,6 +198,7 @@ def pool_source(source: Source, plan: Plan, progress: Progress = silent) -> Soft
     """Return one soft label per item of what was read, with what happened on the way."""
     each, facts = prepare(source, plan, progress)
     gold = None if plan.gold is None else frames.read_gold(plan.gold, each.index)
+    check_order(plan.aggregate, each.index)
     progress("pooling")
     with watch_fit(report_steps(plan.aggregate, len(each), progress)):
         soft = aggregate_labels(plan.aggregate, each, gold)
@@ -410,6 +419,16 @@ def aggregate_labels(pool: Aggregate, each: Annotations, gold: Ints | None = Non
         return pool(each)
     check_gold(pool)
     return pool(each, gold=gold)  # type: ignore[call-arg]
+
+
+def check_order(aggregate: Aggregate, index: Index) -> None:
+    """Refuse a pool for steps of a scale where nobody said that the classes are some."""
+    if getattr(aggregate, "ordinal", False) and not index.ordered:
+        shown = ", ".join(index.labels[:8].tolist())
+        raise SoftlabelError(
+            f"--aggregate {aggregate.name}: is for classes that are steps of a scale; if they are "
+            f"({shown}), say --ordered, and give their order with --labels if it is another one"
+        )
 
 
 def check_gold(aggregate: Aggregate) -> None:

@@ -168,12 +168,14 @@ class Index(Shown):
 
     Names are text.  Where the caller gave other ids (numbers, tuples, dates), ``given`` says how to
     turn a name into its id: ``int``, or the look-up in a dict.  ``ids`` returns the ids.
+    ``ordered`` says that the labels are steps of a scale, in this order.
     """
 
     items: Names
     annotators: Names
     labels: Names
     given: Mapping[Axis, Callable[[str], Any]] = field(default_factory=dict)
+    ordered: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in AXES:
@@ -493,6 +495,7 @@ class SoftLabels(Shown):
             "annotators": as_texts(self.index.annotators),
             "estimand": np.array(self.estimand),
             "made_by": np.array(self.made_by),
+            "ordered": np.array(self.index.ordered),
             **self.more,
             **(more or {}),
         }
@@ -511,6 +514,7 @@ class SoftLabels(Shown):
         """What ``save`` wrote; arrays only, nothing in the file is ever executed."""
         nobody = np.zeros(0, np.str_)
         file: dict[str, Any] = {"annotators": nobody, "estimand": "distribution", "made_by": ""}
+        file["ordered"] = False
         needed = ("item", "labels", "probs", "count")
         arrays = _hand_over("_util.arrays")
         file |= arrays.load_arrays(path, "soft labels", needed, tuple(file))
@@ -519,7 +523,7 @@ class SoftLabels(Shown):
                 names(file[key].tolist()) for key in ("item", "annotators", "labels")
             )
             about = str(file["estimand"]), str(file["made_by"])
-            index = Index(items, people, labels)
+            index = Index(items, people, labels, ordered=bool(file["ordered"]))
             return cls(index, file["probs"], file["count"], *about)  # type: ignore[arg-type]
 
 

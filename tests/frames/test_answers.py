@@ -241,6 +241,18 @@ def test_classes_that_a_type_declares_are_kept_though_nobody_chose_them():
     assert softlabel.label(table, "mean", labels=["hi", "no"])["x"] == {"hi": 1, "no": 0}
 
 
+def test_steps_of_a_scale_are_known_by_option_or_type():
+    assert not softlabel.annotations(TWO).index.ordered
+    assert softlabel.annotations(TWO, ordered=True).index.ordered
+    pandas = pytest.importorskip("pandas")
+    steps = pandas.Categorical(TWO["label"], categories=["y", "x"], ordered=True)
+    index = softlabel.annotations(pandas.DataFrame(TWO).assign(label=steps)).index
+    assert index.ordered
+    assert index.labels.tolist() == ["y", "x"]
+    plain = pandas.DataFrame(TWO).astype({"label": "category"})
+    assert not softlabel.annotations(plain).index.ordered
+
+
 # ── refusals ─────────────────────────────────────────────────────────────────────────────────
 
 SQUARE = np.array([[0, 1], [1, 1]])

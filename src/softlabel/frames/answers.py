@@ -46,7 +46,8 @@ ITEM, ANNOTATOR, LABEL, ROW = "item", "annotator", "label", "row"
 class Layout:
     """What the caller said about a table: the columns (by name, or the values themselves) of item,
     annotator and label, its form, all classes in their order, and what to do with rows in which
-    an item, an annotator or a label is missing, and with labels that differ by case or space."""
+    an item, an annotator or a label is missing, and with labels that differ by case or space.  ``ordered``
+    says that the classes are steps of a scale."""
 
     item: Any = None
     annotator: Any = None
@@ -55,6 +56,7 @@ class Layout:
     labels: Sequence[Any] | None = None
     missing: Missing = "refuse"
     spelling: Spelling = "refuse"
+    ordered: bool = False
 
     def __post_init__(self) -> None:
         if self.form is not None:
@@ -79,6 +81,14 @@ class Layout:
 
 def read_data(data: Any, layout: Layout) -> Source:
     """Return the answers in ``data``: a table of any library, arrays, records, or a file."""
+    source = _read_any(data, layout)
+    if not layout.ordered:
+        return source
+    index = replace(source.answers.index, ordered=True)
+    return replace(source, answers=replace(source.answers, index=index))
+
+
+def _read_any(data: Any, layout: Layout) -> Source:
     if isinstance(data, Source):
         return data
     if isinstance(data, Annotations | Statements):
@@ -105,6 +115,7 @@ class Roles(NamedTuple):
     label: Column | None
     rest: dict[Any, Column]
     classes: list[Any] | None  # that the type of the label declares
+    ordered: bool  # the type says that they are steps of a scale
 
 
 class Reader:
@@ -131,7 +142,8 @@ class Reader:
         }
         answers = read[form](roles)
         given = {axis: ids.given() for axis, ids in self.ids.items()}
-        index = replace(answers.index, given={axis: one for axis, one in given.items() if one})
+        ids = {axis: one for axis, one in given.items() if one}
+        index = replace(answers.index, given=ids, ordered=roles.ordered)
         return Source(self.grid.name, replace(answers, index=index), left_out=self.left_out)
 
     # ── roles and form ───────────────────────────────────────────────────────────────────────
@@ -154,7 +166,9 @@ class Reader:
         cells = {role: grid.columns[name] for role, name in taken.items()} | values
         rest = {name: cell for name, cell in grid.columns.items() if name not in taken.values()}
         classes = grid.declared.get(taken.get(LABEL))
-        return Roles(cells.get(ITEM), cells.get(ANNOTATOR), cells.get(LABEL), rest, classes)
+        ordered = taken.get(LABEL) in grid.ordered and self.layout.labels is None
+        who = cells.get(ITEM), cells.get(ANNOTATOR)
+        return Roles(*who, cells.get(LABEL), rest, classes, ordered)
 
     def _is_column_name(self, value: Any) -> bool:
         if isinstance(value, str):

@@ -89,7 +89,9 @@ def rename(annotations: Annotations) -> Annotations:
         for which in AXES
     )
     items, people, labels = turned
-    return replace(annotations, index=Index(items, people, labels))
+    return replace(
+        annotations, index=Index(items, people, labels, ordered=annotations.index.ordered)
+    )
 
 
 def agree(

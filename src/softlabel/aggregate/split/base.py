@@ -429,6 +429,24 @@ class Posterior:
         return Belief(index, self.counting.evidence(sums, len(index.labels)), self.prior)
 
 
+class PosteriorPool(BayesPool):
+    """A pool whose label is the mean of the posterior under a prior that ``fit`` learns."""
+
+    def counting(self: Any, rich: bool) -> Counting:
+        return Counting(rich, self.weight)
+
+    def fit_sums(
+        self, index: Index, counting: Counting, sums: Floats, prior: Prior | None
+    ) -> tuple[Posterior, str]:
+        evidence = counting.prior_evidence(sums, len(index.labels))
+        prior = self.find_prior(index, evidence, prior)
+        return Posterior(counting, prior), prior.made_by
+
+    def find_prior(self: Any, index: Index, evidence: Floats, prior: Prior | None) -> Any:
+        """Return the prior that is given, or fit one."""
+        return self.fit(index, evidence) if prior is None else prior.among(index.labels)
+
+
 def is_rich(annotations: Annotations) -> bool:
     """Return whether annotations are soft and not all one-hot: those are votes."""
     if annotations.hard:
@@ -475,7 +493,8 @@ def update(labels: LabelDistribution, new: Annotations) -> LabelDistribution:
     same = len(items) == len(labels) and len(people) == len(labels.index.annotators)
     index = labels.index
     if not same:
-        index = Index(items, people, labels.index.labels).keep_ids(new.index, labels.index)
+        joined = Index(items, people, labels.index.labels, ordered=labels.index.ordered)
+        index = joined.keep_ids(new.index, labels.index)
     known = {name: code for code, name in enumerate(labels.index.labels.tolist())}
     for name in new.index.labels.tolist():
         if name not in known:
