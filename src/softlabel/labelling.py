@@ -53,7 +53,8 @@ Facts = dict[str, str]  # what to report: name and text
 DEFAULT_POOL = Mean()
 LEVEL = 0.9  # of credible intervals
 OPTION = re.compile(  # as the command line writes it
-    r"(?<![\w-])--(aggregate|construct|gold|intervals|labels|missing|ordered|repeats|spelling)(?![\w-]) ?"
+    r"(?<![\w-])--(aggregate|construct|gold|intervals|labels|missing|ordered|repeats|spelling)"
+    r"(?![\w-]) ?"
 )
 SAME = 1e-6  # a label nearer than this to the mean of a belief is that mean
 

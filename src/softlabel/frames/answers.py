@@ -46,8 +46,8 @@ ITEM, ANNOTATOR, LABEL, ROW = "item", "annotator", "label", "row"
 class Layout:
     """What the caller said about a table: the columns (by name, or the values themselves) of item,
     annotator and label, its form, all classes in their order, and what to do with rows in which
-    an item, an annotator or a label is missing, and with labels that differ by case or space.  ``ordered``
-    says that the classes are steps of a scale."""
+    an item, an annotator or a label is missing, and with labels that differ by case or space.
+    ``ordered`` says that the classes are steps of a scale."""
 
     item: Any = None
     annotator: Any = None
