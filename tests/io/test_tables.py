@@ -87,6 +87,7 @@ def test_probabilities_without_annotators_are_no_counts(tmp_path):
         ("item,cat,dog\ni,2,few\n", "line 2, column 'dog', value 'few': not a number"),
         ("item,cat,dog,count\ni,2,1,4\n", "line 2, column 'count', value 4.0: is not the sum"),
         ("item,cat,dog,count\ni,0.5,0.5,4\n", "column 'count': is a file of soft labels"),
+        ("item,cat,dog\ni,0.5,0.5\nj,1,0\n", "these are labels or predictions, not answers"),
     ],
 )
 def test_numbers_that_are_neither(tmp_path, text, words):

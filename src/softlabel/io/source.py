@@ -39,6 +39,10 @@ Repeats = Literal["first", "last", "mean", "all", "error"]
 
 PLAIN = ("csv", "jsonl", "parquet", "json", "tsv")
 KINDS = (*PLAIN, *(f"{kind}.gz" for kind in PLAIN))
+ONE_EACH = (
+    "holds one distribution for each item and no annotators: these are labels or predictions, not "
+    "answers; if they are answers, add a column annotator"
+)
 COUNTS = "counts of votes, without annotators"
 
 
@@ -197,6 +201,8 @@ def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: R
         if votes is not None:
             return Source(name, votes, left_out=left_out, read_as=COUNTS)
     votes = read_votes(sheet, shape, labels, reading)
+    if shape.kind == "soft" and shape.annotator is None and votes.votes_per_item().max() == 1:
+        raise FileError(sheet.path, ONE_EACH)
     return Source(name, votes, sheet.line_of, left_out=left_out)
 
 

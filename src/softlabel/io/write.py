@@ -124,8 +124,10 @@ def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
         return
     if kind == "json":
         raise DataError(f"{path}: .json holds statements, and these are votes; write to .jsonl")
-    nobody = bool((answers.annotator == ANONYMOUS).all())
-    if kind != "jsonl" and answers.anonymous and (isinstance(answers, Statements) or not nobody):
+    # votes alone are read again without names: a distribution without one could be a label
+    hard = isinstance(answers, Annotations) and answers.hard
+    nobody = hard and bool((answers.annotator == ANONYMOUS).all())
+    if kind != "jsonl" and answers.anonymous and not nobody:
         raise DataError(
             f"{path}: who answered is not known, and a table needs a name in every row; write to "
             f".jsonl{' or .json' if isinstance(answers, Statements) else ''}"

@@ -37,8 +37,8 @@ class Doccano(Format):
     @classmethod
     def claims(cls, head: Head) -> bool:
         if head.kind in ("folder", "zip"):
-            files = list(head.members(".jsonl", ".json", ".csv")) if head.first else []
-            return bool(files) and all(_is_export(*file) for file in files)
+            known = any(Path(name).suffix.lower() in ENDINGS for name in head.first)
+            return known and all(_is_export(*file) for file in head.members(*ENDINGS))
         return _is_record(head.record)
 
     def read(self, head: Head) -> Table:
