@@ -131,17 +131,21 @@ def _row(verdict: rules.Verdict) -> dict[str, Any]:
 def agree(  # noqa: PLR0913  (a command has as many arguments as options)
     source: str,
     construct: str | None = None,
-    distance: Literal["brier", "total-variation", "hellinger"] = "brier",
+    distance: Literal["brier", "total-variation", "hellinger", "ordinal", "interval"] = "brier",
     repeats: shared.Repeats | None = None,
     labels: str | None = None,
     output: Path | None = None,
     load: Path | None = None,
+    ordered: bool = False,
     from_: str | None = None,
     columns: str | None = None,
     missing: shared.Missing = "refuse",
     spelling: shared.Spelling = "refuse",
 ) -> None:
-    """Measure agreement between annotators, and list who agrees least with the others."""
+    """Measure agreement between annotators, and list who agrees least with the others.
+
+    Of classes that are steps of a scale (--ordered), ordinal and interval alpha are printed too.
+    """
     from softlabel import io
     from softlabel.annotators import measure_agreement
     from softlabel.labelling import construct_labels
@@ -152,6 +156,7 @@ def agree(  # noqa: PLR0913  (a command has as many arguments as options)
     with shared.progress() as tell:
         reading = shared.make_reading(from_, columns, missing, spelling)
         opened = shared.open_source(source, shared.split_labels(labels), tell, reading=reading)
+        opened = shared.mark_ordered(opened) if ordered else opened
         tell("comparing annotators")
         each, made_by = construct_labels(opened, plan)
         result = measure_agreement(each, distance)
@@ -163,6 +168,7 @@ def agree(  # noqa: PLR0913  (a command has as many arguments as options)
             "construction": made_by,
             "observed agreement": str(result.observed),
             f"alpha ({distance})": str(result.alpha),
+            **{f"alpha ({scale})": str(score) for scale, score in result.scales.items()},
             "intervals": "95 %, bootstrap over items",
         }
     )

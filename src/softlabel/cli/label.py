@@ -25,6 +25,7 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     parts: int | None = None,
     checkpoint: Path | None = None,
     intervals: bool = False,
+    ordered: bool = False,
     mode: str | None = None,
     load: Path | None = None,
     from_: str | None = None,
@@ -42,13 +43,16 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     if engine is None and (parts or checkpoint):
         name = "parts" if parts else "checkpoint"
         raise SoftlabelError(f"--{name} {parts or checkpoint}: is for --engine; use --engine dask")
+    if engine is not None and ordered:
+        raise SoftlabelError("--ordered: is not for --engine, whose pools do not use the order")
     classes = shared.split_labels(labels)
     reading = shared.make_reading(from_, columns, missing, spelling)
     with shared.progress() as tell:
         asked = shared.parse_strategy("mode", mode)
         read = partial(shared.open_source, source, classes, tell, asked, reading)
         if engine is None:
-            facts = label_source(read(), output, plan, tell)
+            answers = shared.mark_ordered(read()) if ordered else read()
+            facts = label_source(answers, output, plan, tell)
         else:
             from softlabel.engine import ClusterPlan, label_on_cluster
 

@@ -9,9 +9,11 @@ import csv
 import importlib.util
 import json
 import math
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
@@ -37,18 +39,21 @@ ORDER = (
     *("exclude", "include", "end", "audit"),
     *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
-    *("label", "inspect", "agree", "annotators", "convert"),
-    *("train", "grid", "predict", "evaluate", "report", "reproduce"),
+    *("label", "inspect", "agree", "annotators", "convert", "publish"),
+    *("score", "train", "grid", "predict", "evaluate", "report", "reproduce", "lewidi"),
     *("list", "data", "demo"),
 )  # collect; run a study; pay; keep answers safe; make labels; train and measure; look around
 
 
 class Contents(TyperGroup):
-    """List commands by ``ORDER``, then as they were added, each with the first paragraph of its
-    help.  Typer would cut what does not fit a line, and take "et al." for the end of a sentence."""
+    """List commands by ``ORDER``, those of a group as they were added, each with the first
+    paragraph of its help.  Typer would cut what does not fit a line, and take "et al." for the end
+    of a sentence."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
+        if self.name:
+            return names
         return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -168,8 +173,19 @@ def open_answers(
     return io.Source(text, table, seconds=seconds), dataset.gold
 
 
+def mark_ordered(source: Source) -> Source:
+    """Return the same answers, whose classes are steps of a scale."""
+    index = replace(source.answers.index, ordered=True)
+    return replace(source, answers=replace(source.answers, index=index))
+
+
 def _answers_of(text: str, dataset: Dataset) -> AnswerTable:
     table = dataset.statements if dataset.statements is not None else dataset.annotations
+    if table is None and dataset.machines is not None:
+        raise SoftlabelError(
+            f"{text} has labels of models only, and these are not pooled as if people had given "
+            "them; in Python they are Dataset.machines"
+        )
     if table is None:
         raise SoftlabelError(f"{text} has no annotations, so there is nothing to label")
     return table
@@ -242,10 +258,16 @@ def show_facts(facts: Mapping[str, str], output: Path | None = None) -> None:
         typer.echo(f"{name:<{width}}  {value}", err=str(output) == STREAM)
 
 
-def show_table(title: str, rows: Sequence[Mapping[str, Any]], most: int) -> None:
-    """Print a title and the first rows in aligned columns, and how many rows are left out."""
+def show_table(
+    title: str, rows: Sequence[Mapping[str, Any]], most: int, *, rich: bool = False
+) -> None:
+    """Print a title and the first rows in aligned columns, and how many rows are left out.
+    ``rich``: on a terminal, with lines and colours."""
     typer.echo(f"\n{title}{':' if rows else ''}")
     if not rows:
+        return
+    if rich and sys.stdout.isatty():
+        _show_rich_table(rows[:most])
         return
     lines = [list(rows[0]), *([str(cell) for cell in row.values()] for row in rows[:most])]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -254,6 +276,20 @@ def show_table(title: str, rows: Sequence[Mapping[str, Any]], most: int) -> None
         typer.echo(f"  {'  '.join(cells)}".rstrip())
     if len(rows) > most:
         typer.echo(f"  and {len(rows) - most:,} more")
+
+
+def _show_rich_table(rows: Sequence[Mapping[str, Any]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for column in rows[0]:
+        table.add_column(Text(column), style="cyan" if column == next(iter(rows[0])) else "")
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row.values()))
+    Console().print(table)
 
 
 def json_text(value: Any) -> str:

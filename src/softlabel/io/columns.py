@@ -6,13 +6,12 @@ an earlier group wins: a table with the columns ``item`` and ``id`` has its item
 names of one group could both be meant, and are refused.
 
 >>> recognise(["worker_id", "id", "task", "answer", "seconds"])
-Columns(item='task', annotator='worker_id', label='answer', rest=('id', 'seconds'))
+{'item': 'task', 'annotator': 'worker_id', 'label': 'answer'}
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from softlabel.errors import DataError, UnknownName
 
@@ -50,39 +49,25 @@ NAMES: Mapping[Role, tuple[tuple[str, ...], ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns that hold the item, the annotator and the label (None: there is none), and
-    the others in their order."""
-
-    item: str | None
-    annotator: str | None
-    label: str | None
-    rest: tuple[str, ...]
-
-
 def recognise(
-    columns: Sequence[str],
-    item: str | None = None,
-    annotator: str | None = None,
-    label: str | None = None,
-) -> Columns:
-    """Return which column plays which role; ``item``, ``annotator`` and ``label`` are names that
-    the caller gave, and they decide."""
-    given = {ITEM: item, ANNOTATOR: annotator, LABEL: label}
+    columns: Sequence[Any], roles: Sequence[str] = (ITEM, ANNOTATOR, LABEL), **given: Any
+) -> dict[str, Any]:
+    """Return the column that plays each of ``roles``, where there is one; ``given`` are columns
+    that the caller named (``item="id"``), and they decide."""
     for role, name in given.items():
-        if name is not None and name not in columns:
+        if name not in columns:
             raise UnknownName(f"column for {role}", str(name), map(str, columns))
-    taken = [name for name in given.values() if name is not None]
+    taken = list(given.values())
     if len(set(taken)) < len(taken):
         twice = next(name for name in taken if taken.count(name) > 1)
-        raise DataError(f"the column {twice!r} was given for two of item, annotator and label")
-    found: dict[str, str | None] = {}
-    for role in (ITEM, ANNOTATOR, LABEL):
-        others = [name for name in columns if name not in taken]
-        found[role] = given[role] or find(role, others)  # type: ignore[arg-type]
-    rest = tuple(name for name in columns if name not in found.values())
-    return Columns(found[ITEM], found[ANNOTATOR], found[LABEL], rest)
+        raise DataError(f"the column {twice!r} was given for two of {', '.join(given)}")
+    found = dict(given)
+    others = [name for name in columns if name not in taken]
+    for role in roles:
+        name = None if role in given else find(role, others)  # type: ignore[arg-type]
+        if name is not None:
+            found[role] = name
+    return found
 
 
 def find(role: Role, columns: Iterable[str]) -> str | None:

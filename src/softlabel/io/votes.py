@@ -78,10 +78,13 @@ def _is_missing(cells: pl.Series, absent: list[str]) -> pl.Series:
 
 
 def read_votes(
-    sheet: Sheet, shape: Shape, labels: list[str] | None, reading: Reading
+    sheet: Sheet, shape: Shape, labels: list[str] | None, reading: Reading | None = None
 ) -> Annotations:
     """Read the votes of a sheet that was prepared; ``labels`` is the full list of classes.  Without
-    it the classes are those of the Parquet type ``Enum``, or else those that occur."""
+    it the classes are those that occur.  Without ``reading`` the sheet is prepared as usual."""
+    if reading is None:
+        reading = Reading()
+        sheet, _ = prepare(sheet, shape, labels, reading)
     label = probs = None
     if shape.kind == "hard":
         labels, label = _read_hard(sheet, shape.answer[0], labels, reading)
