@@ -42,6 +42,7 @@ FLOORS: dict[str, float] = {
     "train": 3,
     "integrations": 3,
     "report": 3.2,
+    "publish": 3.2,
     # the street
     "serve": 4,
     "simulate": 4.5,
@@ -52,7 +53,7 @@ FLOORS: dict[str, float] = {
 ROOT = 4.8  # softlabel/__init__.py names rooms, each of which is opened when it is entered
 HOMES = {  # packages that only these rooms import
     "numba": {"aggregate"},
-    "polars": {"io", "frames", "datasets", "engine", "_util"},
+    "polars": {"io", "frames", "datasets", "engine", "publish", "_util"},
     "dask": {"engine"},
     "distributed": {"engine"},
     "typer": {"cli"},
@@ -64,14 +65,14 @@ HOMES = {  # packages that only these rooms import
     "fastapi": {"serve"},
     "starlette": {"serve"},
     "uvicorn": {"serve"},
-    "jinja2": {"serve"},
+    "jinja2": {"serve", "publish"},
     "markdown_it": {"serve"},
     "httpx": {"serve"},
     "jwt": {"serve"},
     "cryptography": {"serve"},
     "playwright": {"simulate"},
     "torch": {"train", "integrations"},
-    "sklearn": {"integrations", "datasets"},
+    "sklearn": {"integrations", "datasets", "papers"},
     "pandas": {"frames"},
     "pyarrow": set(),  # Arrow tables are read through polars
     "datasets": {"frames", "integrations"},

@@ -40,6 +40,7 @@ from softlabel.tables import (
     DOUBT,
     ESTIMATES,
     Annotations,
+    Estimand,
     Floats,
     Index,
     Ints,
@@ -79,6 +80,8 @@ class Plan:
             registry.check_choice("way with repeats", self.repeats, get_args(Repeats))
         if self.gold is not None:
             check_gold(self.aggregate)
+        if self.intervals:
+            check_intervals(self.aggregate.estimand, repr(self.aggregate))
 
 
 def label(  # noqa: PLR0913  one parameter for each thing to say, all but the first optional
@@ -429,6 +432,15 @@ def check_gold(aggregate: Aggregate) -> None:
         )
 
 
+def check_intervals(estimand: Estimand, maker: str) -> None:
+    """Refuse a pool whose label says itself how sure it is."""
+    if estimand != "distribution":
+        raise SoftlabelError(
+            f"--intervals: {maker} estimates {ESTIMATES['truth']}, and its label says how sure "
+            f"that is; intervals are for pools that estimate {ESTIMATES['distribution']}"
+        )
+
+
 def credible_intervals(soft: SoftLabels) -> dict[str, Floats]:
     """Return ``low`` and ``high`` (m, k), 90 % credible limits of each class, and ``gain`` (m,),
     the expected gain of one more vote in nats; NaN where nobody answered.
@@ -436,11 +448,7 @@ def credible_intervals(soft: SoftLabels) -> dict[str, Floats]:
     Only for labels that are the mean of the belief: a label and its interval must be one belief.
     """
     belief = getattr(soft, "belief", None)
-    if soft.estimand != "distribution":
-        raise SoftlabelError(
-            f"--intervals: {soft.made_by} estimates {ESTIMATES['truth']}, and its label says how "
-            f"sure that is; intervals are for pools that estimate {ESTIMATES['distribution']}"
-        )
+    check_intervals(soft.estimand, soft.made_by)
     if belief is None:
         raise SoftlabelError(
             f"--intervals: {soft.made_by} gives a label and no belief about it; try "

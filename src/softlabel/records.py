@@ -239,7 +239,7 @@ def read_records(
             record["presentation"]["kind"] == "repeat" or bool(record.get("late"))
             for record in records
         ],
-        seconds=np.array([_read_seconds(record) for record in records], dtype=np.float64),
+        seconds=np.array([read_seconds(record) for record in records], dtype=np.float64),
         late=sum(bool(record.get("late")) for record in records),
         simulated=sum(bool(record.get("simulated")) for record in records),
         left_out=dict(left_out),
@@ -389,7 +389,7 @@ def _read_names(path: str | Path, rows: list[Line], key: str) -> tuple[list[str]
     return list(codes), np.array(column, dtype=np.int64)
 
 
-def _read_seconds(record: Mapping[str, Any]) -> float:
+def read_seconds(record: Mapping[str, Any]) -> float:
     """Return how long the person looked at the item, NaN where the page did not measure it."""
     timing = record.get("timing")
     taken = timing.get("active_ms") if isinstance(timing, dict) else None

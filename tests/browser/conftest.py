@@ -193,18 +193,22 @@ class Person:
 
     def start(self) -> Person:
         """Straight to the first item; the pages before it have tests of their own."""
+        return self.enter().ready()
+
+    def enter(self) -> Person:
+        """Go to the page of the task, and do not wait for it."""
         boxes = {"adult": "on", "read": "on", "agree": "on"}
         for path, form in (("consent", boxes), ("instructions", {})):
             self.context.request.post(
                 f"{self.url}/{path}", form=form, headers={"X-Softlabel": "1"}, max_redirects=0
             )
         self.page.goto(self.url)
-        return self.ready()
+        return self
 
     def ready(self, after: int | None = None) -> Person:
-        """Wait for an item, other than the one at this position."""
+        """Wait for an item, other than the one at this position, and for the whole page."""
         but = "" if after is None else f':not([data-position="{after}"])'
-        self.page.wait_for_selector(f"#task[data-position]{but}", state="attached")
+        self.page.wait_for_selector(f"#task[data-whole][data-position]{but}", state="attached")
         return self
 
     @property

@@ -87,7 +87,6 @@ def test_the_picture_and_the_ending_stay_in_sight(somebody, mode):
 def test_what_has_the_focus_is_not_covered(somebody, mode):
     one = somebody(mode)
     one.press(*DOUBT.get(mode, []))
-    one.page.evaluate("() => new Promise((go) => setTimeout(go, 200))")  # the page measures itself
     seen = []
     for key in ["Tab"] * 45 + ["Shift+Tab"] * 45:
         one.press(key)
@@ -96,6 +95,31 @@ def test_what_has_the_focus_is_not_covered(somebody, mode):
             assert now["hidden"] <= 1, now
             seen.append(now["name"])
     assert len(seen) > 60
+
+
+# the last label gets the focus, little above the ending; how high that is
+FOCUS_THE_LAST = """() => {
+  const [label, ending] = [".label-row:last-child .label", ".ending"]
+    .map((name) => document.querySelector(name));
+  label.focus();
+  const [below, above] = [label, ending].map((one) => one.getBoundingClientRect());
+  window.scrollBy({ top: below.bottom - above.top + 4, behavior: "instant" });
+  return above.height;
+}"""
+TWO_FRAMES = "() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))"
+
+
+def test_what_has_the_focus_comes_into_sight_again_when_the_ending_grows(somebody):
+    one = somebody("quick")
+    one.press("1", "2")
+    one.page.evaluate(TWO_FRAMES)  # the certainty has come into sight
+    before = one.page.evaluate(FOCUS_THE_LAST)
+    assert one.page.evaluate(COVERED) == {"name": "label", "hidden": 0}
+    one.press("e")  # now the others are asked about
+    assert one.page.locator(".ending").bounding_box()["height"] > before + 60
+    one.page.evaluate(TWO_FRAMES)
+    now = one.page.evaluate(COVERED)
+    assert (now["name"], now["hidden"] <= 1) == ("label", True), now
 
 
 def test_keys_of_a_label_out_of_sight_bring_it_into_sight(somebody):

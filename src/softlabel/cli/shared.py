@@ -39,18 +39,21 @@ ORDER = (
     *("exclude", "include", "end", "audit"),
     *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
-    *("label", "inspect", "agree", "annotators", "convert"),
-    *("score", "train", "grid", "predict", "evaluate", "report", "reproduce"),
+    *("label", "inspect", "agree", "annotators", "convert", "publish"),
+    *("score", "train", "grid", "predict", "evaluate", "report", "reproduce", "lewidi"),
     *("list", "data", "demo"),
 )  # collect; run a study; pay; keep answers safe; make labels; train and measure; look around
 
 
 class Contents(TyperGroup):
-    """List commands by ``ORDER``, then as they were added, each with the first paragraph of its
-    help.  Typer would cut what does not fit a line, and take "et al." for the end of a sentence."""
+    """List commands by ``ORDER``, those of a group as they were added, each with the first
+    paragraph of its help.  Typer would cut what does not fit a line, and take "et al." for the end
+    of a sentence."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
+        if self.name:
+            return names
         return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -178,6 +181,11 @@ def mark_ordered(source: Source) -> Source:
 
 def _answers_of(text: str, dataset: Dataset) -> AnswerTable:
     table = dataset.statements if dataset.statements is not None else dataset.annotations
+    if table is None and dataset.machines is not None:
+        raise SoftlabelError(
+            f"{text} has labels of models only, and these are not pooled as if people had given "
+            "them; in Python they are Dataset.machines"
+        )
     if table is None:
         raise SoftlabelError(f"{text} has no annotations, so there is nothing to label")
     return table

@@ -102,7 +102,7 @@ def ask_all(folder: Path) -> Made:
 
     setup.require_empty(folder)
     typer.echo("A new study. Enter takes the answer in brackets; everything can be changed later.")
-    kind = _ask(
+    kind = ask(
         "What do people judge: pictures, recordings, videos, a table, or the example?",
         "A table holds texts, one per line. The example is a small study with drawn shapes.",
         _guess_kind(),
@@ -111,37 +111,37 @@ def ask_all(folder: Path) -> Made:
     if kind == EXAMPLE:
         return study.write_new(folder), ()
     material = _ask_material(KINDS[kind])
-    labels = _ask(
+    labels = ask(
         "Labels",
         "What people choose from, separated by commas, or a file with one label per line.",
         ",".join(_guess_labels(material)),
         lambda text: read_labels(text, material),
     )
     mode = _ask_mode(labels)
-    title = _ask(
+    title = ask(
         "Title",
         "The question as people see it on every page.",
         setup.TITLES[material.kind],
         str,
     )
-    per_item = _ask("Answers per item", "How many people answer each item.", "6", _read_count)
+    per_item = ask("Answers per item", "How many people answer each item.", "6", _read_count)
     items: dict[str, Any] = {"per_item": per_item}
     if not any("batch" in row for row in material.rows):
         most = len(material.rows)
-        items["per_annotator"] = _ask(
+        items["per_annotator"] = ask(
             "Items per person",
             f"How many of the {most:,} items one person answers.",
             str(min(setup.PER_PERSON, most)),
             lambda text: _read_count(text, most),
         )
     known = setup.list_languages()
-    language = _ask(
+    language = ask(
         "Language",
         f"Of buttons and default texts: {', '.join(known)}.",
         "en",
         lambda text: _choose(text, known),
     )
-    contact = _ask(
+    contact = ask(
         "Contact",
         "Whom participants write to; shown on the first and the last page.",
         "you@example.org",
@@ -153,7 +153,7 @@ def ask_all(folder: Path) -> Made:
     )
 
 
-def _ask(question: str, purpose: str, default: str, read: Callable[[str], Value]) -> Value:
+def ask(question: str, purpose: str, default: str, read: Callable[[str], Value]) -> Value:
     """Ask until the answer can be used."""
     typer.echo(f"\n{purpose}")
     while True:
@@ -167,7 +167,7 @@ def _ask(question: str, purpose: str, default: str, read: Callable[[str], Value]
 def _ask_material(kind: str) -> Material:
     if kind != "table":
         word = next(name for name, channel in KINDS.items() if channel == kind)
-        return _ask(
+        return ask(
             f"Folder of the {word}",
             f"All {word} in it and in its sub-folders become items; they are copied.",
             _guess_folder(kind),
@@ -175,13 +175,13 @@ def _ask_material(kind: str) -> Material:
         )
     from softlabel.study import setup
 
-    path, columns = _ask(
+    path, columns = ask(
         "Table",
         "A .csv file with commas or a .jsonl file, one item per line; it is copied.",
         next((str(path) for path in sorted(Path().glob("*.csv"))), "items.csv"),
         lambda text: (Path(text).expanduser(), setup.list_columns(Path(text).expanduser())),
     )
-    return _ask(
+    return ask(
         "Columns to show",
         f"The columns that people read: {', '.join(columns)}. Several get headings.",
         setup.guess_text(path),
@@ -194,7 +194,7 @@ def _ask_mode(labels: list[str]) -> str:
     from softlabel.study import setup
 
     known = sorted(registry.members("mode"))
-    return _ask(
+    return ask(
         "Mode",
         f"How people answer: {', '.join(known)}; see 'softlabel list mode'.",
         setup.choose_mode(labels),

@@ -4,7 +4,7 @@ Names decide (``io.columns``), then what the caller says: ``item=``, ``annotator
 ``form=``.  A table that could mean two things is refused with what was found and what to write.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -15,7 +15,16 @@ import polars as pl
 from softlabel import io
 from softlabel.errors import DataError, SoftlabelError
 from softlabel.frames.grid import Grid, gather, is_records, is_values
-from softlabel.frames.ids import Column, Ids, is_missing, missing_cells, name_of, to_column
+from softlabel.frames.ids import (
+    Column,
+    Ids,
+    distinct_values,
+    is_missing,
+    is_numeric,
+    missing_cells,
+    name_of,
+    to_column,
+)
 from softlabel.io import Shape, Sheet, Source, columns
 from softlabel.registry import check_choice
 from softlabel.sampling import votes_from_counts
@@ -157,7 +166,7 @@ class Reader:
             if roles.item is None:
                 grid.refuse("no column is known to hold the item; name it with item=")
             known = columns.find("soft", roles.rest) is not None
-            if not known and not any(map(_is_numeric, roles.rest.values())):
+            if not known and not any(map(is_numeric, roles.rest.values())):
                 grid.refuse("no column is known to hold the label; name it with label=")
             return "soft"
         if columns.find("soft", roles.rest) is not None:
@@ -176,8 +185,8 @@ class Reader:
             )
         if not cells:
             self.grid.refuse("no column is known to hold the label; name it with label=")
-        numbers = all(map(_is_numeric, cells.values()))
-        found = [_distinct(cell) for cell in cells.values()]
+        numbers = all(map(is_numeric, cells.values()))
+        found = [distinct_values(cell) for cell in cells.values()]
         gaps = any(missing_cells(cell).any() for cell in cells.values())
         common = all(
             any(one & other for other in (*found[:at], *found[at + 1 :]))
@@ -369,18 +378,6 @@ class Reader:
     def _refuse_missing(self, column: str, row: int, times: int = 1) -> None:
         more = f" ({times:,} rows lack it)" if times > 1 else ""
         self.grid.refuse(f"row {row + 1} has no {column}{more}; mend it, or say missing='drop'")
-
-
-def _is_numeric(column: Column) -> bool:
-    return isinstance(column, pl.Series) and column.dtype.is_numeric()
-
-
-def _distinct(column: Column) -> set[Any]:
-    """Return the values of a column that can be ids."""
-    if isinstance(column, pl.Series):
-        plain = not column.dtype.is_nested() and column.dtype != pl.Object
-        column = column.unique().to_list() if plain else []
-    return {one for one in column if isinstance(one, Hashable) and not is_missing(one)}
 
 
 def read_gold(gold: Any, index: Index) -> Ints:

@@ -5,7 +5,7 @@ whole numbers into decimals where there are gaps), ``true`` for True, ``str(id)`
 UUID or a date.  Two ids with one name, such as 17 and "17", are refused.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,19 @@ def missing_cells(column: Column) -> pl.Series:
         return pl.Series([is_missing(value) for value in column], dtype=pl.Boolean)
     blank = column.is_null()
     return blank | column.is_nan().fill_null(False) if column.dtype.is_float() else blank
+
+
+def is_numeric(column: Column) -> bool:
+    """Return whether a column holds numbers."""
+    return isinstance(column, pl.Series) and column.dtype.is_numeric()
+
+
+def distinct_values(column: Column) -> set[Any]:
+    """Return the values of a column that can be ids."""
+    if isinstance(column, pl.Series):
+        plain = not column.dtype.is_nested() and column.dtype != pl.Object
+        column = column.unique().to_list() if plain else []
+    return {one for one in column if isinstance(one, Hashable) and not is_missing(one)}
 
 
 def name_of(value: object) -> str:

@@ -11,7 +11,14 @@ from softlabel.io import columns, formats, large, write
 from softlabel.io.csv_files import Cell, escape_formula, escape_formulas
 from softlabel.io.sheet import Reading, Shape, Sheet
 from softlabel.io.soft_labels import Numbers, read_people, read_predictions
-from softlabel.io.source import AnswerTable, Repeats, Source, collect_records, read_answers
+from softlabel.io.source import (
+    AnswerTable,
+    Repeats,
+    Source,
+    collect_records,
+    read_answers,
+    read_export,
+)
 from softlabel.io.votes import find_codes, read_gold, read_votes, sort_naturally
 from softlabel.io.write import (
     soft_label_frame,
@@ -24,7 +31,7 @@ from softlabel.io.write import (
 __all__ = [
     "AnswerTable", "Cell", "Numbers", "Progress", "Reading", "Repeats", "Shape", "Sheet", "Source",
     "check_output", "collect_records", "columns", "escape_formula", "escape_formulas", "find_codes",
-    "formats", "large", "read_answers", "read_gold", "read_people", "read_predictions",
-    "read_votes", "silent", "soft_label_frame", "sort_naturally",
-    "write", "write_answers", "write_label_lines", "write_soft_labels", "write_table",
+    "formats", "large", "read_answers", "read_export", "read_gold", "read_people",
+    "read_predictions", "read_votes", "silent", "soft_label_frame", "sort_naturally", "write",
+    "write_answers", "write_label_lines", "write_soft_labels", "write_table",
 ]  # fmt: skip

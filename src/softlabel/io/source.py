@@ -30,7 +30,7 @@ from softlabel.io.sheet import (
     read_text,
 )
 from softlabel.io.votes import prepare, read_counts, read_votes
-from softlabel.records import Line, describe_left_out, read_records
+from softlabel.records import Line, check_record, describe_left_out, join_lists, read_records
 from softlabel.sampling import first_presentation
 from softlabel.tables import Annotations, Floats, Statements
 
@@ -198,6 +198,23 @@ def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: R
             return Source(name, votes, left_out=left_out, read_as=COUNTS)
     votes = read_votes(sheet, shape, labels, reading)
     return Source(name, votes, sheet.line_of, left_out=left_out)
+
+
+def read_export(path: str | Path) -> list[dict[str, Any]]:
+    """Return every record of a study's export to ``.jsonl``, as it is: also practice, checks, skips
+    and people who were left out."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileError(path, "there is no such file")
+    if file_kind(path, KINDS).removesuffix(".gz") != "jsonl":
+        raise FileError(path, "is no export of a study; export the study to a .jsonl file first")
+    records = []
+    for row in join_lists(path, parse_lines(path, read_text(path))):
+        check_record(path, row)
+        records.append(row[1])
+    if not records:
+        raise FileError(path, "holds no answers")
+    return records
 
 
 def _read_lines(

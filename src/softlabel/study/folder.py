@@ -166,6 +166,11 @@ def _say(reader: Reader, study: Study, code: str, wording: Wording, given: Pages
     said: Study = catalogue.translate(study, wording.sentences)
     said = replace(said, language=code, words=wording.words)
     quiz = said.quiz and replace(said.quiz, questions=said.quiz.questions or default_quiz(said))
+    outdated = pages.find_outdated(said, given.instructions)
+    if outdated and code == study.language:
+        name = reader.file.pages.instructions
+        reason = f"{outdated}; correct it, or leave the key out to have a text that fits"
+        reader.note("pages.instructions", name, reason)
     demographics = pages.ask_demographics(said) if reader.file.before.demographics else ()
     return replace(  # the default texts depend on the study
         said,
