@@ -207,7 +207,8 @@ def _approve(folder: Path, db: str | None, name: str, *, yes: bool) -> None:
             typer.confirm(f"\nApprove {_sum(rows)}, as {name}?", abort=True, err=True)
         payroll.approve(store, rows, time.time(), name)
         typer.echo(f"\napproved {_sum(rows)}, by {name}")
-        typer.echo("next: --send FILE.csv --ids IDS.csv")
+        by_token = f"softlabel prolific bonus {folder}, or " * (study.recruit.kind == "prolific")
+        typer.echo(f"next: {by_token}--send FILE.csv --ids IDS.csv")
 
 
 def _send(folder: Path, db: str | None, path: Path, ids: Path, column: str | None) -> None:

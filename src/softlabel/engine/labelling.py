@@ -6,7 +6,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +52,16 @@ class ClusterPlan:
     labels: list[str] | None = None
     parts: int | None = None
     checkpoint: Path | None = None
+    reading: io.Reading = field(default_factory=io.Reading)
 
     @property
     def streams(self) -> bool:
         """True for large files of votes that need no work before they are pooled, and folders."""
         plan, path = self.plan, Path(self.source)
-        if plan.construct is not None or plan.sample is not None or plan.repeats == "mean":
+        odd = plan.repeats in ("mean", "last")
+        if plan.construct is not None or plan.sample is not None or odd:
+            return False
+        if self.reading != io.Reading():
             return False
         large = path.suffix.lower() in (".csv", ".parquet") and path.is_file()
         return path.is_dir() or (large and path.stat().st_size >= io.large.LARGE)

@@ -15,7 +15,7 @@ from softlabel.serve.recruit.webhooks import ID, PATH, SENT_AT, SIGNATURE, TRUE_
 
 def wait_for(check):
     """A message is answered before it is taken in: look until it is."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not (found := check()):
         assert time.monotonic() < end, "never came"
         time.sleep(0.01)

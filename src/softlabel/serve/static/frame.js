@@ -40,7 +40,7 @@ export class Frame {
     (ending?.querySelector(".saving") ?? ending ?? this.side).append(this.keep);
     ending?.append(this.problem);
     this.sizes.disconnect();
-    for (const part of [this.item, ending]) if (part) this.sizes.observe(part);
+    for (const part of [this.item, ending]) if (part) this.sizes.observe(part, { box: "border-box" });
   }
 
   get #ending() {
@@ -53,9 +53,7 @@ export class Frame {
     document.documentElement.style.setProperty(name, `${part.offsetHeight}px`);
     const focused = document.activeElement;
     if (focused === this.answer || !this.answer.contains(focused) || part.contains(focused)) return;
-    const [box, cover] = [focused, part].map((one) => one.getBoundingClientRect());
-    const covered = box.bottom > cover.top && box.top < cover.bottom;
-    if (covered) focused.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (overlap(focused, part)) focused.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
 
   /** Where the page is, for tests and tools; without a word about `ready` it is not. */
@@ -195,4 +193,10 @@ export class Frame {
       el("a", { href: "/withdraw", class: "withdraw", text: texts.withdraw }),
     );
   }
+}
+
+function overlap(...parts) {
+  const [one, two] = parts.map((part) => part.getBoundingClientRect());
+  const across = one.left < two.right && two.left < one.right;
+  return across && one.top < two.bottom && two.top < one.bottom;
 }
