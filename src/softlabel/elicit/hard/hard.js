@@ -1,8 +1,8 @@
 // One label, one press.  To change an answer that was given takes a second one, which saves it.
 
-import { button, el, key } from "/static/dom.js";
-import { digitOf, LabelPicker, plain, pressing, typing } from "/static/keys.js";
-import { nameOf } from "/static/names.js";
+import { button, el, key, nameOf } from "/static/dom.js";
+import { digitOf, plain, pressing, typing } from "/static/keys.js";
+import { LabelPicker } from "/static/picker.js";
 
 const SAVING = ["Enter", "NumpadEnter", "Space"];
 
