@@ -182,15 +182,15 @@ def peer(given: str, size: Size) -> list[list[str]]:
     other, made = peers.PEERS[name], []
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        peers.running(other, program, Path(folder), SERVER) as (url, process),
+        peers.running(other, program, Path(folder), SERVER) as server,
     ):
         for come in crowds:
-            seen = peers.run(other, url, come, HABITS.think if come.ramp else 0.0)
+            seen = peers.run(other, server.url, come, HABITS.think if come.ramp else 0.0)
             one = Run(
                 seen.rate,
                 figures.percentiles(seen.times("answer")),
                 errors=sum(seen.log.errors.values()),
-                megabytes=usage.peak(process),
+                megabytes=usage.peak(server.process),
             )
             who = "annotators" if come.ramp else "clients without thought"
             made.append(row(f"{name}, {come.annotators:,} {who}", [one]))

@@ -32,6 +32,7 @@ FOLDERS = {
     "deliver": "deliver",
 }
 NEEDS_DATA = "<!-- needs: SOFTLABEL_DATA -->"
+NEEDS_PACKAGE = re.compile(r"<!-- needs: ([a-z]+) -->")
 BLOCK = re.compile(r"^```(\w+)( [^\n]*)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]+)(#[^)]*)?\)")
 
@@ -136,6 +137,8 @@ def test_examples_run(page, tmp_path, monkeypatch, request, warm_path, start_sof
     text = page.read_text()
     if NEEDS_DATA in text:
         request.getfixturevalue("data_folder")
+    for package in NEEDS_PACKAGE.findall(page.read_text()):
+        pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     for family, known in registry.families().items():  # what an example registers is forgotten

@@ -82,7 +82,7 @@ def log_in(page: Page, url: str, token: str) -> None:
 
 
 def take(url: str, token: str, folder: Path, steer: Callable[[], None]) -> None:
-    names = ("chromium", "chromium-browser", "google-chrome")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS.split())

@@ -23,7 +23,7 @@ from softlabel.simulate import run_server
 from softlabel.study import read, write_new
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ARGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 SIZE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 780}

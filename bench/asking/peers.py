@@ -8,20 +8,26 @@ import json
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from itertools import count
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import uvloop
+from asking import study as asked
 from asking.load import HABITS, Crowd, Load
 from asking.study import LABELS
 
-from softlabel.simulate.client import Client, Reply
-from softlabel.simulate.people import keyed_rng
+from softlabel import store
+from softlabel.elicit import MODES
+from softlabel.simulate.client import ANSWERS, Client, Reply
+from softlabel.simulate.people import keyed_rng, simulate_timing
+from softlabel.simulate.visit import make_record
 
 ITEMS, START = 1000, 600.0  # one of them migrates its database for minutes
 TIMEOUT = 30.0
@@ -31,8 +37,16 @@ class Refused(Exception):
     """The server did not take it."""
 
 
+class Sent(NamedTuple):
+    """The reply to an answer, and the name under which the server keeps it."""
+
+    reply: Reply
+    name: str
+
+
 class Peer(Protocol):
-    """Another server: how it is started, how somebody enters, and how one answer is sent."""
+    """Another server: how it is started, how somebody enters, how one answer is sent, and which
+    answers its files hold."""
 
     headers: Mapping[str, str]
 
@@ -42,7 +56,55 @@ class Peer(Protocol):
 
     async def enter(self, client: Client, number: int) -> None: ...
 
-    async def answer(self, client: Client, rng: np.random.Generator) -> Reply: ...
+    async def answer(self, client: Client, rng: np.random.Generator) -> Sent: ...
+
+    def stored(self, folder: Path) -> set[str]: ...
+
+
+class Softlabel:
+    """This package, in mode ``quick`` over texts, on SQLite; a page has its next items already."""
+
+    headers: Mapping[str, str] = {}
+    forms: tuple[tuple[str, dict[str, str]], ...] = (
+        ("/consent", dict.fromkeys(("adult", "read", "agree"), "on")),
+        ("/instructions", {}),
+    )
+
+    def __init__(self) -> None:
+        self._open: dict[Client, list[int]] = {}
+
+    def command(self, program: str, folder: Path, port: int) -> list[str]:
+        asked.write_plain(folder / "study", ITEMS)
+        return [program, "-m", "softlabel", "serve", str(folder / "study"), "--port", str(port)]
+
+    async def prepare(self, client: Client) -> None:
+        pass
+
+    async def enter(self, client: Client, number: int) -> None:
+        checked(await client.get("/"))
+        for path, fields in self.forms:
+            checked(await client.post_form(path, fields))
+        self._open[client] = []
+
+    async def answer(self, client: Client, rng: np.random.Generator) -> Sent:
+        if not self._open[client]:
+            plan = checked(await client.get("/api/plan")).json()
+            left = [one["position"] for one in plan["showings"] if not one["answered"]]
+            self._open[client] = left[::-1]
+            if not left:
+                raise Refused("no item")
+        top, other = (LABELS[int(k)] for k in rng.permutation(len(LABELS))[:2])
+        answer = {"top": top, "certainty": 4, "alternatives": [other], "rest": "ruled_out"}
+        timing = simulate_timing(answer, MODES["quick"](), rng)
+        record = make_record(self._open[client][-1], answer, timing)
+        record["delivery"]["attempt"] = 1
+        reply = checked(await client.post_json(ANSWERS, record))
+        self._open[client].pop()
+        return Sent(reply, record["response_uuid"])
+
+    def stored(self, folder: Path) -> set[str]:
+        with store.open(folder / "study" / ".softlabel" / "answers.db", create=False) as answers:
+            return {row.id for row in answers.responses("load")}
 
 
 class Potato:
@@ -50,6 +112,10 @@ class Potato:
     the page asks for the next item and loads it."""
 
     headers: Mapping[str, str] = {}
+
+    def __init__(self) -> None:
+        self._names: dict[Client, str] = {}
+        self._numbers = count()  # so that nobody comes a second time
 
     def command(self, program: str, folder: Path, port: int) -> list[str]:
         items = [{"id": f"item-{i}", "text": f"the text of item {i}"} for i in range(ITEMS)]
@@ -77,9 +143,10 @@ class Potato:
         pass
 
     async def enter(self, client: Client, number: int) -> None:
-        checked(await client.post_form("/auth", {"email": f"person-{number}", "pass": ""}))
+        self._names[client] = name = f"person-{number}-{next(self._numbers)}"
+        checked(await client.post_form("/auth", {"email": name, "pass": ""}))
 
-    async def answer(self, client: Client, rng: np.random.Generator) -> Reply:
+    async def answer(self, client: Client, rng: np.random.Generator) -> Sent:
         belief = rng.multinomial(100, [1 / len(LABELS)] * len(LABELS)).tolist()
         page = checked(await client.get("/annotate"))
         item = re.search(r"item-\d+", page.text)
@@ -89,7 +156,16 @@ class Potato:
         said = {"instance_id": item[0], "annotations": shares, "span_annotations": []}
         reply = checked(await client.post_json("/updateinstance", said))
         checked(await client.post_json("/annotate", {"action": "next_instance"}))
-        return reply
+        return Sent(reply, f"{self._names[client]} {item[0]}")
+
+    def stored(self, folder: Path) -> set[str]:
+        found = set()
+        for path in (folder / "out").glob("*/user_state.json"):
+            with suppress(ValueError):  # half a file holds nothing that can be read
+                state = json.loads(path.read_text())
+                names = state["instance_id_to_label_to_value"]
+                found |= {f"{state['user_id']} {item}" for item in names}
+        return found
 
 
 class LabelStudio:
@@ -117,7 +193,7 @@ class LabelStudio:
     async def enter(self, client: Client, number: int) -> None:
         pass
 
-    async def answer(self, client: Client, rng: np.random.Generator) -> Reply:
+    async def answer(self, client: Client, rng: np.random.Generator) -> Sent:
         task = 1 + int(rng.integers(ITEMS))
         checked(await client.get(f"/api/tasks/{task}"))
         choice = {"choices": [LABELS[int(rng.integers(len(LABELS)))]]}
@@ -126,7 +202,13 @@ class LabelStudio:
             {"from_name": "p", "to_name": "t", "type": "number", "value": {"number": 70}},
         ]
         body = {"result": said, "lead_time": 5.0}
-        return checked(await client.post_json(f"/api/tasks/{task}/annotations/", body))
+        reply = checked(await client.post_json(f"/api/tasks/{task}/annotations/", body))
+        return Sent(reply, str(reply.json()["id"]))
+
+    def stored(self, folder: Path) -> set[str]:
+        database = sqlite3.connect(folder / "data" / "label_studio.sqlite3")
+        with closing(database):
+            return {str(row[0]) for row in database.execute("SELECT id FROM task_completion")}
 
 
 def free_port() -> int:
@@ -141,6 +223,7 @@ def checked(reply: Reply) -> Reply:
     return reply
 
 
+OURS = Softlabel()
 PEERS: dict[str, Peer] = {"potato": Potato(), "label-studio": LabelStudio()}
 
 
@@ -150,24 +233,33 @@ def program_of(given: str) -> tuple[str, str | None]:
     return name, path or shutil.which(name)
 
 
+class Running(NamedTuple):
+    """A server that answers: its address, its process, and the seconds to its first page."""
+
+    url: str
+    process: int
+    first_page: float
+
+
 @contextmanager
-def running(peer: Peer, program: str, folder: Path, core: int) -> Iterator[tuple[str, int]]:
-    """The server's address and process id, once it answers."""
+def running(peer: Peer, program: str, folder: Path, core: int) -> Iterator[Running]:
+    """Start a server in a folder, and wait until it answers and has its items."""
     port = free_port()
     command = ["taskset", "-c", str(core), *peer.command(program, folder, port)]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
         try:
             url = f"http://127.0.0.1:{port}"
-            uvloop.run(_ready(peer, url, process))
-            yield url, process.pid
+            yield Running(url, process.pid, uvloop.run(_ready(peer, url, process)))
         finally:
             process.terminate()
             process.wait()
 
 
-async def _ready(peer: Peer, url: str, process: subprocess.Popen[bytes]) -> None:
-    client, end = Client(url, headers=peer.headers), time.monotonic() + START
+async def _ready(peer: Peer, url: str, process: subprocess.Popen[bytes]) -> float:
+    """Return the seconds until the first page came."""
+    client, begin = Client(url, headers=peer.headers), time.monotonic()
+    end = begin + START
     while True:
         try:
             await client.get("/")
@@ -175,9 +267,11 @@ async def _ready(peer: Peer, url: str, process: subprocess.Popen[bytes]) -> None
         except OSError:
             if process.poll() is not None or time.monotonic() > end:
                 raise
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.05)
+    seconds = time.monotonic() - begin
     await peer.prepare(client)
     await client.close()
+    return seconds
 
 
 def run(peer: Peer, url: str, come: Crowd, think: float = HABITS.think) -> Load:
@@ -213,9 +307,10 @@ async def _person(
             if not entered:
                 await peer.enter(client, number)
                 entered = True
-            reply = await peer.answer(client, rng)
+            sent = await peer.answer(client, rng)
         except (OSError, Refused) as error:
             load.log.errors[f"{type(error).__name__}: {error}"] += 1
             continue
-        load.log.latencies["answer"].append(reply.seconds)
+        load.log.latencies["answer"].append(sent.reply.seconds)
         load.log.acknowledge()
+        load.names.append(sent.name)

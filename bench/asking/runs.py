@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -40,28 +40,34 @@ class Run:
     megabytes: float | None = None
     cores: usage.Usage | None = None
     trouble: str = ""
+    worked: float = 0.0  # ms of the server's processor per answer
+    acts: Sequence[float] = ()  # seconds that the researcher's actions took
 
 
 @contextmanager
-def server(folder: Path, *options: str) -> Iterator[Server]:
-    with run_server(folder, *options, before=("taskset", "-c", str(SERVER))) as running:
+def server(folder: Path, *options: str, source: Path | None = None) -> Iterator[Server]:
+    """On a core of its own; with ``source``, the package that lies there."""
+    other = () if source is None else ("env", f"PYTHONPATH={source}")
+    before = (*other, "taskset", "-c", str(SERVER))
+    with run_server(folder, *options, before=before) as running:
         yield running
 
 
-def visit(come: load.Crowd) -> Run:
-    """A crowd that thinks."""
+def visit(come: load.Crowd, source: Path | None = None) -> Run:
+    """A crowd that thinks; with ``source``, in front of the package that lies there."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "load"
         asked.write_batches(folder, people=50 * come.annotators)
         study = studies.read(folder)
-        with server(folder) as running:
+        with server(folder, source=source) as running:
             token = TOKEN.search(running.read_output())
             assert token, running.read_output()
             meter = usage.Meter(running.process.pid)
-            seen = load.run(running.url, study, come, token[1])
+            seen = load.run(running, study, come, token[1])
             cores, megabytes = meter.read(), usage.peak(running.process.pid)
         stored = checks.look(study, folder / ".softlabel" / "answers.db")
     low, high = stored.batches or (0, 0)
+    balanced = stored.most_per_item <= study.per_item and high - low <= 1
     return Run(
         rate=seen.rate,
         answers=figures.percentiles(seen.times("answer")),
@@ -69,9 +75,11 @@ def visit(come: load.Crowd) -> Run:
         dashboard=figures.percentiles(seen.dashboard)[1],
         errors=sum(seen.log.errors.values()) + seen.log.waits,
         exact=stored.is_exactly(seen.acknowledged),
-        balanced=stored.most_per_item <= study.per_item and high - low <= 1,
+        balanced=None if come.acting else balanced,  # who is left out frees a place
         megabytes=megabytes,
         cores=cores,
+        worked=seen.worked,
+        acts=seen.acts,
         trouble=", ".join(seen.log.errors),
     )
 

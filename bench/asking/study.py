@@ -23,6 +23,7 @@ source = "images"
 per_item = {per_item}
 repeats = {repeats}
 """
+NOTHING_ELSE = "[quiz]\nask = false\n[debrief]\nask = false\n"
 
 
 def write_batches(folder: Path, people: int) -> None:
@@ -44,6 +45,15 @@ def write_long(folder: Path, people: int, items: int) -> None:
     (folder / "study.toml").write_text(text + f"batch_size = {items}\n")
 
 
+def write_plain(folder: Path, items: int) -> None:
+    """Short texts, and everybody gets all of them, with nothing before and after them."""
+    folder.mkdir(parents=True)
+    rows = [f"item-{n},the text of item {n}" for n in range(items)]
+    (folder / "items.csv").write_text("\n".join(["id,text", *rows]) + "\n")
+    text = _file(per_item=100_000, repeats=0).replace('"images"', '"items.csv"')
+    (folder / "study.toml").write_text(text + f"batch_size = {items}\n{NOTHING_ELSE}")
+
+
 def write_texts(folder: Path, items: int, batch: int, people: int, *, prescribed: bool) -> None:
     """Short texts, enough for ``people``; in batches, or given out so many at a time."""
     folder.mkdir(parents=True)
@@ -52,6 +62,14 @@ def write_texts(folder: Path, items: int, batch: int, people: int, *, prescribed
     (folder / "items.csv").write_text("\n".join([head, *rows]) + "\n")
     text = _file(per_item=people, repeats=REPEATS).replace('"images"', '"items.csv"')
     (folder / "study.toml").write_text(text + ("" if prescribed else f"batch_size = {batch}\n"))
+
+
+def write_mode(folder: Path, mode: str, labels: list[str], items: int) -> None:
+    """Everybody gets all items and is asked in this mode, with nothing before and after them."""
+    _pictures(folder, items)
+    text = _file(per_item=1000, repeats=0).replace("load", "hands").replace("quick", mode)
+    text = text.replace(json.dumps(LABELS), json.dumps(labels) + '\nlabel_order = "fixed"')
+    (folder / "study.toml").write_text(text + f"batch_size = {items}\n{NOTHING_ELSE}")
 
 
 def _file(per_item: int, repeats: int) -> str:

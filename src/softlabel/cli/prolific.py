@@ -117,15 +117,19 @@ def screenout(
 
     shared.load_strategies(load)
     with _open_desk(folder, db) as desk:
-        amount, _ = recruit.bonuses.get_screenout(desk.study)
-        people = recruit.submissions.list_screened_out(desk)
+        bill, visits = recruit.bonuses.bill_screened_out(desk)
+        people = [line for line in bill.lines if line.annotator in visits]
+        if cut := [line for line in people if line.cut]:
+            rows = [{"annotator": one.annotator, "gets": bill.say(one.screenout)} for one in cut]
+            shared.show_table("cut to [pay] cap_per_person", rows, MOST)
+        people = [line for line in people if line.screenout]
         if not people:
             typer.echo("nobody to screen out")
             return
         _warn_if_complete(desk, folder, db)
         if not yes:
-            each = _say(desk, amount)
-            question = f"Screen out {_count(people)}, and pay each {each}?"
+            total = bill.say(sum(line.screenout for line in people))
+            question = f"Screen out {_count(people)}, and pay them {total}?"
             typer.confirm(question, abort=True, err=True)
         typer.echo(f"paid {_count(range(recruit.bonuses.pay_screened_out(desk)))}")
 

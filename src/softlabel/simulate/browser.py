@@ -21,7 +21,7 @@ from softlabel.study import Study
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Response
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 NEW = '#task[data-ready="yes"]:not([data-position="{last}"]), #go-on, body:not(.task-page)'
 
 
@@ -45,7 +45,7 @@ def fill_in_browser(
     site = Site(url, study, read_truth(study, seed), Habits())
     begin, errors = time.perf_counter(), Counter[str]()
     outcomes: list[Outcome] = []
-    with _launch_chromium() as browser:
+    with launch_chromium() as browser:
         for participant, link in zip(people, visit.make_links(study, people, db), strict=True):
             outcomes.append(BrowserVisit(site, participant, browser, errors).run(link))
             if progress is not None:
@@ -55,7 +55,7 @@ def fill_in_browser(
 
 
 @contextmanager
-def _launch_chromium() -> Iterator[Browser]:
+def launch_chromium() -> Iterator[Browser]:
     try:
         from playwright.sync_api import Error, sync_playwright
     except ModuleNotFoundError as missing:

@@ -27,6 +27,8 @@ export function makeTrack(label, n, count, lay) {
   track.addEventListener("pointermove", (event) => {
     if (track.hasPointerCapture(event.pointerId)) follow(event);
   });
+  // else the finger, lifted, would click on whatever the last chips have brought under it
+  track.addEventListener("touchend", (event) => event.cancelable && event.preventDefault());
   return track;
 }
 
