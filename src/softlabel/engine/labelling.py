@@ -305,7 +305,7 @@ def write_further(votes: Annotations, columns: Mapping[str, Floats], folder: Pat
 
 def _further_columns(folder: Path) -> list[str]:
     path = folder / FURTHER
-    return pl.read_parquet_schema(path).names()[1:] if path.exists() else []
+    return list(pl.read_parquet_schema(path))[1:] if path.exists() else []
 
 
 def _read_rows(folder: Path) -> pl.LazyFrame:
