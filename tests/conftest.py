@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,29 @@ from softlabel import Index
 # Read when torch is first imported, by whichever test comes first.  Workers train with one
 # thread, and bits are promised for a fixed number of threads only.
 os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+# A client reads the list of authorities when it is made, which takes longer than what most tests
+# ask of it; none of them has a list of its own.
+ssl.create_default_context = cache(ssl.create_default_context)
+
+MEMORY, ROOM = Path("/dev/shm"), 4 * 2**30  # bytes; a whole run writes less than half of that
+
+
+def has_room(folder: Path) -> bool:
+    """Return whether the folders of a whole run can be kept there, in memory."""
+    try:
+        told = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        space = os.statvfs(folder)
+    except OSError:
+        return False
+    left = 1024 * int(told["MemAvailable"].split()[0])
+    return os.access(folder, os.W_OK) and min(left, space.f_bavail * space.f_frsize) > ROOM
+
+
+# Where pytest puts the folders of tests: databases in them wait thousands of times until the disk
+# has written, and what the tests ask is not whether the disk works.
+if "PYTEST_DEBUG_TEMPROOT" not in os.environ and has_room(MEMORY):
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
 
 # no wall-clock judgements on shared machines; the same examples in every run
 settings.register_profile(
@@ -133,11 +157,14 @@ def cifar() -> Index:
     return Index(["405"], ["someone"], CIFAR)
 
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = (
+    "chromium-headless-shell",  # the same pages without a window around them, which costs as much
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+)
 QUIETLY = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
-    "--process-per-site",  # tabs of a context share a process, which is slow to start
+    *("--process-per-site", "--renderer-process-limit=1"),  # tabs of a context share a process
 )
 
 
@@ -148,8 +175,9 @@ def launch_chromium() -> Callable[[], AbstractContextManager[Any]]:
 
     @contextmanager
     def launch() -> Iterator[Any]:
-        from playwright.sync_api import Error, sync_playwright
+        from playwright.sync_api import Error, expect, sync_playwright
 
+        expect.set_options(timeout=60_000)  # as long as a test waits for anything else
         found = next((path for path in map(shutil.which, CHROMIUM) if path), None)
         with sync_playwright() as playwright:
             try:
@@ -167,6 +195,33 @@ def chromium(launch_chromium: Callable[[], AbstractContextManager[Any]]) -> Iter
     """A real browser."""
     with launch_chromium() as browser:
         yield browser
+
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+OF_COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+RUN_AXE = """(rules) => axe
+  .run({runOnly: rules, resultTypes: ["violations"]})
+  .then((found) => found.violations.map((one) => [one.id, one.nodes.map((node) => node.html)]))"""
+
+
+@pytest.fixture(scope="session")
+def check() -> Callable[..., None]:
+    """WCAG 2.2 AA: axe finds nothing on the page.
+
+    With ``colours``, its rules about colours alone: the others judge a page the same by day and by
+    night.
+    """
+    from axe_playwright_python.sync_playwright import Axe
+
+    script = Axe().axe_script
+
+    def look(page: Any, *, colours: bool = False, name: str = "") -> None:
+        if page.evaluate("typeof axe") == "undefined":
+            page.evaluate(script)
+        found = page.evaluate(RUN_AXE, OF_COLOURS if colours else RULES)
+        assert not found, (name or page.url, found)
+
+    return look
 
 
 @pytest.fixture(scope="session")
@@ -256,7 +311,7 @@ class Served:
         """Send the signal and wait; the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(how)
-        code = self.process.wait(30)
+        code = self.process.wait(60)
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code

@@ -16,7 +16,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "softlabel"
 
 GROUND = {"errors", "tables", "randomness", "registry", "sampling", "plugins", "_util"}
 GROUND_NAME = dict.fromkeys(GROUND, "ground")
-MOST_LINES = 54_000  # 42,000 before studies could be run and paid
+MOST_LINES = 64_000  # 42,000 before studies were paid, and data came from everywhere
 FLOORS: dict[str, float] = {
     # the ground is one room: its files build on each other
     **dict.fromkeys(GROUND, 0),
@@ -29,7 +29,9 @@ FLOORS: dict[str, float] = {
     # one answer; files; the road from answers to labels
     "records": 2,
     "io": 2.2,
+    "frames": 2.3,
     "labelling": 2.4,
+    "scoring": 2.5,
     "engine": 2.6,
     "annotators": 2,
     "datasets": 2.4,
@@ -40,6 +42,7 @@ FLOORS: dict[str, float] = {
     "train": 3,
     "integrations": 3,
     "report": 3.2,
+    "publish": 3.2,
     # the street
     "serve": 4,
     "simulate": 4.5,
@@ -50,7 +53,7 @@ FLOORS: dict[str, float] = {
 ROOT = 4.8  # softlabel/__init__.py names rooms, each of which is opened when it is entered
 HOMES = {  # packages that only these rooms import
     "numba": {"aggregate"},
-    "polars": {"io", "datasets", "engine", "_util"},
+    "polars": {"io", "frames", "datasets", "engine", "publish", "_util"},
     "dask": {"engine"},
     "distributed": {"engine"},
     "typer": {"cli"},
@@ -62,15 +65,17 @@ HOMES = {  # packages that only these rooms import
     "fastapi": {"serve"},
     "starlette": {"serve"},
     "uvicorn": {"serve"},
-    "jinja2": {"serve"},
+    "jinja2": {"serve", "publish"},
     "markdown_it": {"serve"},
     "httpx": {"serve"},
     "jwt": {"serve"},
     "cryptography": {"serve"},
     "playwright": {"simulate"},
     "torch": {"train", "integrations"},
-    "sklearn": {"integrations", "datasets"},
-    "pandas": set(),
+    "sklearn": {"integrations", "datasets", "papers"},
+    "pandas": {"frames"},
+    "pyarrow": set(),  # Arrow tables are read through polars
+    "datasets": {"frames", "integrations"},
 }
 
 
@@ -242,7 +247,7 @@ def test_only_the_command_line_knows_the_papers():
 def test_the_house_stays_small():
     rooms = {HOUSE.room_of(path) for path in HOUSE.files} - GROUND - {"__init__", "__main__"}
     assert len(rooms) + 1 <= 25, "the ground is one room"
-    assert len(HOUSE.files) <= 300
+    assert len(HOUSE.files) <= 335  # 300 before; each format of other programs is a file
     lines = {path: path.read_text().count("\n") for path in HOUSE.files}
     assert sum(lines.values()) <= MOST_LINES
     assert max(lines.values()) <= 600

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,7 +29,9 @@ from softlabel.records import (
     join_lists,
     record_of_stored,
     records_of_statements,
+    votes_to_statements,
 )
+from softlabel.testing import example_votes
 
 LABELS = ["cat", "dog", "bird/owl", "bird/tit"]
 CLASSIC = {"top": "cat", "p1": 80, "second": "dog", "p2": 20, "impossible": ["bird/owl"]}
@@ -414,7 +417,8 @@ def stored(answer, mode, **more):
         "excluded": None,
         "partial": False,
     }
-    study = SimpleNamespace(name="p1", labels=tuple(LABELS), mode=mode, frame="self")
+    about = {"labels": tuple(LABELS), "ordered": more.pop("ordered", False)}
+    study = SimpleNamespace(name="p1", mode=mode, frame="self", **about)
     return study, SimpleNamespace(**row | more)
 
 
@@ -434,6 +438,30 @@ def test_a_stored_answer_is_written_and_read_again(name):
         assert source.answers.named[0].tolist() == list(expected.named)
         assert source.answers.percent[0] == pytest.approx(np.array(expected.percent), nan_ok=True)
         assert source.answers.possible[0].tolist() == expected.possible.tolist()
+
+
+def test_labels_that_are_a_scale_stay_one():
+    """From the study to the record, the table of answers, the soft labels and back from a file."""
+    mode = MODES["hard"]()
+    given = stored({"label": LABELS[1]}, mode, ordered=True)
+    record = json.loads(dump_json(record_of_stored(*given)))
+    assert record["ordered"] is True
+    source = files.collect_records([record])
+    assert source.answers.index.ordered
+    plain = record_of_stored(*stored({"label": LABELS[1]}, mode))
+    assert "ordered" not in plain
+    assert not files.collect_records([plain]).answers.index.ordered
+    with pytest.raises(FileError, match="'ordered', value 'yes': must be true or false"):
+        files.collect_records([record | {"ordered": "yes"}])
+
+
+def test_statements_of_a_scale_are_written_as_such(tmp_path):
+    answers = votes_to_statements(example_votes()[0])
+    scale = replace(answers, index=replace(answers.index, ordered=True))
+    files.write_answers(scale, tmp_path / "answers.jsonl")
+    assert files.read_answers(tmp_path / "answers.jsonl").answers.index.ordered
+    files.write_answers(answers, tmp_path / "plain.jsonl")
+    assert not files.read_answers(tmp_path / "plain.jsonl").answers.index.ordered
 
 
 def test_options_that_were_not_stored_are_those_of_the_study():

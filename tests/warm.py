@@ -26,7 +26,7 @@ import json, os, socket, sys
 line = socket.socket(socket.AF_UNIX)
 line.connect({place!r})
 wanted = json.dumps(dict(words=sys.argv[1:], cwd=os.getcwd(), env=dict(os.environ))).encode()
-socket.send_fds(line, [len(wanted).to_bytes(8, "big")], [1, 2])
+socket.send_fds(line, [len(wanted).to_bytes(8, "big")], [1, 2, 0])
 line.sendall(wanted)
 pid, code = (line.recv(8, socket.MSG_WAITALL) for _ in range(2))
 sys.exit(int.from_bytes(code, "big", signed=True))
@@ -102,7 +102,7 @@ def fork_on_request(place: str) -> list[str]:
                 break
             line.close()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    size, (out, errors), _, _ = socket.recv_fds(line, 8, 2)
+    size, (out, errors, *given), _, _ = socket.recv_fds(line, 8, 3)
     wanted = json.loads(line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
     if pid := os.fork():
         os.close(out)
@@ -111,8 +111,8 @@ def fork_on_request(place: str) -> list[str]:
         line.sendall(code.to_bytes(8, "big", signed=True))
         os._exit(0)
     line.close()
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for ours, its in ((nothing, 0), (out, 1), (errors, 2)):
+    stdin = given[0] if given else os.open(os.devnull, os.O_RDONLY)
+    for ours, its in ((stdin, 0), (out, 1), (errors, 2)):
         os.dup2(ours, its)
         os.close(ours)
     os.chdir(wanted["cwd"])

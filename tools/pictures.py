@@ -1,22 +1,98 @@
-"""Takes the pictures of pages and modes in docs/pictures again, from studies it serves itself."""
+"""Takes the pictures of pages and modes in docs/pictures again, from studies it serves itself.
+
+python tools/pictures.py [NAME ...]    the names are modes, or texts, phone, tree, preview
+"""
 
 from __future__ import annotations
 
+import base64
 import shutil
+import struct
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from softlabel.simulate import run_server
 from softlabel.study import read, write_new
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ARGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 SIZE = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 780}
+COLOURS = 256  # of a picture: it is then a third as large, and looks the same
+READ = """async (data) => {
+  const picture = await createImageBitmap(await (await fetch(data)).blob());
+  const canvas = new OffscreenCanvas(picture.width, picture.height);
+  const context = canvas.getContext("2d");
+  context.drawImage(picture, 0, 0);
+  const { data: pixels } = context.getImageData(0, 0, picture.width, picture.height);
+  let text = "";
+  for (let at = 0; at < pixels.length; at += 32768)
+    text += String.fromCharCode(...pixels.subarray(at, at + 32768));
+  return [picture.width, picture.height, btoa(text)];
+}"""
+
+
+# ── small files ──────────────────────────────────────────────────────────────────────────────
+
+
+def save(page: Page, path: Path, *, whole: bool = False) -> None:
+    """Take a picture of a page, and keep it with few colours."""
+    shrink(page, page.screenshot(animations="disabled", full_page=whole), path)
+    print(f"took {path.name}, {path.stat().st_size / 1024:.0f} KB", file=sys.stderr)
+
+
+def shrink(page: Page, png: bytes, path: Path) -> None:
+    """Write a PNG file again with a palette; a blank page of the browser reads its pixels."""
+    reader = page.context.browser.new_page()  # type: ignore[union-attr]
+    url = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    width, height, text = reader.evaluate(READ, url)
+    reader.close()
+    data = np.frombuffer(base64.b64decode(text), np.uint8).reshape(height * width, 4)[:, :3]
+    palette, places = reduce_colours(data)
+    rows = np.zeros((height, width + 1), np.uint8)  # each row begins with its filter, none
+    rows[:, 1:] = places.reshape(height, width)
+    parts = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0))]
+    parts += [(b"PLTE", palette.tobytes()), (b"IDAT", zlib.compress(rows.tobytes(), 9))]
+    chunks = (
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        for kind, body in [*parts, (b"IEND", b"")]
+    )
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunks))
+
+
+def reduce_colours(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The palette of the most frequent colours, and the nearest of them for each pixel."""
+    codes = (data.astype(np.uint32) << np.array([16, 8, 0], np.uint32)).sum(axis=1)
+    known, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    colours = np.stack([known >> 16, known >> 8 & 255, known & 255], axis=1).astype(int)
+    kept: list[int] = []
+    for limit in (24, 12, 6, 0):  # squared distances: first far apart, then the rest
+        for place in np.argsort(-counts, kind="stable")[:4096]:
+            if len(kept) == COLOURS:
+                break
+            near = ((colours[kept] - colours[place]) ** 2).sum(axis=1).min() if kept else 999
+            if near > limit * limit / 4:
+                kept.append(int(place))
+    palette = colours[kept]
+    nearest = np.concatenate(
+        [
+            ((part[:, None] - palette[None]) ** 2).sum(axis=2).argmin(axis=1)
+            for part in np.array_split(colours, max(1, len(colours) // 4096))
+        ]
+    )
+    return palette.astype(np.uint8), nearest.astype(np.uint8)[inverse]
+
+
+# ── answers ──────────────────────────────────────────────────────────────────────────────────
 
 
 # The second picture of a new study is between a square and a circle, and so are these answers.
@@ -78,9 +154,7 @@ def press(page: Page, *keys: str) -> None:
 
 def shoot(page: Page, name: str) -> None:
     """Take a picture, of the whole page where it is a page to read."""
-    whole = name.startswith("page-")
-    page.screenshot(path=PICTURES / f"{name}.png", animations="disabled", full_page=whole)
-    print(f"took {name}", file=sys.stderr)
+    save(page, PICTURES / f"{name}.png", whole=name.startswith("page-"))
 
 
 def walk_in(page: Page, url: str, right: list[int | None], pictures: bool) -> None:
@@ -101,7 +175,8 @@ def walk_in(page: Page, url: str, right: list[int | None], pictures: bool) -> No
     for number, place in enumerate(right):
         page.check(f'[name=q{number}][value="{place}"]')
     take("page-quiz")
-    send(page)
+    if right:
+        send(page)
     page.wait_for_selector("#task[data-ready]")
 
 
@@ -193,15 +268,140 @@ def of_mode(browser: Browser, mode: str, folder: Path) -> None:
             fail(stranger, server.url, right)
 
 
-def main() -> None:
+# ── studies of one's own ─────────────────────────────────────────────────────────────────────
+
+PAIRS = """[study]
+title = "Does it follow?"
+question = "Does the hypothesis follow from the premise?"
+labels = ["it follows", "it may be", "it contradicts"]
+
+[labels."it follows"]
+describe = "If the premise is true, the hypothesis is true as well."
+colour = "#2a7a3f"
+
+[labels."it may be"]
+describe = "The premise leaves open whether the hypothesis is true."
+colour = "#b8860b"
+
+[labels."it contradicts"]
+describe = "If the premise is true, the hypothesis is false."
+colour = "#a33a3a"
+
+[items]
+source = "items.csv"
+headings = { premise = "Premise", hypothesis = "Hypothesis" }
+repeats = 0
+comment = true
+
+[quiz]
+ask = false
+"""
+ROWS = """id,premise,hypothesis,note
+n1,A man in a red jacket plays a guitar on a small stage.,Somebody makes music.,From a caption.
+n2,Two dogs run through deep snow.,The dogs are asleep.,
+n3,A woman waits at a bus stop and reads a newspaper.,She is on her way to work.,
+"""
+
+
+def write_pairs(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "study.toml").write_text(PAIRS, encoding="utf-8")
+    (folder / "items.csv").write_text(ROWS, encoding="utf-8")
+
+
+def of_texts(browser: Browser, folder: Path) -> None:
+    """Two texts with headings; the panel of the labels, and the instructions beside the task."""
+    write_pairs(folder)
+    page = browser.new_context(viewport=SIZE, reduced_motion="reduce").new_page()
+    with run_server(folder) as server:
+        walk_in(page, server.url, [], pictures=False)
+        shoot(page, "task-texts")
+        page.get_by_role("button", name="About the labels").click()
+        page.mouse.move(0, 0)
+        shoot(page, "task-labels")
+        press(page, "Escape", "i")
+        page.mouse.move(0, 0)
+        page.locator(".side, aside").first.wait_for()
+        shoot(page, "task-instructions")
+
+
+def of_phone(browser: Browser, folder: Path) -> None:
+    """An item on a phone, half answered."""
+    write_new(folder, mode="quick")
+    quiz = read(folder).quiz
+    right = [question.right for question in quiz.questions] if quiz else []
+    context = browser.new_context(
+        viewport=PHONE, is_mobile=True, has_touch=True, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    with run_server(folder) as server:
+        walk_in(page, server.url, right, pictures=False)
+        page.get_by_text("star", exact=True).first.tap()
+        page.wait_for_timeout(200)
+        shoot(page, "task-phone")
+
+
+def of_tree(browser: Browser, folder: Path) -> None:
+    """The tree of mode search, opened."""
+    write_new(folder, mode="search")
+    quiz = read(folder).quiz
+    right = [question.right for question in quiz.questions] if quiz else []
+    page = browser.new_context(viewport=SIZE, reduced_motion="reduce").new_page()
+    with run_server(folder) as server:
+        walk_in(page, server.url, right, pictures=False)
+        to_the_second(page)
+        page.get_by_text("Browse all labels").click()
+        branches = page.get_by_role("treeitem", name="angular")
+        branches.first.click()
+        page.mouse.move(0, 0)
+        shoot(page, "mode-search-tree")
+
+
+@contextmanager
+def previewed(folder: Path) -> Iterator[str]:
+    """The address of the preview of a study."""
+    words = [sys.executable, "-m", "softlabel", "preview", str(folder), "--no-open"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().rpartition(" ")[2].strip()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def of_preview(browser: Browser, folder: Path) -> None:
+    """The list of all pages, with one of them as on a phone."""
+    write_pairs(folder)
+    page = browser.new_context(viewport=SIZE, reduced_motion="reduce").new_page()
+    with previewed(folder) as url:
+        page.goto(url)
+        page.get_by_label("Phone, 360").check()
+        page.locator("nav.sights").get_by_role("link", name="Item").first.click()
+        page.frame_locator("iframe").locator("#task[data-ready]").wait_for()
+        shoot(page, "preview")
+
+
+OTHERS: dict[str, Callable[[Browser, Path], None]] = {
+    "texts": of_texts,
+    "phone": of_phone,
+    "tree": of_tree,
+    "preview": of_preview,
+}
+
+
+def main(names: list[str]) -> None:
     found = next((path for path in map(shutil.which, NAMES) if path), None)
     PICTURES.mkdir(exist_ok=True)
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as place:
         browser = playwright.chromium.launch(executable_path=found, args=ARGS)
-        for mode in MODES:
-            of_mode(browser, mode, Path(place) / mode)
+        for name in names or [*MODES, *OTHERS]:
+            if name in MODES:
+                of_mode(browser, name, Path(place) / name)
+            else:
+                OTHERS[name](browser, Path(place) / name)
         browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -27,26 +27,33 @@ if TYPE_CHECKING:
         DataError,
         EstimandWarning,
         FileError,
+        LeftOutWarning,
         ResponseError,
         SoftlabelError,
         UnknownName,
     )
+    from softlabel.labelling import annotations, label
+    from softlabel.scoring import score
     from softlabel.study import Study
     from softlabel.tables import Annotations, Index, Predictions, Score, SoftLabels, Statements
 
 __version__ = "0.2.0"
 
 HOMES = {
+    "labelling": "annotations label",
+    "scoring": "score",
     "study": "Study",
     "tables": "Annotations Index Predictions Score SoftLabels Statements",
-    "errors": "DataError EstimandWarning FileError ResponseError SoftlabelError UnknownName",
+    "errors": "DataError EstimandWarning FileError LeftOutWarning ResponseError SoftlabelError "
+    "UnknownName",
 }
 
 __all__ = [
-    "Annotations", "DataError", "EstimandWarning", "FileError", "Index", "Predictions",
-    "ResponseError", "Score", "SoftLabels", "SoftlabelError", "Statements", "Study", "UnknownName",
-    "aggregate", "annotators", "construct", "datasets", "deliver", "elicit", "errors", "io",
-    "metrics", "records", "registry", "sampling", "simulate", "study", "tables", "testing", "train",
+    "Annotations", "DataError", "EstimandWarning", "FileError", "Index", "LeftOutWarning",
+    "Predictions", "ResponseError", "Score", "SoftLabels", "SoftlabelError", "Statements", "Study",
+    "UnknownName", "aggregate", "annotations", "annotators", "construct", "datasets", "deliver",
+    "elicit", "errors", "io", "label", "metrics", "records", "registry", "sampling", "score",
+    "simulate", "study", "tables", "testing", "train",
 ]  # fmt: skip
 
 
@@ -58,3 +65,8 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         return import_module(f"softlabel.{name}")
     raise AttributeError(f"module 'softlabel' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What there is, for completion; names are imported when they are used."""
+    return sorted({*__all__, "__version__"})

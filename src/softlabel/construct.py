@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from softlabel.randomness import name_keys, uniform
-from softlabel.registry import FAMILIES, check_parameters
+from softlabel.registry import FAMILIES, Options
 from softlabel.tables import Annotations, Bools, Floats, Ints, Statements, broken, given_away
 
 __all__ = [
@@ -60,12 +60,13 @@ def make_annotations(statements: Statements, probs: Floats) -> Annotations:
     return Annotations(statements.index, *rows, probs=given_away(probs))
 
 
-class SoftConstruct:
+class SoftConstruct(Options):
     """A construction whose labels are rows of probabilities: its ``vectors``."""
 
     ruled_out_stays_zero: ClassVar[bool] = False
 
     def __call__(self: Any, statements: Statements) -> Annotations:
+        """Return one soft label per statement."""
         return make_annotations(statements, self.vectors(statements))
 
 
@@ -94,12 +95,12 @@ class Clamp(SoftConstruct):
     mode: Semantics = "strict"
 
     name: ClassVar[str] = "clamp"
+    limits: ClassVar = {"spread": (0, 1)}
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, section 3"
     ruled_out_stays_zero: ClassVar[bool] = True
 
     def vectors(self, statements: Statements) -> Floats:
         """(n, k) the labels before the simplex check."""
-        check_parameters(self, spread=(0, 1))
         percent = stated_percents(statements, self.top, self.mode)
         build = _build_as_published if self.mode == "reference" else _build_strictly
         return build(percent, statements.possible, self.spread)
@@ -147,11 +148,11 @@ class Uniform(SoftConstruct):
     mode: Semantics = "strict"
 
     name: ClassVar[str] = "uniform"
+    limits: ClassVar = {"spread": (0, 1)}
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, section 3"
 
     def vectors(self, statements: Statements) -> Floats:
         """(n, k) the labels."""
-        check_parameters(self, spread=(0, 1))
         percent = stated_percents(statements, self.top, self.mode)
         total = percent.sum(axis=1, keepdims=True)
         unnamed = percent == 0
@@ -177,7 +178,6 @@ class Select(SoftConstruct):
 
     def vectors(self, statements: Statements) -> Floats:
         """(n, k) the labels before the simplex check."""
-        check_parameters(self)
         rows = np.arange(len(statements))
         first, second = first_named(statements), np.full(len(statements), -1)
         if statements.named.shape[1] > 1:
@@ -196,7 +196,7 @@ class Select(SoftConstruct):
 
 
 @dataclass(frozen=True)
-class Hard:
+class Hard(Options):
     """One vote for the class named first, whatever chance was given to it."""
 
     name: ClassVar[str] = "hard"
@@ -204,6 +204,7 @@ class Hard:
     ruled_out_stays_zero: ClassVar[bool] = True
 
     def __call__(self, statements: Statements) -> Annotations:
+        """Return one vote per statement."""
         return Annotations(
             statements.index, statements.item, statements.annotator, label=first_named(statements)
         )
@@ -216,11 +217,11 @@ class Smooth(SoftConstruct):
     beta: float = 0.05
 
     name: ClassVar[str] = "smooth"
+    limits: ClassVar = {"beta": (0, 1)}
     paper: ClassVar[str] = "Szegedy et al. 2016; beta = 0.05 in Collins, Bhatt & Weller 2022"
 
     def vectors(self, statements: Statements) -> Floats:
         """(n, k) the labels."""
-        check_parameters(self, beta=(0, 1))
         k = len(statements.index.labels)
         return np.asarray((1 - self.beta) * np.eye(k)[first_named(statements)] + self.beta / k)
 

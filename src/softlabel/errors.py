@@ -93,6 +93,10 @@ class EstimandWarning(UserWarning):
     """The entropy of a label that estimates one thing was read as that of another."""
 
 
+class LeftOutWarning(UserWarning):
+    """Rows without an item, an annotator or a label were left out, as the caller wished."""
+
+
 class MissingExtra(SoftlabelError, ImportError):
     """A part of the package whose libraries are not installed; the text says what to type."""
 
@@ -124,6 +128,22 @@ class UnknownName(SoftlabelError):
         self.name, self.known = name, sorted(known)
         hint = nearest(name, self.known)
         super().__init__(f"no {what} called {name!r}{hint}; there are: {', '.join(self.known)}")
+
+
+class UnknownId(SoftlabelError, KeyError):
+    """An item, annotator or label that a table does not have, by the id that was asked for."""
+
+    def __init__(self, axis: str, name: object, known: Sequence[object]) -> None:
+        twin = next((one for one in known if str(one) == str(name)), None)
+        hint = f"; there is {twin!r} ({type(twin).__name__})" if twin is not None else ""
+        if not hint and isinstance(name, str):
+            hint = nearest(name, [one for one in known if isinstance(one, str)])
+        shown = ", ".join(map(repr, known[:5])) + (", …" if len(known) > 5 else "")
+        self.text = f"no {axis.removesuffix('s')} {name!r}{hint}; the {axis} are {shown}"
+        super().__init__(self.text)
+
+    def __str__(self) -> str:  # a KeyError would show the text in quotes
+        return self.text
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -1,32 +1,60 @@
 """The main road: read answers, construct a label of each, aggregate them per item, write.
 
->>> from softlabel.labelling import Plan, label_file
->>> facts = label_file("votes.csv", "labels.csv", Plan())  # doctest: +SKIP
+``label`` is the road for a notebook: from any table to ``SoftLabels``.  ``label_file`` is the road
+from file to file.
+
+>>> votes = [("a.png", "ann", "cat"), ("a.png", "bob", "dog"), ("b.png", "ann", "dog")]
+>>> label(votes, "mean")["a.png"]
+{'cat': 0.5, 'dog': 0.5}
 """
 
 import csv
+import re
 import shlex
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
+from random import SystemRandom
+from typing import Any, get_args
 
 import numpy as np
 
-from softlabel import io, registry
+from softlabel import frames, io, registry
 from softlabel._util.progress import Progress, report_steps, silent
 from softlabel.aggregate import Aggregate, LabelDistribution, Mean, TruthPosterior, takes, watch_fit
 from softlabel.construct import Clamp, Construct
-from softlabel.errors import SoftlabelError
+from softlabel.errors import LeftOutWarning, SoftlabelError
+from softlabel.frames import Form, Layout, Missing
 from softlabel.io import AnswerTable, Repeats, Source
 from softlabel.records import votes_to_statements
-from softlabel.sampling import first_presentation, one_per_annotator, subsample
-from softlabel.tables import DOUBT, ESTIMATES, Annotations, Floats, Ints, SoftLabels, Statements
+from softlabel.sampling import (
+    first_presentation,
+    last_presentation,
+    one_per_annotator,
+    subsample,
+)
+from softlabel.tables import (
+    DOUBT,
+    ESTIMATES,
+    Annotations,
+    Estimand,
+    Floats,
+    Index,
+    Ints,
+    SoftLabels,
+    Statements,
+)
 
 Facts = dict[str, str]  # what to report: name and text
 
 DEFAULT_POOL = Mean()
 LEVEL = 0.9  # of credible intervals
+OPTION = re.compile(  # as the command line writes it
+    r"(?<![\w-])--(aggregate|construct|gold|intervals|labels|repeats)(?![\w-]) ?"
+)
 SAME = 1e-6  # a label nearer than this to the mean of a belief is that mean
 
 
@@ -35,8 +63,8 @@ class Plan:
     """What to do between reading and writing.
 
     ``construct`` None: statements are clamped, votes stay votes.  ``repeats`` None: what is usual
-    for the source.  ``gold`` is a file of known classes; ``intervals`` adds to each label what is
-    believed about it.
+    for the source.  ``gold`` is a file of known classes, or anything else that
+    ``frames.read_gold`` takes; ``intervals`` adds to each label what is believed about it.
     """
 
     construct: Construct | None = None
@@ -44,8 +72,101 @@ class Plan:
     repeats: Repeats | None = None
     sample: int | None = None
     seed: int = 0
-    gold: Path | None = None
+    gold: Any = None
     intervals: bool = False
+
+    def __post_init__(self) -> None:
+        if self.repeats is not None:
+            registry.check_choice("way with repeats", self.repeats, get_args(Repeats))
+        if self.gold is not None:
+            check_gold(self.aggregate)
+        if self.intervals:
+            check_intervals(self.aggregate.estimand, repr(self.aggregate))
+
+
+def label(  # noqa: PLR0913  one parameter for each thing to say, all but the first optional
+    data: Any,
+    aggregate: str | Aggregate = "auto",
+    *,
+    construct: str | Construct | None = None,
+    intervals: bool = False,
+    gold: Any = None,
+    repeats: Repeats | None = None,
+    labels: Sequence[Any] | None = None,
+    item: Any = None,
+    annotator: Any = None,
+    label: Any = None,
+    form: Form | None = None,
+    missing: Missing = "error",
+) -> SoftLabels:
+    """Return one soft label per item of ``data``.
+
+    ``data`` is a table of pandas, polars, Arrow or Hugging Face, an array, a dict of columns, a
+    list of records or the name of a file; see ``annotations`` for how it is read.  ``aggregate`` is
+    a pool, or its name: ``"mean"``, ``"dawid-skene"``, ``"softmax:tau=2"``.  ``construct`` says how
+    a statement becomes a label.  ``intervals`` adds 90 % credible intervals.  ``gold`` are known
+    classes, from item to class: a dict, a series, a table or a file.
+
+    >>> votes = {"item": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["cat", "dog", "dog"]}
+    >>> label(votes, "mean")[1]
+    {'cat': 0.5, 'dog': 0.5}
+    """
+    pool = registry.resolve("aggregate", aggregate)
+    made = None if construct is None else registry.resolve("construct", construct)
+    with _in_python():
+        plan = Plan(made, pool, repeats, gold=gold, intervals=intervals)
+        source = _read(data, Layout(item, annotator, label, form, labels, missing))
+        return pool_source(source, plan)
+
+
+def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but the first optional
+    data: Any,
+    *,
+    construct: str | Construct | None = None,
+    repeats: Repeats | None = None,
+    labels: Sequence[Any] | None = None,
+    item: Any = None,
+    annotator: Any = None,
+    label: Any = None,
+    form: Form | None = None,
+    missing: Missing = "error",
+) -> Annotations:
+    """Return one label per answer of ``data``, ready for a pool.
+
+    Columns are recognised by their usual names (``item``, ``task``, ``annotator``, ``worker``,
+    ``label``, ``answer`` …); ``item``, ``annotator`` and ``label`` name them otherwise, or are the
+    values themselves.  ``form`` says what the table is where that cannot be told: ``votes``,
+    ``soft`` (a column per class), ``wide`` (a column per annotator) or ``counts`` (votes per
+    class).  ``labels`` are all classes in their order.  ``missing="drop"`` leaves out rows without
+    item, annotator or label, and says how many.  ``repeats`` is what counts where a person answered
+    an item twice: ``first``, ``mean``, ``all`` or ``error``.
+    """
+    made = None if construct is None else registry.resolve("construct", construct)
+    with _in_python():
+        plan = Plan(made, repeats=repeats)
+        source = _read(data, Layout(item, annotator, label, form, labels, missing))
+        return prepare(source, plan)[0]
+
+
+@contextmanager
+def _in_python() -> Iterator[None]:
+    """Let errors name options as Python writes them: ``repeats=`` for ``--repeats``."""
+    try:
+        yield
+    except SoftlabelError as error:
+        error.args = tuple(
+            OPTION.sub(r"\1=", part) if isinstance(part, str) else part for part in error.args
+        )
+        raise
+
+
+def _read(data: Any, layout: Layout) -> Source:
+    """Read a table, and say which rows were left out because the caller wished it."""
+    source = frames.read_data(data, layout)
+    if layout.missing == "drop" and source.left_out:
+        what = ", ".join(f"{count:,} {reason}" for reason, count in source.left_out.items())
+        warnings.warn(f"{source.name}: left out rows: {what}", LeftOutWarning, stacklevel=3)
+    return source
 
 
 def label_file(
@@ -57,15 +178,22 @@ def label_file(
 
 def label_source(source: Source, out: Path, plan: Plan, progress: Progress = silent) -> Facts:
     """Write one soft label per item of what was read; return what happened on the way."""
+    soft = pool_source(source, plan, progress)
+    progress(f"writing {out.name}")
+    io.write_soft_labels(soft, out)
+    return dict(soft.facts)
+
+
+def pool_source(source: Source, plan: Plan, progress: Progress = silent) -> SoftLabels:
+    """Return one soft label per item of what was read, with what happened on the way."""
     each, facts = prepare(source, plan, progress)
-    gold = None if plan.gold is None else io.read_gold(plan.gold, each.index)
+    gold = None if plan.gold is None else frames.read_gold(plan.gold, each.index)
+    check_order(plan.aggregate, each.index)
     progress("pooling")
     with watch_fit(report_steps(plan.aggregate, len(each), progress)):
         soft = aggregate_labels(plan.aggregate, each, gold)
     more = credible_intervals(soft) if plan.intervals else {}
     more |= branch_shares(source, each, plan)
-    progress(f"writing {out.name}")
-    io.write_soft_labels(soft, out, more)
     facts |= {"pool": registry.describe(plan.aggregate), "estimates": ESTIMATES[soft.estimand]}
     if gold is not None:
         facts["gold"] = f"{int((gold >= 0).sum()):,} items fixed"
@@ -75,7 +203,8 @@ def label_source(source: Source, out: Path, plan: Plan, progress: Progress = sil
         end = "converged" if soft.converged else "not converged"
         facts["fit"] = f"{len(soft.trace)} steps, {end}; {soft.objective} {soft.trace[-1]:.6g}"
     doubt = float(soft.entropy(soft.estimand)[soft.answered].mean())
-    return facts | {"mean entropy": f"{doubt:.4f} nats ({DOUBT[soft.estimand]})"}
+    facts["mean entropy"] = f"{doubt:.4f} nats ({DOUBT[soft.estimand]})"
+    return replace(soft, more=more, facts=facts)
 
 
 def prepare(source: Source, plan: Plan, progress: Progress = silent) -> tuple[Annotations, Facts]:
@@ -88,7 +217,7 @@ def prepare(source: Source, plan: Plan, progress: Progress = silent) -> tuple[An
         if not first_presentation(each).all():
             raise SoftlabelError(
                 f"--sample {plan.sample} draws people, and with --repeats all one may be drawn "
-                "twice; say --repeats first or mean"
+                "twice; say --repeats first, last or mean"
             )
         each = subsample(each, plan.sample, np.random.default_rng(plan.seed))
         facts["answers"] += f", of which {len(each):,} drawn by --sample"
@@ -108,6 +237,8 @@ def branch_shares(source: Source, each: Annotations, plan: Plan) -> dict[str, Fl
     counts = np.ones(len(source.answers), dtype=np.bool_)
     if (plan.repeats or source.repeats) == "first":
         counts = first_presentation(source.answers)
+    elif plan.repeats == "last":
+        counts = last_presentation(source.answers)
     pairs, of = np.unique(identify(source.answers)[counts], return_inverse=True)
     shares = np.bincount(of, source.branch[counts]) / np.bincount(of)
     own = shares[np.searchsorted(pairs, identify(each))]
@@ -144,6 +275,75 @@ def export_source(source: Source, out: Path, plan: Plan, progress: Progress = si
     return facts
 
 
+def convert_source(
+    source: Source,
+    out: Path,
+    how: io.formats.Format | None,
+    plan: Plan,
+    *,
+    keep_ids: bool = False,
+    warn: Callable[[str], None] = lambda text: None,
+    progress: Progress = silent,
+) -> Facts:
+    """Write every answer in another format (None: a table of ours).  ``warn`` hears what the format
+    cannot hold before it is dropped.  Annotators become a1, a2, ... unless their ids are kept."""
+    answers, facts = _select(source, plan, progress)
+    if how is not None and not hasattr(how, "write"):
+        able = [name for name, kind in registry.members("format").items() if hasattr(kind, "write")]
+        raise SoftlabelError(f"--to {how.name}: is read only; written are {', '.join(able)}")
+    if not keep_ids:
+        index = io.formats.hide_annotators(answers.index, SystemRandom().shuffle)
+        answers = replace(answers, index=index)
+    for loss in find_losses(source, answers, how):
+        warn(loss)
+    progress(f"writing {out.name}")
+    if how is None:
+        io.write_answers(answers, out)
+        return facts
+    target: Any = how
+    if how.holds == "items":
+        target.write(answers.index, out, source.contents)
+        return facts
+    each, made_by = _construct(answers, plan)
+    if isinstance(answers, Statements):
+        facts["construction"] = made_by
+    if how.holds == "labels":
+        target.write(plan.aggregate(each), out, source.contents)
+        return facts | {"pool": registry.describe(plan.aggregate)}
+    if not each.hard and not how.soft:
+        each = replace(each, label=each.soft().argmax(axis=1), probs=None)
+    if not first_presentation(each).all():
+        raise SoftlabelError(
+            f"{how.name} holds one answer per person and item; say --repeats first, last or mean"
+        )
+    target.write(each, out, source.contents)
+    return facts
+
+
+def find_losses(source: Source, answers: AnswerTable, how: io.formats.Format | None) -> list[str]:
+    """Return what a format (None: a table of ours) cannot hold of these answers."""
+    name = "a table" if how is None else how.name
+    losses = []
+    if how is not None and how.holds == "items":
+        losses.append(f"{len(answers):,} answers: {name} takes items and labels only")
+    elif how is not None and how.holds == "labels":
+        losses.append(f"who gave the {len(answers):,} answers: {name} takes one label per item")
+    elif (
+        how is not None and not how.soft and not (isinstance(answers, Annotations) and answers.hard)
+    ):
+        losses.append(
+            f"the chances in the answers: {name} holds votes, so the top class is written"
+        )
+    if source.seconds is not None:
+        timed = int(np.isfinite(source.seconds).sum())
+        losses.append(f"the time that {timed:,} answers took")
+    if source.contents and (
+        how is None or how.name in ("crowd-kit", "cleanlab", "alt-test", "web-annotation")
+    ):
+        losses.append(f"what people saw of {len(source.contents):,} items")
+    return [f"not kept: {loss}" for loss in losses]
+
+
 def construct_labels(source: Source, plan: Plan) -> tuple[Annotations, str]:
     """Return one label per answer, repeats dealt with, and what made it."""
     return _construct(_drop_repeats(source, plan)[0], plan)
@@ -178,11 +378,11 @@ def _drop_repeats(source: Source, plan: Plan) -> tuple[AnswerTable, str]:
     answers: AnswerTable = source.answers
     if repeats in ("error", "all"):
         return answers, "0"
-    first = first_presentation(answers)
-    again = int((~first).sum())
+    kept = last_presentation(answers) if repeats == "last" else first_presentation(answers)
+    again = int((~kept).sum())
     if repeats == "mean":
         return answers, f"0 ({again:,} averaged with the first)"
-    return answers.take(first) if again else answers, f"{again:,}"
+    return answers.take(kept) if again else answers, f"{again:,}"
 
 
 def _construct(answers: AnswerTable, plan: Plan) -> tuple[Annotations, str]:
@@ -211,6 +411,16 @@ def aggregate_labels(pool: Aggregate, each: Annotations, gold: Ints | None = Non
     return pool(each, gold=gold)  # type: ignore[call-arg]
 
 
+def check_order(aggregate: Aggregate, index: Index) -> None:
+    """Refuse a pool for steps of a scale where nobody said that the classes are some."""
+    if getattr(aggregate, "ordinal", False) and not index.ordered:
+        shown = ", ".join(index.labels[:8].tolist())
+        raise SoftlabelError(
+            f"--aggregate {aggregate.name}: is for classes that are steps of a scale; if they are "
+            f"({shown}), say --ordered, and give their order with --labels if it is another one"
+        )
+
+
 def check_gold(aggregate: Aggregate) -> None:
     """Refuse a pool that would ignore known classes, and name those that learn from them."""
     if not takes(aggregate, "gold"):
@@ -222,6 +432,15 @@ def check_gold(aggregate: Aggregate) -> None:
         )
 
 
+def check_intervals(estimand: Estimand, maker: str) -> None:
+    """Refuse a pool whose label says itself how sure it is."""
+    if estimand != "distribution":
+        raise SoftlabelError(
+            f"--intervals: {maker} estimates {ESTIMATES['truth']}, and its label says how sure "
+            f"that is; intervals are for pools that estimate {ESTIMATES['distribution']}"
+        )
+
+
 def credible_intervals(soft: SoftLabels) -> dict[str, Floats]:
     """Return ``low`` and ``high`` (m, k), 90 % credible limits of each class, and ``gain`` (m,),
     the expected gain of one more vote in nats; NaN where nobody answered.
@@ -229,11 +448,7 @@ def credible_intervals(soft: SoftLabels) -> dict[str, Floats]:
     Only for labels that are the mean of the belief: a label and its interval must be one belief.
     """
     belief = getattr(soft, "belief", None)
-    if soft.estimand != "distribution":
-        raise SoftlabelError(
-            f"--intervals: {soft.made_by} estimates {ESTIMATES['truth']}, and its label says how "
-            f"sure that is; intervals are for pools that estimate {ESTIMATES['distribution']}"
-        )
+    check_intervals(soft.estimand, soft.made_by)
     if belief is None:
         raise SoftlabelError(
             f"--intervals: {soft.made_by} gives a label and no belief about it; try "

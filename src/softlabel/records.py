@@ -30,6 +30,7 @@ KEYS = ("schema", "item", "annotator", "labels", "presentation", "answer")  # ev
 SENT = ("answer", "touched", "skip", "timing", "events", "client", "delivery")  # by the browser
 PRESENTED = ("kind", "repeat_of", "position", "batch", "mode", "mode_version")  # as stored
 COMMENT, LONGEST_COMMENT = "comment", 2000  # the key of what a person wrote, and its characters
+ORDERED = "ordered"  # the key that says that labels are steps of a scale
 REPAIRS = "repairs"  # the key of a record that was repaired before it was written
 LISTS = "softlabel.labels/1"  # the schema of a line with a list of labels that records refer to
 MOST_LISTED = 30  # labels that a record itself holds; a longer list has a line of its own
@@ -114,7 +115,8 @@ def select_answers(
 
 def describe_left_out(left_out: Mapping[str, int]) -> str:
     """Write ``12 practice, 1 skipped``, or nothing if nothing was left out."""
-    return ", ".join(f"{left_out[why]:,} {why}" for why in LEFT_OUT if left_out.get(why))
+    reasons = dict.fromkeys((*LEFT_OUT, *left_out))
+    return ", ".join(f"{left_out[why]:,} {why}" for why in reasons if left_out.get(why))
 
 
 # ── long lists of labels, written once ───────────────────────────────────────────────────────
@@ -222,7 +224,7 @@ def read_records(
     elif len(anonymous) < len(kept):
         reason = "is null here but named elsewhere; name all of them or none"
         raise _wrong(path, anonymous[0], "annotator", None, reason)
-    index = Index(names(items), names(people), names(labels))
+    index = Index(names(items), names(people), names(labels), ordered=_read_ordered(path, every))
     table: Statements | Annotations
     if {record["presentation"]["mode"] for record in records} == {Hard.name}:
         votes = np.array([answer.named[0] for answer in answers])
@@ -237,7 +239,7 @@ def read_records(
             record["presentation"]["kind"] == "repeat" or bool(record.get("late"))
             for record in records
         ],
-        seconds=np.array([_read_seconds(record) for record in records], dtype=np.float64),
+        seconds=np.array([read_seconds(record) for record in records], dtype=np.float64),
         late=sum(bool(record.get("late")) for record in records),
         simulated=sum(bool(record.get("simulated")) for record in records),
         left_out=dict(left_out),
@@ -367,6 +369,14 @@ def _read_labels(path: str | Path, rows: list[Line], wanted: list[str] | None) -
     return wanted or labels
 
 
+def _read_ordered(path: str | Path, rows: list[Line]) -> bool:
+    """Return whether the study says that its labels are steps of a scale."""
+    for row in rows:
+        if not isinstance(said := row[1].get(ORDERED, False), bool):
+            raise _wrong(path, row, ORDERED, said, "must be true or false")
+    return any(row[1].get(ORDERED, False) for row in rows)
+
+
 def _read_names(path: str | Path, rows: list[Line], key: str) -> tuple[list[str], Ints]:
     """Return the distinct names in order of first appearance, and the code of each row's name."""
     codes: dict[str, int] = {}
@@ -379,7 +389,7 @@ def _read_names(path: str | Path, rows: list[Line], key: str) -> tuple[list[str]
     return list(codes), np.array(column, dtype=np.int64)
 
 
-def _read_seconds(record: Mapping[str, Any]) -> float:
+def read_seconds(record: Mapping[str, Any]) -> float:
     """Return how long the person looked at the item, NaN where the page did not measure it."""
     timing = record.get("timing")
     taken = timing.get("active_ms") if isinstance(timing, dict) else None
@@ -413,6 +423,7 @@ def record_of_stored(study: Any, row: Any) -> dict[str, Any]:
         "annotator": row.annotator,
         "item": row.item,
         "labels": list(study.labels),
+        **({ORDERED: True} if study.ordered else {}),
         "supersedes": row.supersedes,
         "presentation": {
             **{key: getattr(row, key) for key in PRESENTED},
@@ -459,7 +470,9 @@ def records_of_statements(statements: Statements) -> Iterator[dict[str, Any]]:
                 "mode_version": Classic.version,
             },
             "answer": answer,
-        } | ({REPAIRS: repairs[row]} if repairs[row] else {})
+            **({ORDERED: True} if statements.index.ordered else {}),
+            **({REPAIRS: repairs[row]} if repairs[row] else {}),
+        }
 
 
 def classic_answers(statements: Statements) -> Iterator[dict[str, Any]]:

@@ -6,11 +6,12 @@ and returns a new table.  Registering one is a dict entry; there are no entry po
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from inspect import signature
+from numbers import Integral, Real
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 from softlabel.errors import SoftlabelError, UnknownName
 
@@ -20,8 +21,16 @@ HOMES = {  # the room whose door fills the family
     "aggregate": "softlabel.aggregate",
     "deliver": "softlabel.deliver",
     "metric": "softlabel.metrics",
+    "format": "softlabel.io",
 }
 FAMILIES: dict[str, dict[str, Any]] = {family: {} for family in HOMES}
+TYPES = {  # of options, in words
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    NoneType: "None",
+}
 SMALLEST = 1e-12  # for parameters that must be above zero
 
 
@@ -86,8 +95,25 @@ def parse(family: str, text: str) -> Any:
     return make(family, name, **options)
 
 
-def parameters(kind: Any) -> dict[str, tuple[Any, Any]]:
+def resolve(family: str, strategy: Any) -> Any:
+    """The strategy itself, or the one that a text describes; anything else is refused."""
+    if isinstance(strategy, str):
+        return parse(family, strategy)
+    if isinstance(strategy, type) or not callable(strategy):
+        raise SoftlabelError(
+            f"{family} = {strategy!r} is no strategy; give its name, such as "
+            f"{next(iter(members(family)))!r}, or an instance"
+        )
+    return strategy
+
+
+def parameters(kind: Any) -> Mapping[str, tuple[Any, Any]]:
     """Each parameter's type and default; of a metric, what comes after the two labels."""
+    return _parameters(kind)
+
+
+@cache  # strategies are made again and again while their numbers are fitted
+def _parameters(kind: Any) -> Mapping[str, tuple[Any, Any]]:
     hints = get_type_hints(kind)
     if is_dataclass(kind):
         return {f.name: (hints[f.name], f.default) for f in fields(kind) if f.init}
@@ -140,18 +166,53 @@ def _read(kind: Any, text: str, where: str) -> Any:
     raise SoftlabelError(f"{where} = {text!r} is not {right}")
 
 
+class Options:
+    """A strategy whose options are checked when they are given: their names, their types, and
+    that numbers are within ``limits``."""
+
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {}
+
+    def __new__(cls, *_: Any, **options: Any) -> Self:
+        for key in options:
+            if key not in parameters(cls):
+                known = parameters(cls) or ["(none)"]
+                raise UnknownName(f"option of {cls.__name__}", key, known)
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        check_parameters(self, **self.limits)
+
+
 def check_parameters(strategy: Any, **ranges: tuple[float, float]) -> None:
-    """Refuse a choice that does not exist and a number outside its range, by name and value."""
+    """Refuse a choice that does not exist, a value of another type and a number outside its range,
+    by name and value."""
     kind = type(strategy)
     for name, (hint, _) in parameters(kind).items():
+        value = getattr(strategy, name)
         if get_origin(hint) is Literal:
-            check_choice(f"{name} of {kind.__name__}", getattr(strategy, name), get_args(hint))
+            check_choice(f"{name} of {kind.__name__}", value, get_args(hint))
+        elif not _fits(value, hint):
+            wanted = " or ".join(TYPES[one] for one in get_args(hint) or (hint,))
+            raise SoftlabelError(f"{kind.__name__}: {name} = {value!r} must be {wanted}")
     for name, (low, high) in ranges.items():
         value = getattr(strategy, name)
-        if value is None and getattr(kind, name) is None:
-            continue  # the default: to be learned, or to be told from the data
+        if value is None:
+            continue  # to be learned, or to be told from the data
         if not low <= value <= high:  # written so that NaN is refused too
             raise SoftlabelError(f"{kind.__name__}: {name} = {value} is not in {low}..{high}")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Return whether a value is of the type of an option; other types than ``TYPES`` are not
+    looked at."""
+    kinds = get_args(hint) or (hint,)
+    if not all(kind in TYPES for kind in kinds):
+        return True
+    if isinstance(value, bool):
+        return bool in kinds
+    if isinstance(value, Integral):
+        return int in kinds or float in kinds
+    return isinstance(value, tuple(Real if kind is float else kind for kind in kinds))
 
 
 def check_choice(what: str, value: Any, choices: tuple[Any, ...]) -> None:

@@ -36,6 +36,11 @@ def first_presentation(said: Annotations | Statements) -> Bools:
     return first
 
 
+def last_presentation(said: Annotations | Statements) -> Bools:
+    """(n,) True on a person's last answer to an item; anonymous answers are all last ones."""
+    return first_presentation(said.take(np.arange(len(said))[::-1]))[::-1]
+
+
 def one_per_annotator(said: Annotations, how: Literal["first", "mean"] = "first") -> Annotations:
     """One annotation per person and item: the first, or the mean of all (then soft).
 

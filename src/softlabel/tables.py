@@ -10,12 +10,11 @@ in one answer.
 
 import warnings
 import zipfile
-import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, cast
 
@@ -23,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import entr
 
-from softlabel.errors import DataError, EstimandWarning, FileError
+from softlabel.errors import DataError, EstimandWarning, UnknownId
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.signedinteger[Any]]
@@ -32,6 +31,7 @@ Names = np.ndarray[tuple[int], np.dtypes.StringDType]
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
+Axis = Literal["items", "annotators", "labels"]
 Estimand = Literal["distribution", "truth"]
 ESTIMATES: Mapping[Estimand, str] = {
     "distribution": "how people split",
@@ -42,14 +42,11 @@ DOUBT: Mapping[Estimand, str] = {  # what the entropy of such a label says
     "truth": "how sure of the true class",
 }
 
+AXES: tuple[Axis, ...] = ("items", "annotators", "labels")
 ANONYMOUS = -1  # annotator code of a vote whose author was never released
 NAMES = np.dtypes.StringDType(coerce=False)
 LARGEST_PERCENT = 1e6  # implausible is kept (people typed 2550); beyond this it is no chance
 SIMPLEX_TOLERANCE = 1e-6  # published labels are rounded; anything further off is a mistake
-UNREADABLE = (  # what reading a zip archive of arrays raises
-    *(ValueError, TypeError, KeyError, EOFError, RuntimeError, NotImplementedError, OSError),
-    *(zipfile.BadZipFile, zlib.error),
-)
 PIECE = 2**14  # rows that are checked at a time
 
 
@@ -142,46 +139,9 @@ def as_texts(values: Names) -> npt.NDArray[Any]:
     return np.array(values.tolist(), dtype=np.str_)
 
 
-# ── files of arrays ──────────────────────────────────────────────────────────────────────────
-
-
-def load_arrays(
-    path: str | Path, what: str, needed: Sequence[str], more: Sequence[str] = ()
-) -> dict[str, npt.NDArray[Any]]:
-    """The arrays ``needed``, and those of ``more`` that are there, of an ``.npz`` file.
-
-    ``what`` the file should be is said if it is something else.  Nothing in it is ever executed.
-    """
-    path = Path(path)
-    if not path.exists():
-        raise FileError(path, "there is no such file")
-    if path.is_dir():
-        raise FileError(path, f"is a folder, not an .npz file of {what}")
-    if not zipfile.is_zipfile(path):
-        raise FileError(path, f"is no .npz file, or a damaged one; not {what}")
-    with complaining(path, what), zipfile.ZipFile(path) as box:
-        held = [name.removesuffix(".npy") for name in box.namelist() if name.endswith(".npy")]
-        for key in needed:
-            if key not in held:
-                has = f"has the arrays {', '.join(held[:8])}" if held else "has no arrays"
-                wanted = f"{what} are {', '.join(needed)}"
-                raise FileError(path, f"{has}; {wanted}, so {key!r} is missing")
-        found = {}
-        for key in (*needed, *(key for key in more if key in held)):
-            with box.open(f"{key}.npy") as member:
-                found[key] = np.lib.format.read_array(member, allow_pickle=False)
-        return found
-
-
-@contextmanager
-def complaining(path: str | Path, what: str) -> Iterator[None]:
-    """Mistakes in the contents of a file are told with its name."""
-    try:
-        yield
-    except FileError:
-        raise
-    except (DataError, *UNREADABLE) as error:
-        raise FileError(path, f"does not hold {what}: {error}") from None
+def _hand_over(room: str) -> Any:
+    """Import by name what shows, loads and converts tables: one need not read it to read them."""
+    return import_module(f"softlabel.{room}")
 
 
 def _set(table: object, **arrays: object) -> None:
@@ -189,19 +149,36 @@ def _set(table: object, **arrays: object) -> None:
         object.__setattr__(table, name, value)
 
 
+class Shown:
+    """A table that shows itself in one line, and in a notebook with bars."""
+
+    def __repr__(self) -> str:
+        return str(_hand_over("_util.notebook").describe(self))
+
+    def _repr_html_(self) -> str:
+        return str(_hand_over("_util.notebook").draw(self))
+
+
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, eq=False)
-class Index:
-    """The names behind the codes: items, annotators and labels, each without repetition."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Index(Shown):
+    """The names behind the codes: items, annotators and labels, each without repetition.
+
+    Names are text.  Where the caller gave other ids (numbers, tuples, dates), ``given`` says how to
+    turn a name into its id: ``int``, or the look-up in a dict.  ``ids`` returns the ids.
+    ``ordered`` says that the labels are steps of a scale, in this order.
+    """
 
     items: Names
     annotators: Names
     labels: Names
+    given: Mapping[Axis, Callable[[str], Any]] = field(default_factory=dict)
+    ordered: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("items", "annotators", "labels"):
+        for name in AXES:
             array = names(getattr(self, name))
             if not _distinct(array):
                 twice = Counter(array.tolist()).most_common(1)[0][0]
@@ -215,8 +192,39 @@ class Index:
         """(m items, a annotators, k labels)."""
         return len(self.items), len(self.annotators), len(self.labels)
 
+    def ids(self, axis: Axis, first: int | None = None) -> list[Any]:
+        """Return the items, annotators or labels as they were given, all or the ``first`` few."""
+        texts: list[Any] = getattr(self, axis)[:first].tolist()
+        return [*map(self.given[axis], texts)] if axis in self.given else texts
 
-class _Rows:
+    def code(self, axis: Axis, name: object) -> int:
+        """Return the code of an item, annotator or label, by its id."""
+        place = self._places[axis].get(name)
+        if place is None:
+            raise UnknownId(axis, name, self.ids(axis))
+        return place
+
+    def has(self, axis: Axis, name: object) -> bool:
+        """Return whether there is an item, annotator or label with this id."""
+        return name in self._places[axis]
+
+    @cached_property
+    def _places(self) -> dict[Axis, dict[Any, int]]:
+        return {axis: {name: code for code, name in enumerate(self.ids(axis))} for axis in AXES}
+
+    def keep_ids(self, *sources: "Index") -> "Index":
+        """Return this index with the ids that ``sources`` have for the same names."""
+        given: dict[Axis, Callable[[str], Any]] = {}
+        for axis in AXES:
+            known = {name: name for name in getattr(self, axis).tolist()}
+            for source in sources:
+                known |= zip(getattr(source, axis).tolist(), source.ids(axis), strict=True)
+            if any(axis in source.given for source in sources):
+                given[axis] = known.__getitem__
+        return replace(self, given=given)
+
+
+class _Rows(Shown):
     """What tables with one row per answer share."""
 
     index: Index
@@ -256,7 +264,7 @@ class _Rows:
         return replace(self, **cut)  # type: ignore[type-var]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Statements(_Rows):
     """What people said, one row per answer, in the order in which each person gave them.
 
@@ -317,7 +325,7 @@ class Statements(_Rows):
         return given_away(np.asarray(ruled_out.any(axis=1)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Annotations(_Rows):
     """One label per answer: ``label[n]`` (hard votes, codes) or ``probs[n, k]`` (soft)."""
 
@@ -368,13 +376,17 @@ class Annotations(_Rows):
         return np.bincount(self.item, minlength=len(self.index.items))
 
 
-@dataclass(frozen=True, eq=False)
-class SoftLabels:
+@dataclass(frozen=True, eq=False, repr=False)
+class SoftLabels(Shown):
     """One soft label per item.  An item nobody answered has ``count`` 0 and a row of NaN:
     knowing nothing is not the same as believing in everything equally.
 
     ``estimand`` says what the label estimates: how people split (``distribution``) or which
-    class is true (``truth``).  ``made_by`` is the strategy that made it.
+    class is true (``truth``).  ``made_by`` is the strategy that made it.  ``more`` holds what else
+    was asked for: ``low`` and ``high`` (m, k), the limits of credible intervals, and ``gain`` (m,),
+    what one more vote would tell.  ``facts`` says what happened on the way.
+
+    ``labels[item]`` is the distribution of one item, by class; iterating gives the items.
     """
 
     index: Index
@@ -382,6 +394,8 @@ class SoftLabels:
     count: Ints
     estimand: Estimand = "distribution"
     made_by: str = ""
+    more: Mapping[str, Floats] = field(default_factory=dict, kw_only=True)
+    facts: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         m, _, k = self.index.shape
@@ -393,6 +407,8 @@ class SoftLabels:
         _set(self, probs=_floats(self.probs), count=frozen(count))
         _shaped("SoftLabels", "probs", self.probs, (m, k))
         _shaped("SoftLabels", "count", self.count, (m,))
+        for name, values in self.more.items():
+            _shaped("SoftLabels", name, values, (m, k)[: values.ndim])
         broken("SoftLabels", self.count < 0, "count is negative", self.count)
         unanswered = self.count == 0
         if unanswered.any():
@@ -406,6 +422,41 @@ class SoftLabels:
 
     def __len__(self) -> int:
         return len(self.count)
+
+    def __getitem__(self, item: object) -> dict[Any, float]:
+        row = self.probs[self.index.code("items", item)]
+        return dict(zip(self.index.ids("labels"), row.tolist(), strict=True))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.index.ids("items"))
+
+    def __contains__(self, item: object) -> bool:
+        return self.index.has("items", item)
+
+    def keys(self) -> list[Any]:
+        """Return the items, so that ``dict(labels)`` works."""
+        return self.index.ids("items")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.probs, dtype) if copy else np.asarray(self.probs, dtype)
+
+    def to_polars(self) -> Any:
+        """Return a polars frame: ``item``, one column per class, ``count``, and what there is of
+        ``low:CLASS``, ``high:CLASS`` and ``gain``."""
+        return _hand_over("frames").to_polars(self)
+
+    def to_pandas(self) -> Any:
+        """Return a pandas frame with the same columns; ids are as they were given."""
+        return _hand_over("frames").to_pandas(self)
+
+    def to_dataset(self) -> Any:
+        """Return a Hugging Face ``Dataset``: ``item``, ``label``, ``soft_label``, ``count``."""
+        return _hand_over("frames").to_dataset(self)
+
+    @property
+    def estimates(self) -> str:
+        """What the labels estimate, in words."""
+        return ESTIMATES[self.estimand]
 
     @property
     def answered(self) -> Bools:
@@ -444,6 +495,8 @@ class SoftLabels:
             "annotators": as_texts(self.index.annotators),
             "estimand": np.array(self.estimand),
             "made_by": np.array(self.made_by),
+            "ordered": np.array(self.index.ordered),
+            **self.more,
             **(more or {}),
         }
         for label in self.index.labels.tolist():
@@ -461,16 +514,21 @@ class SoftLabels:
         """What ``save`` wrote; arrays only, nothing in the file is ever executed."""
         nobody = np.zeros(0, np.str_)
         file: dict[str, Any] = {"annotators": nobody, "estimand": "distribution", "made_by": ""}
+        file["ordered"] = False
         needed = ("item", "labels", "probs", "count")
-        file |= load_arrays(path, "soft labels", needed, tuple(file))
-        with complaining(path, "soft labels"):
-            index = Index(*(names(file[key].tolist()) for key in ("item", "annotators", "labels")))
+        arrays = _hand_over("_util.arrays")
+        file |= arrays.load_arrays(path, "soft labels", needed, tuple(file))
+        with arrays.complaining(path, "soft labels"):
+            items, people, labels = (
+                names(file[key].tolist()) for key in ("item", "annotators", "labels")
+            )
             about = str(file["estimand"]), str(file["made_by"])
+            index = Index(items, people, labels, ordered=bool(file["ordered"]))
             return cls(index, file["probs"], file["count"], *about)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, eq=False)
-class Predictions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictions(Shown):
     """What a model believes about each item: ``probs[m, k]`` for the items of ``index``."""
 
     index: Index
@@ -486,8 +544,8 @@ class Predictions:
         return len(self.probs)
 
 
-@dataclass(frozen=True, eq=False)
-class Score:
+@dataclass(frozen=True, eq=False, repr=False)
+class Score(Shown):
     """One number with its interval from ``low`` to ``high``, over ``n`` units.
 
     ``by_item`` holds the values it averages, where it is an average.

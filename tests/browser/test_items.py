@@ -158,8 +158,10 @@ PLACE = """img => {
 
 @pytest.fixture
 def two_pictures(served, person):
-    """Somebody before two pictures."""
-    return person(served(rows=rows(BOTH, BOTH, BOTH), files=FILES).url).start()
+    """Somebody before two pictures, which come one after the other."""
+    somebody = person(served(rows=rows(BOTH, BOTH, BOTH), files=FILES).url).start()
+    somebody.page.locator(".picture img").nth(1).wait_for()
+    return somebody
 
 
 def test_two_pictures_side_by_side(two_pictures, check):
@@ -178,6 +180,7 @@ def test_two_pictures_side_by_side(two_pictures, check):
 def test_two_pictures_below_each_other(served, person):
     running = served(rows=rows(BOTH, BOTH), files=FILES, look='layout = "rows"')
     page = person(running.url).start().page
+    page.locator(".picture img").nth(1).wait_for()
     assert not beside(page, ".picture")
     assert page.locator(".item").bounding_box()["height"] < 800
 

@@ -181,7 +181,7 @@ def test_a_skip_that_is_taken_back_may_be_used_again(served, person):
     before = somebody.position
     somebody.press("Backspace").ready(after=before)
     assert somebody.position == 0
-    somebody.answer("1").saved()
+    somebody.answer("1", "Enter").saved()
     somebody.press("s")
     somebody.page.locator("dialog").wait_for()
     assert somebody.page.locator("dialog .problem").count() == 0
@@ -214,16 +214,31 @@ def test_changing_an_answer_says_so_and_can_be_saved_or_cancelled(
     page.get_by_role("button", name="Previous").click()
     somebody.ready(after=1)
     page.wait_for_selector("#task[data-ready]", state="attached")
-    if mode == "hard":  # one press is the whole answer
-        page.get_by_role("button", name="dog").click()
-    else:
-        page.get_by_role("button", name="Save", exact=True).click()
+    somebody.press(*CHANGE[mode])
+    assert somebody.position == 0, "no key stores a change"
+    assert len(answers(running)) == 1
+    somebody.press("Escape").ready(after=0)
+    assert len(answers(running)) == 1, "which can be left"
+    page.wait_for_selector("#task[data-ready]", state="attached")
+    page.get_by_role("button", name="Previous").click()
+    somebody.ready(after=1)
+    page.wait_for_selector("#task[data-ready]", state="attached")
+    somebody.press(*CHANGE[mode])
+    page.get_by_role("button", name="Save", exact=True).click()
     somebody.ready(after=0).saved()
     assert len(answers(running)) == 2
+    assert answers(running)[0] != answers(running)[1], "as it was changed"
     kept = [row.superseded for row in running.store.responses(running.study.name)]
     assert kept == [True, False], "both are there, and the new one counts"
 
 
+CHANGE = {  # every mode has a key that ends an answer, or none is needed
+    "quick": ["z"],
+    "chips": ["z"],
+    "search": ["Alt+z"],
+    "classic": ["Tab", "ArrowDown"],
+    "hard": ["2"],
+}
 FIRST = {
     "quick": {
         "top": "cat",
@@ -244,7 +259,7 @@ def test_an_answer_that_was_changed_too_often_stays_as_it_is(served, person, ans
     somebody = person(running.url).start().answer("1").saved()
     with running.store._engines.write.begin() as connection:
         connection.exec_driver_sql("UPDATE showing SET revisions = 50 WHERE position = 0")
-    somebody.press("Backspace").ready(after=1).answer("2").saved()
+    somebody.press("Backspace").ready(after=1).answer("2", "Enter").saved()
     somebody.page.get_by_text("Your last change was not stored").wait_for()
     assert answers(running) == [{"label": "cat"}]
     assert somebody.position == 1, "the item is not asked again"

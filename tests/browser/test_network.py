@@ -69,6 +69,57 @@ def test_offline_after_the_last_one_the_page_says_so(served, person, answers):
     assert answers(running) == [{"label": "cat"}]
 
 
+def test_without_a_network_every_part_of_the_page_is_there(served, person):
+    """What the first item does without came after it: panels, dialogs, tree, whole picture."""
+    running = served(mode="search", items=2, more="# parts")
+    somebody = person(running.url, alone=True).start()
+    page = somebody.page
+    page.wait_for_function("document.querySelector('.picture img')")
+    somebody.context.set_offline(True)
+    somebody.press("Alt+i")
+    assert "Say what it shows." in page.locator("aside.side").inner_text()
+    somebody.press("Escape")
+    page.get_by_role("button", name="Keys").click()
+    assert page.locator("dialog dl.keys dt").count() > 5
+    somebody.press("Escape")
+    page.get_by_role("button", name="Show the picture in the whole window").click()
+    page.locator("dialog.viewer img").wait_for()
+    somebody.press("Escape")
+    page.locator("#search-box").press("ArrowDown")
+    page.locator("[role=treeitem]:focus").wait_for()
+    somebody.press("Escape")
+    page.keyboard.type("cat")
+    somebody.press("Enter", "d", "o", "g", "Enter", "+")
+    assert page.locator(".pick .count").all_inner_texts() == ["9", "11"]
+    page.get_by_role("button", name="Skip").click()
+    before = somebody.position
+    page.locator("dialog [value]").first.click()
+    somebody.ready(after=before)
+    somebody.context.set_offline(False)
+    somebody.saved()
+
+
+def test_a_part_that_could_not_be_loaded_is_asked_for_again(served, person, answers):
+    """Browsers remember a failed import; until it is there, keys do not go elsewhere."""
+    running = served(mode="hard", items=2, more="# part")
+    somebody = person(running.url)
+    page, asked = somebody.page, []
+
+    def refuse(route):
+        asked.append(route.request.url)
+        route.abort()
+
+    somebody.context.route("**/static/dialogs.js*", refuse)
+    somebody.enter()
+    page.wait_for_selector("#task[data-ready]", state="attached")
+    somebody.press("?")
+    page.locator(".problem", has_text="Waiting for the connection").wait_for()
+    somebody.context.unroute("**/static/dialogs.js*")
+    somebody.ready().press("s", "1").ready(after=0).saved()
+    assert asked, "and refused"
+    assert answers(running) == [None], "skipped"
+
+
 def test_unsent_answers_survive_a_reload(served, person, answers):
     running = served(mode="hard", items=4, more="# unsent")
     somebody = person(running.url).start()

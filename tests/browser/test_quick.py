@@ -237,7 +237,9 @@ def test_of_two_labels_the_other_one_is_not_sent_with_the_certainty_of_the_first
     somebody.press("Backspace").ready(after=1)
     somebody.press("2")
     assert somebody.position == 0
-    somebody.answer("w").saved()
+    somebody.press("w")
+    assert somebody.position == 0, "a change waits for Save"
+    somebody.answer("Enter").saved()
     said = answers(running)
     assert [(one["top"], one["certainty"]) for one in said] == [("cat", 5), ("dog", 2)]
 
@@ -327,7 +329,7 @@ def test_an_alternative_to_a_certain_answer_lowers_it(served, person, answers):
         "Certainty is now: Almost sure."
         in somebody.page.locator(".visually-hidden").all_inner_texts()
     )
-    somebody.answer("x").saved()
+    somebody.answer("x", "Enter").saved()
     assert answers(running) == [CERTAIN, TWO]
     first, second = running.store.responses("animals")
     assert (second.supersedes, second.position) == (first.id, first.position)

@@ -127,7 +127,7 @@ def test_the_last_answer_can_be_changed_or_left(served, person, answers):
     somebody.page.reload()  # also while an answer is being changed
     assert somebody.ready().position == 0
     somebody.press("Escape").ready(after=0).press("Backspace").ready(after=1)
-    somebody.answer("2").saved()
+    somebody.answer("2", "Enter").saved()
     assert answers(running) == [{"label": "cat"}, {"label": "dog"}]
     first, second = running.store.responses("animals")
     assert (first.supersedes, second.supersedes) == (None, first.id)
@@ -142,7 +142,7 @@ def test_practice_can_be_thought_over(served, person, answers):
     somebody.page.get_by_role("button", name="Change my answer").click()
     somebody.page.wait_for_selector("#task[data-ready]")
     assert somebody.page.locator(".label-row.top .name").inner_text() == "dog"
-    somebody.press("1").answer("x")
+    somebody.press("1").answer("x", "Enter")
     somebody.go_on().answer("1", "t").done()
     kinds = [(row.kind, row.supersedes is None) for row in running.store.responses("animals")]
     assert kinds == [("training", True), ("training", False), ("target", True)]
@@ -186,7 +186,7 @@ def test_a_long_study_comes_a_few_items_at_a_time(served, person, answers):
     assert progress_of(somebody) == (31, 42)
     somebody.press("Backspace").ready(after=30)  # the answer before, though its plan is long gone
     assert (somebody.position, progress_of(somebody)) == (29, (30, 42))
-    somebody.answer("1")
+    somebody.answer("1", "Enter")
     for n in range(30, 42):
         assert somebody.position == n
         somebody.answer(str(n % 6 + 1))

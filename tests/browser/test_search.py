@@ -68,13 +68,13 @@ def test_nine_thousand_labels_are_looked_up_in_the_page_at_once(served, person):
 
 
 LOOK_UP = """async () => {
-  const { finder } = await import("/static/modes/finding.js");
+  const { find } = await import("/static/modes/matching.js");
   const plan = await (await fetch("/api/plan")).json();
-  const find = finder({ labels: plan.labels, synonyms: plan.synonyms, rules: plan.mode.rules });
+  const context = { labels: plan.labels, synonyms: plan.synonyms, rules: plan.mode.rules };
   const took = [];
   for (const typed of ["s", "so", "sort", "sort 4", "sort 42", "kind 8", "zz"]) {
     const begin = performance.now();
-    await find(typed);
+    await find(context, typed);
     took.push(performance.now() - begin);
   }
   return took;
@@ -109,11 +109,11 @@ def test_local_and_remote_lists_agree(served, person):
 
 
 BOTH = """async (typed) => {
-  const { finder } = await import("/static/modes/finding.js");
+  const { find } = await import("/static/modes/matching.js");
   const plan = await (await fetch("/api/plan")).json();
   const common = { labels: plan.labels, synonyms: plan.synonyms, rules: plan.mode.rules };
-  const here = await finder(common)(typed);
-  const there = await finder({ ...common, labelsFrom: "/api/labels" })(typed);
+  const here = await find(common, typed);
+  const there = await find({ ...common, labelsFrom: "/api/labels" }, typed);
   return { here: here[0]?.name ?? null, there: there[0]?.name ?? null };
 }"""
 
@@ -123,7 +123,7 @@ def test_slips_are_found_in_the_page_as_on_the_server(served, person):
     somebody = person(served(mode="search", items=2).url).start()
     found = somebody.page.evaluate(
         """async () => {
-          const { slips } = await import("/static/modes/finding.js");
+          const { slips } = await import("/static/modes/matching.js");
           const [word, letters] = ["heron", "hx"];
           const one = [];
           for (let i = 0; i <= word.length; i += 1) {

@@ -130,7 +130,7 @@ def test_people_nobody_knows(run, tmp_path):
     path = tmp_path / "votes.jsonl"
     path.write_text('{"item": "a", "annotator": null, "label": "x"}\n')
     done = run("annotators", path)
-    assert (done.code, "some answers are anonymous" in done.err) == (1, True)
+    assert (done.code, "some answers do not say who gave them" in done.err) == (1, True)
 
 
 def test_repeats_are_told_and_speed_comes_from_a_studys_export(run, tmp_path):

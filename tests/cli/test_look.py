@@ -95,7 +95,7 @@ def test_inspect_of_votes_needs_no_construction_and_needs_names(run, votes, tmp_
     assert (done.code, "these are votes" in done.err) == (1, True)
     unknown = tmp_path / "unknown.jsonl"
     unknown.write_text('{"item": "a", "annotator": null, "label": "cat"}\n')
-    assert "some answers are anonymous" in run("inspect", unknown).err
+    assert "some answers do not say who gave them" in run("inspect", unknown).err
 
 
 def test_inspect_of_items_that_only_they_answered(run, answers):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pty
 import re
@@ -145,3 +146,76 @@ def test_options_are_not_asked_for(run, place, type_lines):
     type_lines([])
     assert run("new", "own", "--mode", "hard").code == 0
     assert study.read(place / "own").mode_text == "hard"
+
+
+# ── from the export of another program ───────────────────────────────────────────────────────
+
+
+def annotate(number: int, data: dict, *choices: str) -> dict:
+    answers = [
+        {"id": n, "completed_by": n, "result": [{"from_name": "animal", "value": {"choices": [c]}}]}
+        for n, c in enumerate(choices, 1)
+    ]
+    return {"id": number, "data": data, "annotations": answers}
+
+
+def test_texts_of_an_export(run, place):
+    tasks = [
+        annotate(1, {"text": "Purrs.", "source": "a"}, "cat", "dog"),
+        annotate(2, {"text": "Barks.", "source": "b"}),
+    ]
+    (place / "export.json").write_text(json.dumps(tasks))
+    made = run("new", "own", "--from", "label-studio", "export.json")
+    assert made.code == 0, made.err
+    assert "note: fields that are not shown: source" in made.err
+    assert run("check", "own").code == 0
+    made = study.read("own")
+    assert made.labels == ("cat", "dog")
+    assert [(item.id, item.text) for item in made.items] == [("1", "Purrs."), ("2", "Barks.")]
+    assert run("new", "other", "export.json", "--labels", "a,b", "--text", "source").code == 0
+    assert [item.text for item in study.read("other").items] == ["a", "b"]
+
+
+def test_pictures_of_an_export(run, place):
+    (place / "one.png").write_bytes((place / "pets/cat/one.png").read_bytes())
+    tasks = [annotate(1, {"image": "/data/upload/1/one.png"}, "cat", "dog")]
+    (place / "export.json").write_text(json.dumps(tasks))
+    assert run("new", "own", "export.json").code == 0
+    assert run("check", "own").code == 0
+    assert (place / "own/images/one.png").is_file()
+    tasks[0]["data"]["image"] = "https://example.org/two.png"
+    (place / "export.json").write_text(json.dumps(tasks))
+    made = run("new", "no", "export.json")
+    assert "item '1', image = 'https://example.org/two.png': no such file beside" in made.err
+    assert not (place / "no").exists()
+
+
+def test_texts_in_parts_get_headings(run, place):
+    item = {"annotation task": "nli", "text": {"context": "He walks.", "statement": "He moves."},
+            "annotators": "A,B", "annotations": {"A": "yes", "B": "no"},
+            "soft_label": {"yes": 0.5, "no": 0.5}, "split": "dev", "lang": "en"}  # fmt: skip
+    (place / "data.json").write_text(json.dumps({"7": item}))
+    assert run("new", "own", "data.json").code == 0
+    (made,) = study.read("own").items
+    assert [heading for heading, _ in made.texts] == ["Context", "Statement"]
+    assert study.read("own").labels == ("yes", "no")
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "message"),
+    [
+        ("a,b\n1,2\n", [], "is no export of a program that softlabel knows"),
+        ('{"ann": {"i": "x"}}', [], "a file of alt-test does not contain what people saw"),
+        ('[{"id": 1, "data": {"a": "x y", "b": "z"}, "annotations": []}]', ["--labels", "x,y"],
+         "its fields are: a, b; name those that people read: --text a"),
+        ('[{"id": 1, "data": {"a": "x y"}, "annotations": []}]', ["--text", "c"],
+         "--text c: no such field; there are: a"),
+        ('[{"id": 1, "data": {"text": "x"}, "annotations": []}]', [], "--labels is missing"),
+    ],
+)  # fmt: skip
+def test_exports_that_make_no_study(run, place, content, words, message):
+    (place / "export.json").write_text(content)
+    made = run("new", "own", "export.json", *words)
+    assert (made.code, made.out) == (1, "")
+    assert message in made.err
+    assert not (place / "own").exists()

@@ -110,6 +110,18 @@ def test_rte(follow, release, data_folder):
     assert follow("rte") == []
 
 
+def test_model_vs_human(follow, release, data_folder):
+    _, place = release("model_vs_human/edge")
+    trials = pl.read_csv(data_folder / "model_vs_human" / "trials.csv.gz", infer_schema=False)
+    for (experiment, who), rows in trials.group_by("experiment", "subj"):
+        folder = place / "raw-data" / experiment
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = rows.drop("experiment").rename({"session": "Session"})  # as some of the files say
+        rows.write_csv(folder / f"{experiment}_{who}_session_1.csv")
+        (folder / f"{experiment}_resnet50_session-1.csv").write_text("subj\nresnet50\n")
+    assert follow("model_vs_human") == []
+
+
 def test_popquorn_politeness(follow, release):
     data, place = release("popquorn/politeness")
     said, index = data.annotations, data.index

@@ -23,7 +23,7 @@ NAMES = [f"{info.name}/{part}" for info in datasets.list_infos() for part in inf
 
 def test_names():
     assert list(DATASETS) == [info.name for info in datasets.list_infos()]
-    assert len(DATASETS) == 13
+    assert len(DATASETS) == 19
     assert datasets.DATASETS["crowd"].INFO.parts[0] == "dog"
 
 
@@ -133,6 +133,16 @@ BAD = [
         b"instance_id,annotator,politeness\n0,1,6\n",
         "line 2, column 'politeness', value",
     ),
+    ("dices", "dices_350_crowdsourced.json", b"{}", "crowdsourced.json: damaged"),
+    ("alttest/wax", "wax.human.json", b"[1]", "wax.human.json: damaged"),
+    ("popquorn_models/politeness", "polite_results_w2.tsv", b"instance_id\n1\n", "no column ends"),
+    (
+        "popquorn_models/politeness",
+        "polite_results_w2.tsv",
+        b"instance_id\ta_base\n1\t2\n1\t3\n",
+        "an item has two lines",
+    ),
+    ("model_vs_human/edge", "trials.csv", b"experiment\nedge\n", "trials.csv: damaged"),
     ("cifar10s", "raw_human_data.csv", b"a,b\n1,2\n", "raw_human_data.csv: damaged"),
     ("cifar10s", "raw_human_data.csv", b"", "holds answers for 0 images"),
 ]

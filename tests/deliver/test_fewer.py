@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from softlabel import SoftlabelError, registry
 from softlabel.deliver import DELIVERIES, Draws, SparseK, Subsample
-from softlabel.testing import DELIVER_CHECKS, example_teaching
+from softlabel.testing import DELIVER_CHECKS
 
 RNG = Draws(4)
 COUNTS = st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=1, max_size=8)
@@ -108,15 +108,15 @@ def test_drawn_classes_come_from_the_votes_that_were_kept(counted):
 
 
 @pytest.mark.parametrize(
-    ("policy", "words"),
+    ("policy", "options", "words"),
     [
-        (SparseK(0), "SparseK: k = 0 is not in 1..inf"),
-        (Subsample(-1), "Subsample: m = -1 is not in 1..inf"),
-        (SparseK(5, "slss"), "no deliver called 'slss' (did you mean 'sls'?)"),
-        (SparseK(5, "sparse-k"), "then = 'sparse-k' must be another policy"),
+        (SparseK, (0,), "SparseK: k = 0 is not in 1..inf"),
+        (Subsample, (-1,), "Subsample: m = -1 is not in 1..inf"),
+        (SparseK, (5, "slss"), "no deliver called 'slss' (did you mean 'sls'?)"),
+        (SparseK, (5, "sparse-k"), "then = 'sparse-k' must be another policy"),
     ],
 )
-def test_what_makes_no_sense_is_refused(policy, words):
+def test_what_makes_no_sense_is_refused(policy, options, words):
     with pytest.raises(SoftlabelError) as error:
-        policy(example_teaching(), RNG)
+        policy(*options)
     assert words in str(error.value)

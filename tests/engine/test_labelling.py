@@ -111,6 +111,59 @@ def test_every_kind_of_output_holds_the_same(run, dask, large, votes, write_vote
         np.testing.assert_array_equal(file["c2"], frame["c2"].to_numpy())
 
 
+@pytest.fixture
+def branch_answers(tmp_path):
+    """Answers of the mode search; some people name a branch, one item has no such answer."""
+    rng = np.random.default_rng(3)
+    labels = ["cat", "dog", "bird/owl", "bird/tit"]
+    rows = []
+    for item in [f"i{n}" for n in range(7)]:
+        for person in "abcd":
+            node = "dog" if item == "i4" else str(rng.choice(["bird", "cat", "dog", "bird/owl"]))
+            chips = int(rng.integers(1, 20))
+            other = "cat" if node != "cat" else "dog"
+            picks = [{"node": node, "chips": chips}, {"node": other, "chips": 20 - chips}]
+            kinds = ["target", "repeat"] if (item, person) == ("i1", "b") else ["target"]
+            rows += [
+                {
+                    "schema": "softlabel.response/1",
+                    "response_uuid": f"{item}-{person}-{kind}",
+                    "item": item,
+                    "annotator": person,
+                    "labels": labels,
+                    "presentation": {"kind": kind, "mode": "search", "mode_version": 3},
+                    "answer": {"n": 20, "picks": picks, "rest": "ruled_out"},
+                    "skip": None,
+                }
+                for kind in kinds
+            ]
+    path = tmp_path / "r.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("words", [(), ("--repeats", "mean"), ("--construct", "uniform")])
+def test_answers_that_name_a_branch_have_the_same_column(run, dask, branch_answers, words):
+    path, folder = branch_answers, branch_answers.parent
+    for kind in ("csv", "npz", "jsonl", "parquet")[: 1 if words else 4]:
+        one, many = folder / f"one.{kind}", folder / f"many.{kind}"
+        assert run("label", path, one, *words)[0] == 0
+        code, _, err = run("label", path, many, *words, "--engine", dask, "--parts", 3)
+        assert (code, err) == (0, "")
+        if kind == "npz":
+            with np.load(one) as alone, np.load(many) as together:
+                assert sorted(alone) == sorted(together)
+                np.testing.assert_array_equal(alone["branch"], together["branch"])
+        else:
+            assert many.read_bytes() == one.read_bytes() or kind == "parquet"
+    frame = pl.read_csv(folder / "many.csv")
+    assert frame.columns[-2:] == ["count", "branch"]
+    assert dict(frame.select("item", "branch").iter_rows())["i4"] == 0
+    assert 0 < frame["branch"].max() < 1
+    if not words:
+        assert pl.read_parquet(folder / "many.parquet").equals(frame)
+
+
 def test_a_folder_is_labelled_where_it_lies(run, dask, votes, write_votes, tmp_path):
     path = write_votes(votes, tmp_path / "v.csv")
     (tmp_path / "votes").mkdir()

@@ -25,17 +25,11 @@ TABLES = [
     ("a.csv", b" \n\n", None, None, None, "is empty"),
     ("a.csv", HEAD, None, None, None, "has a header but no rows"),
     ("a.csv", HEAD + b"\n\n", None, None, None, "has a header but no rows"),
-    ("a.csv", b"item,label\ni,x\n", None, "annotator", None, "there are 'item', 'label'; accepted"),
-    (
-        "a.csv",
-        b"item,annotator_id,label\ni,w,x\n",
-        None,
-        "annotator",
-        None,
-        "is it 'annotator_id'?",
-    ),
+    ("a.csv", b"item,text\ni,x\n", None, "label", None, "there are 'item', 'text'; accepted"),
+    ("a.csv", b"item,rater_name,label\ni,w,x\n", None, "annotator", None, "is it 'rater_name'?"),
+    ("a.csv", b"item,anotator,label\ni,w,x\n", None, "annotator", None, "is it 'anotator'?"),
     ("a.csv", b"item,annotator\ni,w\n", None, "label", None, "accepted are hard votes"),
-    ("a.csv", b"item;annotator;label\ni;w;x\n", None, "item", None, "commas, not by ';'"),
+    ("a.csv", b"item;annotator;label\ni;w;x\n", None, "item", None, "commas or tabs, not by ';'"),
     ("a.csv", b"item,task,annotator,label\ni,i,w,x\n", None, None, None, "both 'item' and 'task'"),
     ("a.csv", b"item,item,annotator,label\ni,i,w,x\n", 1, "item", None, "two columns have this"),
     ("a.csv", b"item,annotator,top\ni,w,x\n", None, "p1", None, "no such column"),
@@ -291,8 +285,12 @@ def test_what_is_not_a_file(tmp_path):
 
 
 PARQUET = [
-    ({"item": ["i"], "annotator": ["w"], "label": [0.5]}, "label", "names must be text or whole"),
-    ({"item": [["i"]], "annotator": ["w"], "label": ["x"]}, "item", "names must be text or whole"),
+    ({"item": ["i"], "annotator": ["w"], "label": [[1]]}, "label", "names must be text or numbers"),
+    (
+        {"item": [["i"]], "annotator": ["w"], "label": ["x"]},
+        "item",
+        "names must be text or numbers",
+    ),
     ({"item": ["i", None], "annotator": ["w", "w"], "label": ["x", "x"]}, "item", "row 2 of the"),
     ({"item": ["i"], "annotator": ["w"], "cat": [float("nan")]}, "cat", "must be a finite number"),
     ({"item": ["i"], "annotator": ["w"], "cat": [[1.0]]}, "cat", "no probabilities"),

@@ -38,10 +38,11 @@ def same(one, other) -> None:
 def both(path, labels=None):
     """The table as read in batches (never None here) and as read at once."""
     told = []
-    found = read_large(path, path.suffix[1:], labels, lambda *step: told.append(step))
+    keep = files.Reading(spelling="keep")
+    found = read_large(path, path.suffix[1:], labels, lambda *step: told.append(step), keep)
     assert found is not None
     assert told, "it is told how far it is"
-    return found, files.read_answers(path, labels).answers
+    return found, files.read_answers(path, labels, reading=keep).answers
 
 
 @given(votes=VOTES)
@@ -103,7 +104,7 @@ BAD = [
     (HEAD + "i,w,x\nj,w\r,x\n", "line 3: a carriage return stands inside"),
     (HEAD, "has a header but no rows"),
     ("item,item,label\ni,w,x\n", "line 1, column 'item': two columns have this name"),
-    ("item,label\ni,x\n", "column 'annotator': no such column"),
+    ("item,rater_name,label\ni,w,x\n", "column 'annotator': no such column"),
     (HEAD + "i,w,x\nj,w,\0\n", "line 3: byte 5 (0x00)"),
 ]
 

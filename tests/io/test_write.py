@@ -148,7 +148,7 @@ def anonymous(said):
     return Statements(said.index, said.item, np.full(len(said), ANONYMOUS), **fields)
 
 
-def test_authors_who_are_not_known_fit_into_json_only(tmp_path):
+def test_authors_of_statements_who_are_not_known_fit_into_json_only(tmp_path):
     said = anonymous(writable_statements())
     for kind in ("csv", "parquet"):
         with pytest.raises(DataError, match=r"write to \.jsonl or \.json"):
@@ -157,8 +157,11 @@ def test_authors_who_are_not_known_fit_into_json_only(tmp_path):
         files.write_answers(said, tmp_path / f"r.{kind}")
         assert files.read_answers(tmp_path / f"r.{kind}").answers.anonymous
     votes = Annotations(said.index, said.item, said.annotator, label=said.named[:, 0])
-    files.write_answers(votes, tmp_path / "v.jsonl")
-    assert files.read_answers(tmp_path / "v.jsonl").answers.anonymous
+    for kind in ("jsonl", "csv", "parquet"):
+        files.write_answers(votes, tmp_path / f"v.{kind}")
+        again = files.read_answers(tmp_path / f"v.{kind}", said.index.labels.tolist()).answers
+        assert again.anonymous
+        np.testing.assert_array_equal(again.label, votes.label)
 
 
 def renamed(said, *labels):

@@ -112,7 +112,10 @@ COMPARE = {  # every public function of two tables of distributions
     "reliability": metrics.reliability,
     "confidence_and_right": confidence_and_right,
 }
-DESCRIBE = (metrics.entropy, metrics.normalised_entropy, metrics.possible_labels, metrics.mode)
+DESCRIBE = (
+    *(metrics.entropy, metrics.normalised_entropy, metrics.possible_labels, metrics.mode),
+    metrics.distributions,
+)
 WRONG = {  # (what stands in row 3, what the error says)
     "counts": ([3, 7, 0, 0, 2], "sum to 1 (value 12.0)"),
     "logits": ([2.5, -1, 0.3, 0, 0.1], "negative (value [ 2.5 -1. "),
@@ -155,9 +158,9 @@ def test_properties_of_rows_that_are_no_distributions_are_refused(function, wron
 
 def test_every_public_function_checks_or_takes_no_distributions():
     """A new function must be listed here, one way or the other."""
-    exempt = {"Bins", "METRICS", "LOGIT_SCORES", "metric", "one_hot", "correlation"}
+    exempt = {"Bins", "METRICS", "LOGIT_SCORES", "Metric", "metric", "one_hot", "correlation"}
     scores = {"auroc", "aupr", "fpr95", "energy", "knn", "max_logit", "max_softmax"}
-    exempt |= scores | {"negative_entropy", "noise_ceiling"}
+    exempt |= scores | {"negative_entropy", "noise_ceiling", "ceilings", "Given", "read_given"}
     exempt |= {"intervals", "evaluate", "cost", *("UNTIMED", "Cost", "Spread", "spread")}
     checked = {name.replace("-", "_") for name in COMPARE} | {each.__name__ for each in DESCRIBE}
     assert set(metrics.__all__) - exempt == checked - {"confidence_and_right"}

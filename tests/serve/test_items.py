@@ -53,7 +53,7 @@ def first_main(person):
 def test_a_plan_sends_what_is_shown_and_nothing_more(plain):
     ann = plain.person().to_task()
     plan, showing = first_main(ann)
-    assert plan["look"] == {"layout": "auto", "smoothing": "auto", "parts": ["video", "words"]}
+    assert plan["look"] == {"layout": "auto", "smoothing": "auto", "parts": ["players", "words"]}
     headings = [one["heading"] for one in showing["texts"]]
     assert headings == ["Premise", "Hypothesis"]
     assert set(showing["texts"][0]) == {"heading", "text"}
@@ -67,7 +67,7 @@ def test_a_plan_sends_what_is_shown_and_nothing_more(plain):
 
 def test_a_page_loads_only_the_parts_that_its_items_need(plain):
     page = plain.person().to_task().get("/").text
-    assert 'href="/static/video.js"' in page
+    assert 'href="/static/players.js"' in page
     assert 'href="/static/words.css"' in page
 
 

@@ -82,6 +82,18 @@ def test_the_language_can_be_changed_in_the_middle_of_the_task(several):
     assert several.session().language == "ar"
 
 
+@pytest.mark.parametrize("cookie", ["kept", "deleted"])
+def test_whoever_leaves_is_told_so_in_their_language(several, cookie):
+    person = several.person(**{"accept-language": "en"})
+    person.post("/language", data={"language": "de"})
+    person.to_task()
+    if cookie == "deleted":  # only the session knows, which leaving deletes
+        person.cookies.delete("softlabel-language")
+    told = person.post("/withdraw", data={"keep": "no"}, follow_redirects=True)
+    assert told.url.path == "/left"
+    assert (language_of(told), "Ihre Antworten wurden gelöscht" in told.text) == ("de", True)
+
+
 def test_answers_to_the_debrief_are_stored_as_the_study_asks(several):
     person = several.person(**{"accept-language": "de"}).to_debrief()
     assert "niedrig" in person.get("/").text

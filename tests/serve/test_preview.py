@@ -40,7 +40,7 @@ class Previewed:
     def end(self) -> int:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        code = int(self.process.wait(30))
+        code = int(self.process.wait(60))
         self.process.stdout.close()
         self.errors.close()
         return code

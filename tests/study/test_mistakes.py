@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from softlabel import study
+
 DOZEN = """\
 [study]
 name = "My Birds"
@@ -443,3 +445,9 @@ def test_the_same_mistake_in_many_lines_is_listed_once_and_counted(make, wrong):
     lines = wrong(make(toml, {"items.csv": "id,image\n" + rows}))
     assert len(lines) == 21
     assert lines[-1] == "items.csv, image: 280 more lines: no such file"
+
+
+def test_a_table_that_is_there_twice_is_named(make):
+    (problem,) = study.find_problems(make('[study]\nlabels = ["a", "b"]\n[pay]\n[pay]\n'))
+    assert "line 4" in str(problem)
+    assert "the table [pay] is there twice; put all its keys under the first" in str(problem)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import tomllib
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from softlabel import registry, study
 from softlabel.errors import StudyError, UnknownName
 from softlabel.study import shapes
 from softlabel.study.findings import FILE
-from softlabel.study.schema import SECTIONS
+from softlabel.study.schema import SECTIONS, StudyFile
 
 MODES = sorted(registry.members("mode"))
 
@@ -99,6 +100,33 @@ def test_the_texts_it_writes_are_those_it_would_have_without(shown, tmp_path):
     assert "19 pictures" in found.instructions[0]
     assert found.quiz.questions[1].options[found.quiz.questions[1].right] == "What I believe myself"
     assert len(found.debrief) == 6
+
+
+CHANGES = [
+    ('mode = "quick"', 'mode = "chips"', "explains the mode quick, but the study has chips"),
+    ("per_annotator = 12", "per_annotator = 6", "says 19 items, but a person answers 13"),
+    ("per_item = 6", "per_item = 5", None),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "note"), CHANGES)
+def test_written_instructions_that_no_longer_fit_are_noted(tmp_path, before, after, note):
+    study.write_new(tmp_path)
+    path = tmp_path / FILE
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), encoding="utf-8")
+    notes = [str(one) for one in study.read(tmp_path).notes if one.key == "pages.instructions"]
+    assert len(notes) == (note is not None)
+    assert all(f"'instructions.md': {note}; correct it" in one for one in notes)
+
+
+def test_every_example_in_the_file_is_toml_and_known(shown):
+    """What a person gets by removing the # of every setting of a table."""
+    text = (shown[0] / FILE).read_text(encoding="utf-8")
+    for part in re.split(r"\n(?=#?\[)", text)[1:]:
+        lines = (line.removeprefix("#") for line in part.splitlines() if not line.startswith("# "))
+        StudyFile.model_validate(tomllib.loads("\n".join(lines)))
 
 
 def test_the_truth_covers_what_was_drawn_and_no_check(shown):

@@ -6,13 +6,14 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from softlabel import study
 from softlabel.study.items import COLUMNS, EXTRA
 from softlabel.study.recruiting import KEYS, REQUIRED
-from softlabel.study.schema import SECTIONS, StudyFile
+from softlabel.study.schema import INNER, SECTIONS, StudyFile
 
 PAGE = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
 
@@ -50,6 +51,36 @@ def test_every_recruiter_is_documented():
     for kind, (_, must, may) in found.items():
         assert set(re.findall(r"`(\w+)`", must)) == set(REQUIRED.get(kind, ()))
         assert set(re.findall(r"`(\w+)`", must + may)) == set(KEYS[kind])
+
+
+@pytest.mark.parametrize("table", [*SECTIONS, *INNER])
+def test_every_key_is_in_an_example(table):
+    """Questions before and after have the same keys, so that one example is enough for both."""
+    blocks = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    names = {table, table.replace("debrief.question", "before.question")}
+    shown = {
+        key
+        for block in blocks
+        for name in names
+        for part in find_tables(tomllib.loads(block), name)
+        for key in part
+    }
+    assert set((SECTIONS | INNER)[table].model_fields) - shown == set()
+
+
+def find_tables(given: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The tables of this name; NAME is any."""
+    found: list[Any] = [given]
+    for part in name.split("."):
+        below = [
+            value
+            for one in found
+            for key, value in one.items()
+            if (key == part or part == "NAME") and isinstance(value, dict | list)
+        ]
+        rows = [row for value in below for row in (value if isinstance(value, list) else [value])]
+        found = [row for row in rows if isinstance(row, dict)]
+    return found
 
 
 def test_the_examples_are_right():

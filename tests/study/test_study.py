@@ -162,3 +162,12 @@ def test_what_it_costs(make):
     assert guess.per_hour == pytest.approx(3.0 / guess.minutes * 60)
     quicker = estimate(replace(found, practice=(), repeats=0))
     assert quicker.per_hour > guess.per_hour
+
+
+def test_labels_that_are_a_scale_are_shown_in_their_order(make):
+    assert not read(make).ordered
+    found = read(make, more="ordered = true")
+    assert (found.ordered, found.label_order, found.notes) == (True, "fixed", ())
+    found = read(make, more='ordered = true\nlabel_order = "shuffled"')
+    assert found.label_order == "shuffled"
+    assert "steps of a scale, and each person sees them in another order" in str(found.notes[0])

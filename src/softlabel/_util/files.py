@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,12 +15,16 @@ from uuid import uuid4
 
 from softlabel.errors import FileError
 
+STREAM = Path("-")  # standard input, or standard output
 DAY = 86_400  # seconds
 LONGEST = 60  # characters of a value that an error shows
 
 
 def file_kind(path: Path, kinds: tuple[str, ...]) -> str:
-    """Return which of ``kinds`` (such as ``csv`` or ``csv.gz``) the file's name ends in."""
+    """Return which of ``kinds`` (such as ``csv`` or ``csv.gz``) the file's name ends in; what goes
+    to standard output is of the first."""
+    if path == STREAM:
+        return kinds[0]
     name = path.name.lower()
     for kind in kinds:
         if name.endswith(f".{kind}"):
@@ -30,6 +35,8 @@ def file_kind(path: Path, kinds: tuple[str, ...]) -> str:
 def check_output(path: Path, kinds: tuple[str, ...], source: str) -> str:
     """Return the kind of a file to be written; refuse a bad path before any work is done."""
     kind = file_kind(path, kinds)
+    if path == STREAM:
+        return kind
     if path.is_dir():
         raise FileError(path, "is a folder; name a file in it")
     if not path.parent.is_dir():
@@ -45,8 +52,18 @@ def write_atomically(path: Path, *, private: bool = False) -> Iterator[Path]:
 
     If anything goes wrong, nothing is left behind and the old file is untouched.  Temporary files
     of a process that was killed are removed by the next one that writes the same file.  Only the
-    owner can read a ``private`` file: it holds what people answered.
+    owner can read a ``private`` file: it holds what people answered.  Of ``-``, the file is copied
+    to standard output at the end.
     """
+    if path == STREAM:
+        with tempfile.TemporaryDirectory() as folder:
+            part = Path(folder, "part")
+            yield part
+            sys.stdout.flush()
+            with part.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        return
     target = path.resolve()  # a link stays a link
     host = sha256(socket.gethostname().encode()).hexdigest()[:8]
     part = target.with_name(f".{target.name}.{host}-{os.getpid()}-{uuid4().hex}.part")

@@ -18,6 +18,7 @@ from softlabel.aggregate.split.base import (
 )
 from softlabel.aggregate.split.dirichlet import Atoms, Dirichlet, DirichletMixture
 from softlabel.aggregate.split.mixtures import Prior
+from softlabel.aggregate.split.ordinal import Ordinal
 from softlabel.aggregate.split.simple import Extremised, LogPool, Mean, Share, Softmax, Weighted
 from softlabel.aggregate.split.stack import WITH_VOTES, Features, Stack, fit_logit, predict_logit
 from softlabel.aggregate.truth import base as em
@@ -31,7 +32,7 @@ from softlabel.registry import FAMILIES
 
 SPLIT = (
     *(Mean, Share, Softmax, LogPool, Extremised, Weighted),
-    *(Dirichlet, DirichletMixture, Atoms, Stack, Auto),
+    *(Dirichlet, DirichletMixture, Atoms, Ordinal, Stack, Auto),
 )
 TRUTH = (
     *(Majority, DawidSkene, OneCoin, FastDawidSkene, BayesDawidSkene, Glad, Mace),
@@ -44,7 +45,7 @@ __all__ = [
     "AGGREGATORS", "WITH_VOTES", "Aggregate", "Atoms", "Auto", "BayesDawidSkene", "Belief", "Catd",
     "DawidSkene", "Dirichlet", "DirichletMixture", "Extremised", "FastDawidSkene", "Features",
     "Glad", "GladPosterior", "Kos", "LabelDistribution", "LogPool", "Mace", "Majority", "Mean",
-    "OneCoin", "Posterior", "Prior", "Share", "Softmax", "Stack", "TruthPosterior", "Wawa",
-    "Weighted", "ZenCrowd", "ZeroBasedSkill", "em", "fit_logit", "pool", "posterior_mean",
+    "OneCoin", "Ordinal", "Posterior", "Prior", "Share", "Softmax", "Stack", "TruthPosterior",
+    "Wawa", "Weighted", "ZenCrowd", "ZeroBasedSkill", "em", "fit_logit", "pool", "posterior_mean",
     "predict_logit", "rich_weight", "shares", "simple", "takes", "update", "watch_fit",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Agreement: how often people choose the same class, beyond chance, and who agrees least."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,7 +13,8 @@ from softlabel.metrics import intervals
 from softlabel.registry import check_choice
 from softlabel.tables import Annotations, Floats, Ints, Score
 
-Distance = Literal["brier", "total-variation", "hellinger"]
+Distance = Literal["brier", "total-variation", "hellinger", "ordinal", "interval"]
+SCALES: tuple[Distance, ...] = ("ordinal", "interval")
 GROUPS = 200  # at most, of people who are left out together
 
 
@@ -23,7 +25,8 @@ class Agreement:
     ``observed`` is the chance that two people choose the same class, ``alpha`` Krippendorff's,
     ``variation`` the mean total variation between two people's labels, ``others`` the mean over
     people of 1 minus the total variation to the mean of the others.  ``cards`` has who agrees
-    least with the others first; it is empty for anonymous answers.
+    least with the others first; it is empty for anonymous answers.  ``scales`` has the ordinal and
+    the interval alpha of classes that are steps of a scale.
     """
 
     items: int
@@ -33,6 +36,7 @@ class Agreement:
     variation: float
     others: float
     cards: list[Card]
+    scales: Mapping[Distance, Score] = field(default_factory=dict)
 
 
 def measure_agreement(
@@ -54,6 +58,10 @@ def measure_agreement(
         variation=float(pairwise_variation(annotations)[shared].mean()),
         others=float(np.mean(known)) if known else float("nan"),
         cards=sorted(cards, key=lambda card: (np.isnan(card.agreement), card.agreement)),
+        scales={
+            scale: alpha_score(annotations, scale, draws=draws)
+            for scale in (SCALES if annotations.index.ordered else ())
+        },
     )
 
 
@@ -89,8 +97,14 @@ def alpha(annotations: Annotations, distance: Distance = "brier") -> float:
     (Krippendorff 2011).  ``brier`` is half the squared Euclidean distance, ``hellinger`` the
     squared Hellinger distance.  Undefined (NaN) when no item has two answers or all answers are
     the same.  Repeated answers of one person count as two people: drop them first.
+
+    ``ordinal`` and ``interval`` are for classes that are steps of a scale: the squared difference
+    of two ratings, which are ranks among all answers, or the numbers that the classes are called
+    (else their places).  Of a soft label it is the expected rating.
     """
     check_choice("distance", distance, get_args(Distance))
+    if distance in SCALES:
+        annotations = annotations.take(annotations.votes_per_item()[annotations.item] > 1)
     if annotations.hard or distance != "total-variation":
         return _alpha_of_moments(*_moments(annotations, distance))
     annotations = annotations.take(annotations.votes_per_item()[annotations.item] > 1)
@@ -128,7 +142,8 @@ def alpha_score(
         half = float(stdtrit(n - 1, 0.975) * error)
         return Score(value, value - half, value + half, people)
     annotations = annotations.take(annotations.votes_per_item()[annotations.item] > 1)
-    if not annotations.hard and distance == "total-variation":
+    anew = distance == "ordinal" or (not annotations.hard and distance == "total-variation")
+    if anew:  # ranks are those of the items drawn
         return intervals.resampled(annotations, lambda cut: alpha(cut, distance), draws=draws)
     count, own, sums = _moments(annotations, distance)
     paired = np.flatnonzero(count)
@@ -148,6 +163,15 @@ def _moments(annotations: Annotations, distance: Distance) -> tuple[Ints, Floats
     length 1 either way, and never become an n x k array.
     """
     count = annotations.votes_per_item()
+    if distance in SCALES:
+        rating = rate_classes(annotations, distance)
+        label = annotations.label
+        each = annotations.soft() @ rating if label is None else rating[label]
+        square, total = (
+            np.bincount(annotations.item, values, minlength=len(count)).astype(np.float64)
+            for values in (each**2, each)
+        )
+        return count, square, total[:, None]
     if annotations.probs is None:
         return count, count.astype(np.float64), annotations.counts()
     rows = np.sqrt(annotations.probs) if distance == "hellinger" else annotations.probs
@@ -156,6 +180,26 @@ def _moments(annotations: Annotations, distance: Distance) -> tuple[Ints, Floats
         for column in ((rows**2).sum(axis=1), *rows.T)
     )
     return count, own, np.stack(sums, axis=1)
+
+
+def rate_classes(annotations: Annotations, scale: Distance) -> Floats:
+    """Return (k,) the number that each class stands for on a scale.
+
+    ``ordinal``: its middle rank among these answers, so that two classes are as far apart as there
+    are answers between them (Krippendorff 2011).  ``interval``: the number it is called, or else
+    its place.  They are centred: sums of large squares would lose digits.
+    """
+    if scale == "ordinal":
+        mass = annotations.counts().sum(axis=0)
+        rating = (np.cumsum(mass) - mass / 2) / max(mass.sum(), 1)
+    else:
+        try:
+            rating = np.array([float(label) for label in annotations.index.labels.tolist()])
+        except ValueError:
+            rating = np.arange(len(annotations.index.labels), dtype=np.float64)
+        if not np.isfinite(rating).all():
+            rating = np.arange(len(rating), dtype=np.float64)
+    return np.asarray(rating - rating.mean())
 
 
 def _alpha_of_moments(count: Ints, own: Floats, sums: Floats) -> float:

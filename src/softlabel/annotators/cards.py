@@ -161,7 +161,10 @@ def make_cards(
     skips by reason.
     """
     if annotations.anonymous:
-        raise DataError("annotators cannot be described: some answers are anonymous")
+        raise DataError(
+            "annotators cannot be described: some answers do not say who gave them; 'softlabel "
+            "label' and 'softlabel agree' work without annotators"
+        )
     description, reference = _reference(len(annotations.index.labels), gold, pooled)
     once, temperature = annotations.take(first_presentation(annotations)), math.nan
     if once.probs is not None:  # plain votes state no chances

@@ -69,7 +69,10 @@ def inspect(
     """Judge all annotators, repeats included; labels count each person once per item.  Votes are
     used as they are, and voters who agree unusually little with the others get a remark."""
     if answers.anonymous:
-        raise DataError("annotators cannot be inspected: some answers are anonymous")
+        raise DataError(
+            "annotators cannot be inspected: some answers do not say who gave them; 'softlabel "
+            "label' and 'softlabel agree' work without annotators"
+        )
     verdicts = judge(answers, rules, gold, seconds)
     out = {verdict.annotator for verdict in verdicts if not verdict.keep}
     names = answers.index.annotators.tolist()

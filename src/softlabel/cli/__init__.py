@@ -5,8 +5,9 @@ Exit codes: 0 success, 1 a problem with the input, 2 wrong usage, 70 a bug in so
 
 import os
 import traceback
-from collections.abc import Iterable, Sequence
-from typing import Annotated
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -17,9 +18,12 @@ from softlabel.cli import (  # noqa: F401  importing them adds their commands
     demo,
     evaluate,
     label,
+    lewidi,
     pay,
     prolific,
+    publish,
     reproduce,
+    score,
     serve,
     simulate,
     status,
@@ -43,10 +47,16 @@ def _root(
         raise typer.Exit
 
 
+@cache
+def _program() -> Callable[..., Any]:
+    """Put all commands together: most of the time of a short command, in tests of many."""
+    return typer.main.get_command(app)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; print a traceback only with SOFTLABEL_DEBUG=1."""
     try:
-        app(args=argv, prog_name="softlabel")
+        _program()(args=argv, prog_name="softlabel")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
     except SoftlabelError as error:

@@ -27,6 +27,10 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     gold: Path | None = None,
     output: Path | None = None,
     load: Path | None = None,
+    from_: str | None = None,
+    columns: str | None = None,
+    missing: shared.Missing = "refuse",
+    spelling: shared.Spelling = "refuse",
 ) -> None:
     """Report unusual annotators, whom the rules exclude and why, and how the labels change.
 
@@ -45,7 +49,11 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     build = shared.parse_strategy("construct", construct or "clamp")
     pool = shared.parse_strategy("aggregate", aggregate)
     with shared.progress() as tell:
-        opened, known = shared.open_answers(source, shared.split_labels(labels), tell)
+        classes, reading = (
+            shared.split_labels(labels),
+            shared.make_reading(from_, columns, missing, spelling),
+        )
+        opened, known = shared.open_answers(source, classes, tell, reading)
         votes = isinstance(opened.answers, Annotations)
         if construct is not None and votes:
             raise SoftlabelError(
@@ -120,16 +128,24 @@ def _row(verdict: rules.Verdict) -> dict[str, Any]:
 
 
 @shared.command()
-def agree(
+def agree(  # noqa: PLR0913  (a command has as many arguments as options)
     source: str,
     construct: str | None = None,
-    distance: Literal["brier", "total-variation", "hellinger"] = "brier",
+    distance: Literal["brier", "total-variation", "hellinger", "ordinal", "interval"] = "brier",
     repeats: shared.Repeats | None = None,
     labels: str | None = None,
     output: Path | None = None,
     load: Path | None = None,
+    ordered: bool = False,
+    from_: str | None = None,
+    columns: str | None = None,
+    missing: shared.Missing = "refuse",
+    spelling: shared.Spelling = "refuse",
 ) -> None:
-    """Measure agreement between annotators, and list who agrees least with the others."""
+    """Measure agreement between annotators, and list who agrees least with the others.
+
+    Of classes that are steps of a scale (--ordered), ordinal and interval alpha are printed too.
+    """
     from softlabel import io
     from softlabel.annotators import measure_agreement
     from softlabel.labelling import construct_labels
@@ -138,7 +154,9 @@ def agree(
         io.check_output(output, ("csv",), source)
     plan = shared.make_plan(load, construct, repeats=repeats)
     with shared.progress() as tell:
-        opened = shared.open_source(source, shared.split_labels(labels), tell)
+        reading = shared.make_reading(from_, columns, missing, spelling)
+        opened = shared.open_source(source, shared.split_labels(labels), tell, reading=reading)
+        opened = shared.mark_ordered(opened) if ordered else opened
         tell("comparing annotators")
         each, made_by = construct_labels(opened, plan)
         result = measure_agreement(each, distance)
@@ -150,6 +168,7 @@ def agree(
             "construction": made_by,
             "observed agreement": str(result.observed),
             f"alpha ({distance})": str(result.alpha),
+            **{f"alpha ({scale})": str(score) for scale, score in result.scales.items()},
             "intervals": "95 %, bootstrap over items",
         }
     )
@@ -187,6 +206,10 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     construct: str | None = None,
     labels: str | None = None,
     load: Path | None = None,
+    from_: str | None = None,
+    columns: str | None = None,
+    missing: shared.Missing = "refuse",
+    spelling: shared.Spelling = "refuse",
 ) -> None:
     """Write a report card for every annotator: confusion, reliability, calibration, speed, flags.
 
@@ -204,7 +227,11 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     chosen = get_rules(rules)
     shared.load_strategies(load)
     with shared.progress() as tell:
-        opened, published = shared.open_answers(source, shared.split_labels(labels), tell)
+        classes, reading = (
+            shared.split_labels(labels),
+            shared.make_reading(from_, columns, missing, spelling),
+        )
+        opened, published = shared.open_answers(source, classes, tell, reading)
         plan = Plan(construct=shared.parse_strategy("construct", construct), repeats="all")
         each, made_by = construct_labels(io.Source(source, opened.answers), plan)
         known = None if gold is None else io.read_gold(gold, each.index)

@@ -1,7 +1,9 @@
-"""``label`` and ``export``: from answers to files."""
+"""``label``, ``export`` and ``convert``: from answers to files."""
 
 from functools import partial
 from pathlib import Path
+
+import typer
 
 from softlabel.cli import shared
 from softlabel.cli.status import export_study
@@ -23,8 +25,13 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     parts: int | None = None,
     checkpoint: Path | None = None,
     intervals: bool = False,
+    ordered: bool = False,
     mode: str | None = None,
     load: Path | None = None,
+    from_: str | None = None,
+    columns: str | None = None,
+    missing: shared.Missing = "refuse",
+    spelling: shared.Spelling = "refuse",
 ) -> None:
     """Write one soft label per item: item, one column per class, count."""
     from softlabel import io
@@ -36,18 +43,22 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     if engine is None and (parts or checkpoint):
         name = "parts" if parts else "checkpoint"
         raise SoftlabelError(f"--{name} {parts or checkpoint}: is for --engine; use --engine dask")
+    if engine is not None and ordered:
+        raise SoftlabelError("--ordered: is not for --engine, whose pools do not use the order")
     classes = shared.split_labels(labels)
+    reading = shared.make_reading(from_, columns, missing, spelling)
     with shared.progress() as tell:
         asked = shared.parse_strategy("mode", mode)
-        read = partial(shared.open_source, source, classes, tell, asked)
+        read = partial(shared.open_source, source, classes, tell, asked, reading)
         if engine is None:
-            facts = label_source(read(), output, plan, tell)
+            answers = shared.mark_ordered(read()) if ordered else read()
+            facts = label_source(answers, output, plan, tell)
         else:
             from softlabel.engine import ClusterPlan, label_on_cluster
 
-            whole = ClusterPlan(source, output, plan, read, classes, parts, checkpoint)
+            whole = ClusterPlan(source, output, plan, read, classes, parts, checkpoint, reading)
             facts = label_on_cluster(whole, engine, tell)
-    shared.show_facts(facts)
+    shared.show_facts(facts, output)
 
 
 @shared.command()
@@ -60,6 +71,10 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     mode: str | None = None,
     db: str | None = None,
     load: Path | None = None,
+    from_: str | None = None,
+    columns: str | None = None,
+    missing: shared.Missing = "refuse",
+    spelling: shared.Spelling = "refuse",
 ) -> None:
     """Write every answer as it was read or, with --construct, as a soft vote.
 
@@ -80,7 +95,7 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     from softlabel import io
     from softlabel.labelling import export_source
 
-    if Path(source).is_dir():
+    if Path(source).is_dir() and from_ is None and io.formats.find_format(Path(source)) is None:
         options = {"construct": construct, "repeats": repeats, "labels": labels, "mode": mode}
         for name, value in options.items():
             if value is not None:
@@ -97,6 +112,51 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     io.check_output(output, io.write.ANSWER_KINDS, source)
     with shared.progress() as tell:
         classes, asked = shared.split_labels(labels), shared.parse_strategy("mode", mode)
-        answers = shared.open_source(source, classes, tell, asked)
+        reading = shared.make_reading(from_, columns, missing, spelling)
+        answers = shared.open_source(source, classes, tell, asked, reading)
         facts = export_source(answers, output, plan, tell)
-    shared.show_facts(facts)
+    shared.show_facts(facts, output)
+
+
+@shared.command()
+def convert(  # noqa: PLR0913  (a command has as many arguments as options)
+    source: str,
+    output: Path,
+    from_: str | None = None,
+    to: str | None = None,
+    keep_ids: bool = False,
+    repeats: shared.Repeats | None = None,
+    labels: str | None = None,
+    aggregate: str = "mean",
+    columns: str | None = None,
+    missing: shared.Missing = "refuse",
+    spelling: shared.Spelling = "refuse",
+) -> None:
+    """Write the answers in a file in the format of another program.
+
+    The format of the input is told from its content. Without --to, answers become a table that
+    softlabel reads (.csv, .parquet or .jsonl). What a format cannot hold is printed first.
+    Annotators are called a1, a2 and so on, in random order, unless you give --keep-ids.
+    """
+    from softlabel import io
+    from softlabel.labelling import convert_source
+
+    how = shared.parse_strategy("format", to)
+    kinds = io.write.ANSWER_KINDS
+    if how is not None and how.suffixes:
+        kinds = tuple(suffix.removeprefix(".") for suffix in how.suffixes)
+    io.check_output(output, kinds, source)
+    plan = shared.make_plan(None, None, aggregate, repeats=repeats)
+    reading = shared.make_reading(from_, columns, missing, spelling)
+    with shared.progress() as tell:
+        answers = shared.open_source(source, shared.split_labels(labels), tell, reading=reading)
+        facts = convert_source(
+            answers,
+            output,
+            how,
+            plan,
+            keep_ids=keep_ids,
+            warn=lambda text: typer.echo(f"note: {text}", err=True),
+            progress=tell,
+        )
+    shared.show_facts(facts | {"written as": how.name if how else "a table"}, output)

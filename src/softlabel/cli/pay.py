@@ -179,7 +179,13 @@ def _show_bill(study: Study, bill: payroll.Bill) -> None:
     for name in facts:
         if name not in bill.kinds:
             facts[name] += f", paid by {study.recruit.kind}, not by this ledger"
-    shared.show_facts(facts | {"total": bill.say(sum(totals.values()))})
+    total = sum(totals.values())
+    if cut := sum(line.cut for line in bill.lines):
+        facts["cut to the cap"] = f"{cut:,} people; see why"
+    shared.show_facts(facts | {"total": bill.say(total)})
+    if bill.most is not None and total > bill.most:
+        text = f"note: [pay] cap_total allows {bill.say(bill.most)}; --plan refuses more"
+        typer.echo(text, err=True)
     if bill.under_way:
         typer.echo(
             f"note: {bill.under_way} people are under way; their pay, and scores that are compared "
@@ -201,7 +207,8 @@ def _approve(folder: Path, db: str | None, name: str, *, yes: bool) -> None:
             typer.confirm(f"\nApprove {_sum(rows)}, as {name}?", abort=True, err=True)
         payroll.approve(store, rows, time.time(), name)
         typer.echo(f"\napproved {_sum(rows)}, by {name}")
-        typer.echo("next: --send FILE.csv --ids IDS.csv")
+        by_token = f"softlabel prolific bonus {folder}, or " * (study.recruit.kind == "prolific")
+        typer.echo(f"next: {by_token}--send FILE.csv --ids IDS.csv")
 
 
 def _send(folder: Path, db: str | None, path: Path, ids: Path, column: str | None) -> None:

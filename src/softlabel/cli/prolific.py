@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +46,7 @@ def draft(folder: Path, url: str, db: str | None = None, load: Path | None = Non
     check_url(url)
     with _open_desk(folder, db) as desk:
         typer.echo(recruit.advert.draft(desk, url))
-        typer.echo(f"look at it on Prolific, then: softlabel prolific publish {_quote(folder)}")
+        typer.echo(f"look at it on Prolific, then: {_next('publish', folder, db)}")
 
 
 @shared.command(prolific)
@@ -89,17 +89,23 @@ def approve(
         if approval.refused:
             rows = [{"submission": id, "reason": why} for id, why in approval.refused]
             shared.show_table("not approved", rows, MOST)
+            if approval.turned:
+                typer.echo(
+                    f"people who were turned away are paid by: {_next('screenout', folder, db)}"
+                )
         if not approval.ready:
             typer.echo("nobody to approve")
             return
         total = _say(desk, recruit.advert.count_units(desk.study) * len(approval.ready))
         if not yes:
-            question = f"Approve {len(approval.ready):,} people, who are then paid {total}?"
+            question = f"Approve {_count(approval.ready)}, to be paid {total} in all?"
             typer.confirm(question, abort=True, err=True)
         done = recruit.submissions.approve(desk, approval)
         typer.echo(f"approved {done:,} of {len(approval.ready):,}")
         if done < len(approval.ready):
-            typer.echo("Prolific is still at it; look again with: softlabel prolific reconcile")
+            typer.echo(
+                f"Prolific is still at it; look again with: {_next('reconcile', folder, db)}"
+            )
 
 
 @shared.command(prolific)
@@ -111,16 +117,21 @@ def screenout(
 
     shared.load_strategies(load)
     with _open_desk(folder, db) as desk:
-        amount, _ = recruit.bonuses.get_screenout(desk.study)
-        people = recruit.submissions.list_screened_out(desk)
+        bill, visits = recruit.bonuses.bill_screened_out(desk)
+        people = [line for line in bill.lines if line.annotator in visits]
+        if cut := [line for line in people if line.cut]:
+            rows = [{"annotator": one.annotator, "gets": bill.say(one.screenout)} for one in cut]
+            shared.show_table("cut to [pay] cap_per_person", rows, MOST)
+        people = [line for line in people if line.screenout]
         if not people:
             typer.echo("nobody to screen out")
             return
+        _warn_if_complete(desk, folder, db)
         if not yes:
-            each = _say(desk, amount)
-            question = f"Screen out {len(people):,} people, and pay each {each}?"
+            total = bill.say(sum(line.screenout for line in people))
+            question = f"Screen out {_count(people)}, and pay them {total}?"
             typer.confirm(question, abort=True, err=True)
-        typer.echo(f"paid {recruit.bonuses.pay_screened_out(desk):,} people")
+        typer.echo(f"paid {_count(range(recruit.bonuses.pay_screened_out(desk)))}")
 
 
 @shared.command(prolific)
@@ -132,14 +143,19 @@ def bonus(folder: Path, yes: bool = False, db: str | None = None, load: Path | N
     with _open_desk(folder, db) as desk:
         due = recruit.bonuses.list_due(desk)
         if not due:
-            typer.echo("no bonus is approved and unsent; see: softlabel pay DIR --ledger")
+            typer.echo(
+                f"no bonus is approved and unsent; see: softlabel pay {_quote(folder)} --ledger"
+            )
             return
         total = _say(desk, sum(row.amount for row in due))
         if not yes:
             question = f"Pay {len(due):,} bonuses, {total} without Prolific's fee?"
             typer.confirm(question, abort=True, err=True)
         people, _ = recruit.bonuses.send_bonuses(desk)
-        typer.echo(f"sent {people:,} bonuses, {total}; confirm with: softlabel prolific reconcile")
+        typer.echo(
+            f"sent {people:,} bonus{'es' if people > 1 else ''}, {total}; confirm with: "
+            f"{_next('reconcile', folder, db)}"
+        )
 
 
 @shared.command(prolific)
@@ -157,6 +173,7 @@ def reconcile(
     with _open_desk(folder, db) as desk:
         found = recruit.submissions.compare(desk)
         confirmed, waiting = recruit.bonuses.settle(desk)
+        _warn_if_complete(desk, folder, db)
         shared.show_facts(
             {status.lower(): f"{count:,}" for status, count in sorted(found.statuses.items())}
             | {"places released": f"{found.released:,}", "payments confirmed": f"{confirmed:,}"}
@@ -164,6 +181,7 @@ def reconcile(
         lists = {
             "finished on Prolific, not in the database": found.strangers,
             "finished on Prolific, not done here": found.unfinished,
+            f"turned away here, paid by {_next('screenout', folder, db)}": found.turned,
             "done here, not finished on Prolific": found.missing,
         }
         for title, ids in lists.items():
@@ -186,6 +204,28 @@ def reconcile(
                 for one in waiting
             ]
             shared.show_table("sent, and not shown as paid", rows, MOST)
+
+
+@shared.command(prolific)
+def pretend(
+    folder: Path,
+    port: int = 8010,
+    think: float = 0.0,
+    ids: Path | None = None,
+    seed: int = 0,
+    load: Path | None = None,
+) -> None:
+    """Practise without an account: serve a Prolific of our own, until stopped.
+
+    It takes the commands of this group, if the two variables that it prints are set. While the
+    study is published there, simulated people come, leave, and finish. No money moves.
+    """
+    from softlabel import io, simulate
+
+    shared.load_strategies(load)
+    if ids is not None:
+        io.check_output(ids, ("csv",), str(folder))
+    simulate.pretend(folder, port=port, seed=seed, think=think, ids=ids, tell=typer.echo)
 
 
 @shared.command()
@@ -223,6 +263,31 @@ def _say(desk: recruit.submissions.Desk, units: int) -> str:
         raise SoftlabelError("study.toml has no table [pay]; say there what people are paid")
     currency = desk.study.pay.currency
     return f"{money.format_units(units, currency)} {currency}"
+
+
+def _warn_if_complete(desk: recruit.submissions.Desk, folder: Path, db: str | None) -> None:
+    """Say so if people still come for whom there is nothing to answer, and who are paid for it."""
+    from softlabel.serve import recruit
+
+    progress = desk.store.progress(desk.study.name)
+    if progress.answered < progress.wanted:
+        return
+    if desk.client.get_study(desk.remote)["status"] in recruit.advert.RUNNING:
+        typer.echo(
+            "note: the study has all its answers, and whoever comes now is turned away and paid "
+            f"for it; stop that first with: {_next('pause', folder, db)}",
+            err=True,
+        )
+
+
+def _count(people: Sized) -> str:
+    return f"{len(people):,} {'person' if len(people) == 1 else 'people'}"
+
+
+def _next(command: str, folder: Path, db: str | None) -> str:
+    """Return a command of this group as it is typed."""
+    words = f"softlabel prolific {command} {_quote(folder)}"
+    return words if db is None else f"{words} --db {shlex.quote(db)}"
 
 
 def _quote(folder: Path) -> str:

@@ -109,15 +109,16 @@ def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dr
         jobs = (state.job for state in states)
         return [["cell", "seed"], *([running.source_of(j).cell, str(j.seed)] for j in jobs)]
 
+    processes = 0 if quick else running.PROCESSES  # to start one takes longer than a quick look
     with shared.progress() as tell:
         states = running.find_states(name, cast(Any, recipe), seeds, out, quick, tell)
         tell("trying one step of each kind")
-        line = estimate_jobs(states, running.PROCESSES)
+        line = estimate_jobs(states, processes or 1)
     typer.echo(line)
     if dry:
         return ""
     with live(describe) as hear:
-        runner.run_jobs(states, hear, processes=running.PROCESSES)
+        runner.run_jobs(states, hear, processes=processes)
     return running.describe_unfinished(states)
 
 

@@ -9,9 +9,11 @@ import csv
 import importlib.util
 import json
 import math
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
@@ -23,7 +25,7 @@ from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
     from softlabel.datasets import Dataset
-    from softlabel.io import AnswerTable, Progress, Source
+    from softlabel.io import AnswerTable, Progress, Reading, Source
     from softlabel.labelling import Plan
     from softlabel.tables import Ints
 
@@ -37,18 +39,21 @@ ORDER = (
     *("exclude", "include", "end", "audit"),
     *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
-    *("label", "inspect", "agree", "annotators"),
-    *("train", "grid", "predict", "evaluate", "report", "reproduce"),
+    *("label", "inspect", "agree", "annotators", "convert", "publish"),
+    *("score", "train", "grid", "predict", "evaluate", "report", "reproduce", "lewidi"),
     *("list", "data", "demo"),
 )  # collect; run a study; pay; keep answers safe; make labels; train and measure; look around
 
 
 class Contents(TyperGroup):
-    """List commands by ``ORDER``, then as they were added, each with the first paragraph of its
-    help.  Typer would cut what does not fit a line, and take "et al." for the end of a sentence."""
+    """List commands by ``ORDER``, those of a group as they were added, each with the first
+    paragraph of its help.  Typer would cut what does not fit a line, and take "et al." for the end
+    of a sentence."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
+        if self.name:
+            return names
         return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -75,7 +80,10 @@ app = make_group(
 
 
 OPTIONS = tomllib.loads((Path(__file__).parent / "options.toml").read_text("utf-8"))
-Repeats = Literal["first", "mean", "all", "error"]
+Repeats = Literal["first", "last", "mean", "all", "error"]
+Missing = Literal["refuse", "drop"]
+Spelling = Literal["refuse", "merge", "keep"]
+STREAM = "-"  # standard input, or standard output
 
 
 def command(group: typer.Typer = app, **settings: Any) -> Callable[[Command], Command]:
@@ -99,14 +107,41 @@ def command(group: typer.Typer = app, **settings: Any) -> Callable[[Command], Co
 # ── opening ──────────────────────────────────────────────────────────────────────────────────
 
 
-def open_source(text: str, labels: list[str] | None, tell: Progress, mode: Any = None) -> Source:
+def make_reading(
+    from_: str | None = None,
+    columns: str | None = None,
+    missing: Missing = "refuse",
+    spelling: Spelling = "refuse",
+) -> Reading:
+    """Return how to read a file, by the options of a command."""
+    from softlabel import io
+
+    named: dict[str, str] = {}
+    for pair in next(csv.reader([columns or ""]), []):
+        ours, equals, theirs = (part.strip() for part in pair.partition("="))
+        if ours not in ("item", "annotator", "label") or not (equals and theirs) or ours in named:
+            raise SoftlabelError(
+                f"--columns {columns!r}: {pair!r} is not one of item=NAME, annotator=NAME and "
+                "label=NAME, each given once"
+            )
+        named[ours] = theirs
+    return io.Reading(parse_strategy("format", from_), named, missing, spelling)
+
+
+def open_source(
+    text: str,
+    labels: list[str] | None,
+    tell: Progress,
+    mode: Any = None,
+    reading: Reading | None = None,
+) -> Source:
     """Open an input: a file or a published data set."""
     from softlabel import io
 
     dataset = _open_dataset(text, tell, mode)
     if dataset is None:
         tell(f"reading {text}")
-        source = io.read_answers(text, labels, mode, tell)
+        source = io.read_answers(text, labels, mode, tell, reading)
         if source.simulated:
             typer.echo(
                 f"warning: {text}: {source.simulated:,} of {len(source.answers):,} answers were "
@@ -121,13 +156,15 @@ def open_source(text: str, labels: list[str] | None, tell: Progress, mode: Any =
     return io.Source(text, answers, repeats="first")
 
 
-def open_answers(text: str, labels: list[str] | None, tell: Progress) -> tuple[Source, Ints | None]:
+def open_answers(
+    text: str, labels: list[str] | None, tell: Progress, reading: Reading | None = None
+) -> tuple[Source, Ints | None]:
     """Open an input with every answer, including repeats, and the gold classes (m,) if known."""
     from softlabel import io
 
     dataset = _open_dataset(text, tell)
     if dataset is None:
-        return open_source(text, labels, tell), None
+        return open_source(text, labels, tell, reading=reading), None
     table = _answers_of(text, dataset)
     seconds = dataset.arrays["rt_ms"] / 1000 if "rt_ms" in dataset.arrays else None
     if "duplicate" in dataset.arrays:  # rows that the release holds twice
@@ -136,8 +173,19 @@ def open_answers(text: str, labels: list[str] | None, tell: Progress) -> tuple[S
     return io.Source(text, table, seconds=seconds), dataset.gold
 
 
+def mark_ordered(source: Source) -> Source:
+    """Return the same answers, whose classes are steps of a scale."""
+    index = replace(source.answers.index, ordered=True)
+    return replace(source, answers=replace(source.answers, index=index))
+
+
 def _answers_of(text: str, dataset: Dataset) -> AnswerTable:
     table = dataset.statements if dataset.statements is not None else dataset.annotations
+    if table is None and dataset.machines is not None:
+        raise SoftlabelError(
+            f"{text} has labels of models only, and these are not pooled as if people had given "
+            "them; in Python they are Dataset.machines"
+        )
     if table is None:
         raise SoftlabelError(f"{text} has no annotations, so there is nothing to label")
     return table
@@ -203,16 +251,23 @@ def split_labels(labels: str | None) -> list[str] | None:
 # ── showing ──────────────────────────────────────────────────────────────────────────────────
 
 
-def show_facts(facts: Mapping[str, str]) -> None:
+def show_facts(facts: Mapping[str, str], output: Path | None = None) -> None:
+    """Print what happened: on stderr if the ``output`` of the command goes to stdout."""
     width = max(map(len, facts))
     for name, value in facts.items():
-        typer.echo(f"{name:<{width}}  {value}")
+        typer.echo(f"{name:<{width}}  {value}", err=str(output) == STREAM)
 
 
-def show_table(title: str, rows: Sequence[Mapping[str, Any]], most: int) -> None:
-    """Print a title and the first rows in aligned columns, and how many rows are left out."""
+def show_table(
+    title: str, rows: Sequence[Mapping[str, Any]], most: int, *, rich: bool = False
+) -> None:
+    """Print a title and the first rows in aligned columns, and how many rows are left out.
+    ``rich``: on a terminal, with lines and colours."""
     typer.echo(f"\n{title}{':' if rows else ''}")
     if not rows:
+        return
+    if rich and sys.stdout.isatty():
+        _show_rich_table(rows[:most])
         return
     lines = [list(rows[0]), *([str(cell) for cell in row.values()] for row in rows[:most])]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -221,6 +276,20 @@ def show_table(title: str, rows: Sequence[Mapping[str, Any]], most: int) -> None
         typer.echo(f"  {'  '.join(cells)}".rstrip())
     if len(rows) > most:
         typer.echo(f"  and {len(rows) - most:,} more")
+
+
+def _show_rich_table(rows: Sequence[Mapping[str, Any]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for column in rows[0]:
+        table.add_column(Text(column), style="cyan" if column == next(iter(rows[0])) else "")
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row.values()))
+    Console().print(table)
 
 
 def json_text(value: Any) -> str:

@@ -42,7 +42,7 @@ def status(
     shared.load_strategies(load)
     if output is not None:
         io.check_output(output, ("csv",), str(folder))
-    with _open_study(folder, db) as (study, store):
+    with open_study(folder, db) as (study, store):
         overview = compute_overview(study, store, time.time())
         if output is not None:
             with write_atomically(output, private=True) as part:
@@ -63,7 +63,7 @@ def export_study(folder: Path, output: Path, db: str | None) -> None:
     from softlabel.serve import compute_overview, export_answers, write_questions, write_roster
 
     if output.name in ("people.csv", "questions.jsonl"):
-        with _open_study(folder, db) as (study, store):
+        with open_study(folder, db) as (study, store):
             people = output.suffix == ".csv"
             with write_atomically(output, private=True) as part:
                 if people:
@@ -77,7 +77,7 @@ def export_study(folder: Path, output: Path, db: str | None) -> None:
         shared.show_facts({"people" if people else "answers": f"{count:,}", "wrote": str(output)})
         return
     found = {"answers": "0"}
-    with _open_study(folder, db) as (study, store), shared.progress() as tell:
+    with open_study(folder, db) as (study, store), shared.progress() as tell:
 
         def show(answers: int, skips: int) -> None:
             more = f", and {skips:,} skip{'s' if skips > 1 else ''}" if skips else ""
@@ -89,7 +89,7 @@ def export_study(folder: Path, output: Path, db: str | None) -> None:
 
 
 @contextmanager
-def _open_study(folder: Path, db: str | None) -> Iterator[tuple[Study, Store]]:
+def open_study(folder: Path, db: str | None) -> Iterator[tuple[Study, Store]]:
     """Open a study and its existing database."""
     from softlabel import study as studies
     from softlabel.serve import databases

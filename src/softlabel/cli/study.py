@@ -12,6 +12,7 @@ from softlabel.errors import SoftlabelError, StudyError
 @shared.command()
 def new(  # noqa: PLR0913  options, each with its own help
     folder: Path,
+    export: Path | None = None,
     images: Path | None = None,
     audio: Path | None = None,
     video: Path | None = None,
@@ -21,8 +22,12 @@ def new(  # noqa: PLR0913  options, each with its own help
     mode: str | None = None,
     seed: int | None = None,
     load: Path | None = None,
+    from_: str | None = None,
 ) -> None:
     """Create a study from your own pictures, recordings, videos or texts, ready to edit.
+
+    With EXPORT, the items and the labels are those of an export of another program, such as Label
+    Studio, LeWiDi, Argilla or doccano; see 'softlabel list format'.
 
     Without options, a terminal asks for them; elsewhere an example with drawn shapes is written.
     Files are copied into the study folder.
@@ -31,17 +36,19 @@ def new(  # noqa: PLR0913  options, each with its own help
     from softlabel.cli import wizard
 
     shared.load_strategies(load)
-    given = {"image": images, "audio": audio, "video": video, "table": table}
+    given = {"image": images, "audio": audio, "video": video, "table": table, "export": export}
+    if from_ is not None and export is None:
+        raise SoftlabelError(f"--from {from_} needs an export: softlabel new DIR EXPORT")
     source = wizard.choose_source(given, text)
     if source is None and labels is not None:
         raise SoftlabelError("--labels needs items: add --images, --audio, --video or --table")
     if source is not None:
         if seed is not None:
             raise SoftlabelError("--seed is for the drawn shapes of the example; omit it")
-        material = wizard.open_material(*source)
-        made, notes = study.setup.write_own(
-            folder, material, wizard.read_labels(labels, material), mode=mode
-        )
+        how = shared.parse_strategy("format", from_)
+        material, known = wizard.open_material(*source, how)
+        chosen = list(known) if known and labels is None else wizard.read_labels(labels, material)
+        made, notes = study.setup.write_own(folder, material, chosen, mode=mode)
     elif mode is None and seed is None and wizard.is_terminal():
         made, notes = wizard.ask_all(folder)
     else:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 KINDS = {"pictures": "image", "recordings": "audio", "videos": "video", "table": "table"}
 OPTIONS = {"image": "--images", "audio": "--audio", "video": "--video", "table": "--table"}
+OPTIONS |= {"export": "EXPORT"}
 EXAMPLE = "example"
 FEW = 20  # different values of a column that may be labels
 Made = tuple[tuple[Path, ...], tuple[str, ...]]
@@ -43,7 +44,7 @@ def choose_source(
 ) -> tuple[str, Path, list[str]] | None:
     """Return kind, place and columns of the items that the options name; None if they name none."""
     named = {kind: path for kind, path in given.items() if path is not None}
-    if text is not None and "table" not in named:
+    if text is not None and not {"table", "export"} & named.keys():
         raise SoftlabelError(f"--text {text!r} needs a table: add --table FILE.csv")
     if len(named) > 1:
         several = " and ".join(OPTIONS[kind] for kind in named)
@@ -61,13 +62,17 @@ def split_columns(text: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([text]), []) if name.strip()]
 
 
-def open_material(kind: str, path: Path, columns: list[str]) -> Material:
-    """Return the items at this place."""
+def open_material(
+    kind: str, path: Path, columns: list[str], how: Any = None
+) -> tuple[Material, tuple[str, ...]]:
+    """Return the items at this place, and their labels where an export names them."""
     from softlabel.study import setup
 
+    if kind == "export":
+        return setup.read_export(path, how, columns)
     if kind == "table":
-        return setup.read_material(path, columns)
-    return setup.find_media(path, kind)  # type: ignore[arg-type]  # one of the three
+        return setup.read_material(path, columns), ()
+    return setup.find_media(path, kind), ()  # type: ignore[arg-type]  # one of the three
 
 
 def read_labels(text: str | None, material: Material | None) -> list[str]:
@@ -97,7 +102,7 @@ def ask_all(folder: Path) -> Made:
 
     setup.require_empty(folder)
     typer.echo("A new study. Enter takes the answer in brackets; everything can be changed later.")
-    kind = _ask(
+    kind = ask(
         "What do people judge: pictures, recordings, videos, a table, or the example?",
         "A table holds texts, one per line. The example is a small study with drawn shapes.",
         _guess_kind(),
@@ -106,37 +111,37 @@ def ask_all(folder: Path) -> Made:
     if kind == EXAMPLE:
         return study.write_new(folder), ()
     material = _ask_material(KINDS[kind])
-    labels = _ask(
+    labels = ask(
         "Labels",
         "What people choose from, separated by commas, or a file with one label per line.",
         ",".join(_guess_labels(material)),
         lambda text: read_labels(text, material),
     )
     mode = _ask_mode(labels)
-    title = _ask(
+    title = ask(
         "Title",
         "The question as people see it on every page.",
         setup.TITLES[material.kind],
         str,
     )
-    per_item = _ask("Answers per item", "How many people answer each item.", "6", _read_count)
+    per_item = ask("Answers per item", "How many people answer each item.", "6", _read_count)
     items: dict[str, Any] = {"per_item": per_item}
     if not any("batch" in row for row in material.rows):
         most = len(material.rows)
-        items["per_annotator"] = _ask(
+        items["per_annotator"] = ask(
             "Items per person",
             f"How many of the {most:,} items one person answers.",
             str(min(setup.PER_PERSON, most)),
             lambda text: _read_count(text, most),
         )
     known = setup.list_languages()
-    language = _ask(
+    language = ask(
         "Language",
         f"Of buttons and default texts: {', '.join(known)}.",
         "en",
         lambda text: _choose(text, known),
     )
-    contact = _ask(
+    contact = ask(
         "Contact",
         "Whom participants write to; shown on the first and the last page.",
         "you@example.org",
@@ -148,7 +153,7 @@ def ask_all(folder: Path) -> Made:
     )
 
 
-def _ask(question: str, purpose: str, default: str, read: Callable[[str], Value]) -> Value:
+def ask(question: str, purpose: str, default: str, read: Callable[[str], Value]) -> Value:
     """Ask until the answer can be used."""
     typer.echo(f"\n{purpose}")
     while True:
@@ -162,21 +167,21 @@ def _ask(question: str, purpose: str, default: str, read: Callable[[str], Value]
 def _ask_material(kind: str) -> Material:
     if kind != "table":
         word = next(name for name, channel in KINDS.items() if channel == kind)
-        return _ask(
+        return ask(
             f"Folder of the {word}",
             f"All {word} in it and in its sub-folders become items; they are copied.",
             _guess_folder(kind),
-            lambda text: open_material(kind, Path(text).expanduser(), []),
+            lambda text: open_material(kind, Path(text).expanduser(), [])[0],
         )
     from softlabel.study import setup
 
-    path, columns = _ask(
+    path, columns = ask(
         "Table",
         "A .csv file with commas or a .jsonl file, one item per line; it is copied.",
         next((str(path) for path in sorted(Path().glob("*.csv"))), "items.csv"),
         lambda text: (Path(text).expanduser(), setup.list_columns(Path(text).expanduser())),
     )
-    return _ask(
+    return ask(
         "Columns to show",
         f"The columns that people read: {', '.join(columns)}. Several get headings.",
         setup.guess_text(path),
@@ -189,7 +194,7 @@ def _ask_mode(labels: list[str]) -> str:
     from softlabel.study import setup
 
     known = sorted(registry.members("mode"))
-    return _ask(
+    return ask(
         "Mode",
         f"How people answer: {', '.join(known)}; see 'softlabel list mode'.",
         setup.choose_mode(labels),

@@ -11,14 +11,27 @@ from softlabel.datasets import base, cifar10, cifar10s, cifar100, files, shifted
 from softlabel.datasets.base import Dataset, File, Info, MissingData, Source, locate
 from softlabel.datasets.cifar10 import cifar10h, cifar10n
 from softlabel.datasets.files import FetchError, Report
+from softlabel.datasets.lewidi import lewidi2023, lewidi2025
+from softlabel.datasets.machines import alttest, popquorn_models
 from softlabel.datasets.reading import read_npy
-from softlabel.datasets.votes import chaosnli, crowd, labelme, popquorn, pos, rte, sentiment
+from softlabel.datasets.votes import (
+    chaosnli,
+    crowd,
+    dices,
+    labelme,
+    model_vs_human,
+    popquorn,
+    pos,
+    rte,
+    sentiment,
+)
 from softlabel.errors import UnknownName
 
 # each has INFO: Info, and load: Callable[..., Dataset]; a set with more to it is a module
 SOURCES: tuple[ModuleType | Source, ...] = (
     *(cifar10, cifar10h, cifar10s, cifar10n, chaosnli, popquorn, labelme, sentiment),
-    *(pos, rte, crowd, cifar100, svhn),
+    *(pos, rte, crowd, cifar100, svhn, lewidi2023, lewidi2025),
+    *(alttest, popquorn_models, dices, model_vs_human),
 )
 DATASETS = {source.INFO.name: source for source in SOURCES}
 
@@ -59,8 +72,9 @@ def _split(name: str) -> tuple[ModuleType | Source, str]:
 
 
 __all__ = [
-    "DATASETS", "Dataset", "FetchError", "File", "Info", "MissingData", "Source", "chaosnli",
-    "cifar10", "cifar10h", "cifar10n", "cifar10s", "cifar100", "crowd", "fetch", "find_files",
-    "labelme", "list_infos", "load", "locate", "popquorn", "pos", "read_npy", "rte", "sentiment",
+    "DATASETS", "Dataset", "FetchError", "File", "Info", "MissingData", "Source", "alttest",
+    "chaosnli", "cifar10", "cifar10h", "cifar10n", "cifar10s", "cifar100", "crowd", "dices",
+    "fetch", "find_files", "labelme", "lewidi2023", "lewidi2025", "list_infos", "load", "locate",
+    "model_vs_human", "popquorn", "popquorn_models", "pos", "read_npy", "rte", "sentiment",
     "shifted", "svhn", "verify",
 ]  # fmt: skip

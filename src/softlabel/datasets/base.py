@@ -76,7 +76,8 @@ class Dataset:
 
     ``gold[m]`` is the label code of each item (-1: unknown).  ``arrays`` hold what is neither
     vote nor text: images, features, splits, and columns with one entry per row.  ``texts`` hold
-    one text per item.  ``notes`` are what a user must know.
+    one text per item.  ``notes`` are what a user must know.  ``machines`` are labels that models
+    gave to the same items: never part of ``annotations``, which are people's.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Dataset:
     arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     texts: Mapping[str, Names] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    machines: Annotations | None = None
 
     def __post_init__(self) -> None:
         if self.gold is not None:

@@ -1,7 +1,9 @@
 """Votes on texts, and on what comes as labels or features alone: ChaosNLI, POPQUORN, LabelMe,
-sentence polarity, parts of speech, RTE, and thirteen sets for methods that infer the truth."""
+sentence polarity, parts of speech, RTE, DICES-350, distorted pictures, and thirteen sets for
+methods that infer the truth."""
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +103,7 @@ def _read_ratings(path: Path, who: str, what: str, *more: str) -> tuple[Annotati
     if wrong.any():
         line = int(wrong.argmax())
         raise FileError(path, "not 1 to 5", line=line + 2, column=what, value=stars[line])
-    index = Index(items, annotators, reading.number_names(range(1, 6)))
+    index = Index(items, annotators, reading.number_names(range(1, 6)), ordered=True)
     return Annotations(index, item, annotator, label=stars.astype(np.int64) - 1), frame
 
 
@@ -295,3 +297,85 @@ def load_crowd(part: str = "") -> Dataset:
 
 
 crowd = Source(Info.of("crowd"), load_crowd)
+
+# ── DICES-350 ────────────────────────────────────────────────────────────────────────────────
+
+
+def load_dices() -> Dataset:
+    """Load the answers of 123 people to 350 conversations: is what the chatbot says safe?  No, Yes
+    or Unsure; everybody answered everything (43,050 answers).
+
+    Aroyo et al. 2023, "DICES Dataset: Diversity in Conversational AI Evaluation for Safety", in the
+    form of JUDGE-BENCH.  CC BY 4.0.  That form has no ids; the position in the list of answers is
+    the rater: the means by position vary 75 times as much as those of exchangeable answers.
+    """
+    path = locate(dices.INFO, "dices_350_crowdsourced.json")
+    with reading.explain_damage(path):
+        whole = json.loads(reading.read_bytes(path))
+        (question,) = whole["annotations"]
+        labels, rows = question["labels_list"], whole["instances"]
+        said = [row["annotations"][question["metric"]]["individual_human_scores"] for row in rows]
+        people = len(said[0])
+        if short := [i for i, answers in enumerate(said) if len(answers) != people]:
+            reason = "so their positions are not people"
+            raise FileError(path, f"lists of answers differ in length at {short[0]}, {reason}")
+        label = np.array([labels.index(answer) for answers in said for answer in answers])
+        texts = {key: names([row["instance"][key] for row in rows]) for key in rows[0]["instance"]}
+        items = names([str(row["id"]) for row in rows])
+    index = Index(items, reading.number_names(range(people)), names(labels))
+    item, annotator = np.divmod(np.arange(len(label)), people)
+    votes = Annotations(index, item, annotator, label=label)
+    notes = (
+        "Annotators are positions in the lists of answers, which have no ids.",
+        "19 of the 123 raters were later removed for low quality; which is not in this release.",
+    )
+    return Dataset("dices", dices.INFO, index, None, votes, None, texts=texts, notes=notes)
+
+
+dices = Source(Info.of("dices"), load_dices)
+
+# ── model-vs-human ───────────────────────────────────────────────────────────────────────────
+
+TRIALS = ("experiment", "subj", "object_response", "category", "condition", "imagename")
+NO_ANSWER = "na"
+BEFORE_IMAGE = r"^\d+_[a-z0-9]+_s\d+_"  # in the name of a picture: trial, experiment, person
+
+
+def load_model_vs_human(part: str = "") -> Dataset:
+    """Load what people named in distorted pictures: one of 16 classes, within 1.5 seconds.
+
+    A part is an experiment, a kind of distortion; its people are not those of another part.
+    ``arrays["rt_ms"]`` is the reaction time of each row, ``arrays["condition"]`` the strength of
+    the distortion of each item, and gold what the picture shows (``cue-conflict``: its shape).
+
+    Geirhos et al. 2021, "Partial success in closing the gap between human and machine vision".
+    85,120 trials on 18,080 pictures, which are not here; 597 without an answer are left out.
+    """
+    info = model_vs_human.INFO
+    info.part(part)
+    path = locate(info, "trials.csv")
+    types = dict.fromkeys(TRIALS, pl.String) | {"rt": pl.Float64}
+    frame = reading.read_table(path, types).filter(pl.col("experiment") == part)
+    frame = frame.with_columns(item=pl.col("imagename").str.replace(BEFORE_IMAGE, ""))
+    trials = frame.filter(pl.col("object_response") != NO_ANSWER)
+    pictures = frame.unique("item", keep="first", maintain_order=True)
+    with reading.explain_damage(path):
+        labels = sorted(frame["category"].unique())
+        code = pl.Enum(labels)
+        gold = pictures["category"].cast(code).to_physical().to_numpy()
+        label = trials["object_response"].cast(code).to_physical().to_numpy()
+        item = trials["item"].cast(pl.Enum(pictures["item"])).to_physical().to_numpy()
+    people, annotator = reading.encode(trials["subj"].to_list())
+    index = Index(names(pictures["item"].to_list()), people, names(labels))
+    votes = Annotations(index, item.astype(np.int64), annotator, label=label.astype(np.int64))
+    arrays = {
+        "rt_ms": trials["rt"].to_numpy() * 1000,
+        "condition": names(pictures["condition"].to_list()),
+    }
+    missing = len(frame) - len(trials)
+    notes = (f"{missing} trials without an answer in time are left out.",)
+    name, gold = f"model_vs_human/{part}", gold.astype(np.int64)
+    return Dataset(name, info, index, None, votes, gold, arrays, notes=notes)
+
+
+model_vs_human = Source(Info.of("model_vs_human"), load_model_vs_human)

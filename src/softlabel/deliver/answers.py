@@ -9,7 +9,7 @@ import numpy.typing as npt
 from softlabel import randomness
 from softlabel.deliver import base
 from softlabel.errors import DataError
-from softlabel.registry import check_parameters
+from softlabel.registry import Options
 from softlabel.tables import Annotations, Floats, Ints
 
 
@@ -122,7 +122,7 @@ class OneAnswer:
 
 
 @dataclass(frozen=True)
-class PerAnnotator:
+class PerAnnotator(Options):
     """One answer of the item per epoch, drawn uniformly: that person's soft label, or vote.
 
     Mean over epochs: the mean of the item's answers, whatever pool made the pooled label.  An item
@@ -133,6 +133,7 @@ class PerAnnotator:
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022 (de-aggregated)"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> OneAnswer:
+        """Return what each epoch delivers of these answers."""
         each = require_answers(known, self.name)
         return OneAnswer(Pool.of(known, each, number_answers(each)), self.name)
 
@@ -145,7 +146,7 @@ def make_shuffled_rounds(known: base.TrainingLabels, policy: str, seed: int) -> 
 
 
 @dataclass(frozen=True)
-class Multipass:
+class Multipass(Options):
     """Answer number (epoch mod m_i) of the m_i answers to item i, shuffled once by ``seed``.
 
     Mean over any m_i consecutive epochs, exactly: the mean of the item's answers.  Votes are
@@ -159,11 +160,12 @@ class Multipass:
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> OneAnswer:
+        """Return what each epoch delivers of these answers."""
         return make_shuffled_rounds(known, self.name, self.seed)
 
 
 @dataclass(frozen=True)
-class Control:
+class Control(Options):
     """``multipass`` under another fixed ``seed``, or with the answers ``sorted`` by class.
 
     Mean over any m_i consecutive epochs, exactly: the mean of the item's answers.  Sorted, all
@@ -177,7 +179,7 @@ class Control:
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642 (deterministic control)"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> OneAnswer:
-        check_parameters(self)
+        """Return what each epoch delivers of these answers."""
         if self.order == "shuffled":
             return make_shuffled_rounds(known, self.name, self.seed)
         each = require_answers(known, self.name)

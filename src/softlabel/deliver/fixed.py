@@ -1,12 +1,13 @@
 """Labels without answers: the same target in every epoch, or a class drawn from it."""
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from softlabel.deliver import base
-from softlabel.registry import check_parameters
+from softlabel.registry import Options
 from softlabel.tables import Floats, Ints
 
 
@@ -26,7 +27,7 @@ class Fixed:
 
 
 @dataclass(frozen=True)
-class Hard:
+class Hard(Options):
     """The given class; where none was given, the most probable one of the soft label.
 
     Mean over epochs: that one-hot label.  Of equally probable classes, the first.
@@ -36,11 +37,12 @@ class Hard:
     paper: ClassVar[str] = "the usual practice"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Fixed:
+        """Return what each epoch delivers of these labels."""
         return Fixed(base.one_hot(base.choose_class(known), known.pooled.shape[1]))
 
 
 @dataclass(frozen=True)
-class Aggregate:
+class Aggregate(Options):
     """The pooled label; an item without one keeps its given class.
 
     Mean over epochs: that label.
@@ -50,11 +52,12 @@ class Aggregate:
     paper: ClassVar[str] = "Peterson et al. 2019; Uma et al. 2020"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Fixed:
+        """Return what each epoch delivers of these labels."""
         return Fixed(base.fill_soft_labels(known))
 
 
 @dataclass(frozen=True)
-class Smoothing:
+class Smoothing(Options):
     """(1 - beta) on the class that ``hard`` would deliver, plus beta / k on every class.
 
     Mean over epochs: that label.
@@ -63,16 +66,17 @@ class Smoothing:
     beta: float = 0.05
 
     name: ClassVar[str] = "smoothing"
+    limits: ClassVar = {"beta": (0, 1)}
     paper: ClassVar[str] = "Szegedy et al. 2016; beta = 0.05 in Collins, Bhatt & Weller 2022"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Fixed:
-        check_parameters(self, beta=(0, 1))
+        """Return what each epoch delivers of these labels."""
         k = known.pooled.shape[1]
         return Fixed((1 - self.beta) * base.one_hot(base.choose_class(known), k) + self.beta / k)
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Options):
     """1 / k on every class of every item.
 
     Mean over epochs: the same.
@@ -82,11 +86,12 @@ class Uniform:
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, table 1 (uniform)"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Fixed:
+        """Return what each epoch delivers of these labels."""
         return Fixed(np.full(known.pooled.shape, 1 / known.pooled.shape[1]))
 
 
 @dataclass(frozen=True)
-class Random:
+class Random(Options):
     """k uniform(0, 1) numbers divided by their sum, drawn once per run and item.
 
     Mean over epochs: that label.  It knows nothing of the item, and stays nearer to even than a
@@ -97,6 +102,7 @@ class Random:
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, table 1 (random)"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Fixed:
+        """Return what each epoch delivers of these labels."""
         m, k = known.pooled.shape
         draw = rng.uniform(self.name, np.arange(m)[:, None], np.arange(k))
         draw = np.maximum(draw, np.finfo(np.float64).tiny)  # one class: 0 / 0 would be no label
@@ -136,7 +142,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class SLS:
+class SLS(Options):
     """One class y per item and epoch, drawn from the pooled label p.
 
     Mean over epochs: p.  The mean gradient is that of the soft label, E[q - e_y] = q - p, with
@@ -147,6 +153,7 @@ class SLS:
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Drawn:
+        """Return what each epoch delivers of these labels."""
         return Drawn(base.fill_soft_labels(known), self.name)
 
 
@@ -162,7 +169,7 @@ class P19(SLS):
 
 
 @dataclass(frozen=True)
-class StaleSLS:
+class StaleSLS(Options):
     """One class per item from its pooled label p, drawn again only every ``every`` epochs.
 
     Mean over epochs: p.  The draws are those of ``sls``: with ``every=1`` the two are equal.
@@ -171,15 +178,16 @@ class StaleSLS:
     every: int = 5
 
     name: ClassVar[str] = "stale-sls"
+    limits: ClassVar = {"every": (1, math.inf)}
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Drawn:
-        check_parameters(self, every=(1, float("inf")))
+        """Return what each epoch delivers of these labels."""
         return Drawn(base.fill_soft_labels(known), SLS.name, self.every)
 
 
 @dataclass(frozen=True)
-class ShuffledSLS:
+class ShuffledSLS(Options):
     """``sls`` after a random permutation of the pooled labels over all items, once per run.
 
     Mean over epochs: the pooled label of the item that the permutation put in this one's place.
@@ -190,5 +198,6 @@ class ShuffledSLS:
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Drawn:
+        """Return what each epoch delivers of these labels."""
         order = np.argsort(rng.uniform(self.name, "order", np.arange(len(known))))
         return Drawn(base.fill_soft_labels(known)[order], self.name)

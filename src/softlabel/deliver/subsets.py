@@ -1,5 +1,6 @@
 """Subsets: fewer answers per item, or soft labels for some items only; another policy delivers."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -8,7 +9,7 @@ import numpy as np
 from softlabel.deliver import base
 from softlabel.deliver.answers import number_answers, rank_within_item, require_answers
 from softlabel.errors import SoftlabelError, UnknownName
-from softlabel.registry import check_parameters
+from softlabel.registry import Options
 from softlabel.tables import ANONYMOUS, Annotations, Bools, Floats, Ints
 
 
@@ -46,7 +47,7 @@ def find_next_policy(policy: base.Deliver, then: str) -> base.Deliver:
 
 
 @dataclass(frozen=True)
-class Subsample:
+class Subsample(Options):
     """``m`` annotators per item, drawn without replacement once per run; then their mean label
     (``aggregate``) or one of them per epoch (``per-annotator``).
 
@@ -59,10 +60,11 @@ class Subsample:
     then: Literal["aggregate", "per-annotator"] = "aggregate"
 
     name: ClassVar[str] = "subsample"
+    limits: ClassVar = {"m": (1, math.inf)}
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022, figure 6"
 
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> base.ExpectedDelivery:
-        check_parameters(self, m=(1, float("inf")))
+        """Return what each epoch delivers of the answers that are kept."""
         each = require_answers(known, self.name)
         # answers without an author are told apart by what they say, and never count as one person
         person = np.where(each.annotator == ANONYMOUS, -1 - number_answers(each), each.annotator)
@@ -71,7 +73,7 @@ class Subsample:
 
 
 @dataclass(frozen=True)
-class SparseK:
+class SparseK(Options):
     """``k`` answers per item, drawn without replacement once per run; the policy ``then`` delivers
     as if there were no others.
 
@@ -83,10 +85,15 @@ class SparseK:
     then: str = "aggregate"
 
     name: ClassVar[str] = "sparse-k"
+    limits: ClassVar = {"k": (1, math.inf)}
     paper: ClassVar[str] = "Gheibi & Ghazizadeh 2026, arXiv 2605.20642"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        find_next_policy(self, self.then)
+
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> base.ExpectedDelivery:
-        check_parameters(self, k=(1, float("inf")))
+        """Return what each epoch delivers of the answers that are kept."""
         each = require_answers(known, self.name)
         draw = rng.uniform(self.name, each.item, number_answers(each))
         kept = rank_within_item(each.item, draw) < self.k
@@ -116,7 +123,7 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class Mixed:
+class Mixed(Options):
     """The policy called ``then`` on the relabelled items, as if there were no others; the rest is
     one-hot on its given class.
 
@@ -128,7 +135,12 @@ class Mixed:
     name: ClassVar[str] = "mixed"
     paper: ClassVar[str] = "Collins, Bhatt & Weller 2022 (900 of 6,900 images)"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        find_next_policy(self, self.then)
+
     def __call__(self, known: base.TrainingLabels, rng: base.Draws) -> Mixture:
+        """Return what each epoch delivers of the answers that are kept."""
         relabelled = known.relabelled
         nothing = ~relabelled & (known.hard == base.NO_CLASS)
         base.refuse_items(known, nothing, "neither an answer nor a given class")

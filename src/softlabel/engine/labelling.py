@@ -6,7 +6,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from softlabel.engine import partitions as parted
 from softlabel.engine.fitting import check_works_on_parts, fit_parts, is_model
 from softlabel.engine.partitions import ITEM, NAME, Part, Partitions, ReadOptions, item_names
 from softlabel.errors import FileError, MissingExtra, SoftlabelError, UnknownName
-from softlabel.labelling import Facts, Plan, check_gold, prepare
+from softlabel.labelling import Facts, Plan, branch_shares, check_gold, prepare
 from softlabel.tables import ANONYMOUS, DOUBT, ESTIMATES, Annotations, Floats, Index, Ints, names
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 DASK = "dask"
 PARTS, PARAMETERS, ROWS = "parts", "parameters.npz", "rows"  # in the folder of a fit
+FURTHER = "further.parquet"  # columns that follow the labels
 ABOUT, FACTS = "fit.json", "facts.json"
 BATCH = 2**18  # rows of an .npz file at a time
 DROPPED = "repeats dropped"
@@ -51,12 +52,16 @@ class ClusterPlan:
     labels: list[str] | None = None
     parts: int | None = None
     checkpoint: Path | None = None
+    reading: io.Reading = field(default_factory=io.Reading)
 
     @property
     def streams(self) -> bool:
         """True for large files of votes that need no work before they are pooled, and folders."""
         plan, path = self.plan, Path(self.source)
-        if plan.construct is not None or plan.sample is not None or plan.repeats == "mean":
+        odd = plan.repeats in ("mean", "last")
+        if plan.construct is not None or plan.sample is not None or odd:
+            return False
+        if self.reading != io.Reading():
             return False
         large = path.suffix.lower() in (".csv", ".parquet") and path.is_file()
         return path.is_dir() or (large and path.stat().st_size >= io.large.LARGE)
@@ -93,7 +98,8 @@ def label_on_cluster(job: ClusterPlan, where: str = DASK, progress: Progress = s
 
         threads = sum(client.nthreads().values())
         partitions, facts = _make_parts(job, folder, job.parts or threads, progress)
-        io.write.check_class_names(partitions.labels, (ITEM, io.write.COUNT))
+        further = _further_columns(folder)
+        io.write.check_class_names(partitions.labels, (ITEM, io.write.COUNT, *further))
         gold: dict[str, int] = {}
         if job.plan.gold is not None:
             column = pl.read_csv(job.plan.gold, columns=[ITEM], infer_schema=False)[ITEM]
@@ -196,9 +202,11 @@ def _make_parts(
         }
     else:
         shutil.rmtree(target, ignore_errors=True)
-        each, facts = prepare(job.read(), job.plan, progress)
+        answers = job.read()
+        each, facts = prepare(answers, job.plan, progress)
         partitions = parted.split_table(each, target, parts)
         write_unanswered(each, folder / ROWS)
+        write_further(each, branch_shares(answers, each, job.plan), folder)
     _write_json(path, facts)
     return partitions, facts
 
@@ -226,7 +234,7 @@ def _label_parts(
         "estimand": np.array(pooler.estimand),
         "made_by": np.array(repr(pooler)),
     }
-    combine(sorted(rows.glob("*.parquet")), job.out, about)
+    combine(_read_rows(folder), job.out, about)
     facts = {"items": f"{items:,}", "pool": registry.describe(pooler)}
     facts["estimates"] = ESTIMATES[pooler.estimand]
     if fit is not None:
@@ -287,31 +295,53 @@ def _frame(items: pl.Series, labels: Sequence[str], probs: Floats, count: Ints) 
     return pl.DataFrame({ITEM: items} | columns | {io.write.COUNT: count.astype(np.int64)})
 
 
-def combine(rows: list[Path], out: Path, about: dict[str, npt.NDArray[Any]]) -> None:
+def write_further(votes: Annotations, columns: Mapping[str, Floats], folder: Path) -> None:
+    """Write the columns that follow the labels, by item; no file if there are none."""
+    if columns:
+        items = pl.Series(ITEM, votes.index.items.tolist(), dtype=pl.String)
+        cells = {name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
+        pl.DataFrame({ITEM: items} | cells).write_parquet(folder / FURTHER, compression="lz4")
+
+
+def _further_columns(folder: Path) -> list[str]:
+    path = folder / FURTHER
+    return list(pl.read_parquet_schema(path))[1:] if path.exists() else []
+
+
+def _read_rows(folder: Path) -> pl.LazyFrame:
+    """Return the rows of all parts in their order, with the columns that follow the labels."""
+    table = pl.scan_parquet(sorted((folder / ROWS).glob("*.parquet")), glob=False)
+    if not _further_columns(folder):
+        return table
+    further = pl.scan_parquet(folder / FURTHER, glob=False)
+    return table.join(further, on=ITEM, how="left", maintain_order="left")
+
+
+def combine(table: pl.LazyFrame, out: Path, about: dict[str, npt.NDArray[Any]]) -> None:
     """Stream all the rows into one file; ``about`` are the further members of an ``.npz``.
 
     An item nobody answered has empty cells, as everywhere.
     """
     kind = file_kind(out, io.write.LABEL_KINDS)
-    table = pl.scan_parquet(rows, glob=False)
+    labels = about["labels"].tolist()
     with write_atomically(out) as target:
         if kind == "parquet":
             table.sink_parquet(target)
         elif kind == "csv":
             io.escape_formulas(table).sink_csv(target)
         elif kind == "jsonl":
-            io.write_label_lines(table, target, table.collect_schema().names()[1:-1])
+            io.write_label_lines(table, target, labels)
         else:
             _write_npz(table, target, about)
 
 
 def _write_npz(table: pl.LazyFrame, target: Path, about: dict[str, npt.NDArray[Any]]) -> None:
     """Write the members that ``SoftLabels.save`` writes, in pieces; a null is NaN."""
-    labels = table.collect_schema().names()[1:-1]
+    labels = about["labels"].tolist()
+    each = table.collect_schema().names()[1:]
     m, width = table.select(pl.len(), pl.col(ITEM).str.len_chars().max()).collect().row(0)
-    kinds = {ITEM: f"<U{width or 1}", io.write.COUNT: "<i8"} | dict.fromkeys(
-        ["probs", *labels], "<f8"
-    )
+    kinds = {ITEM: f"<U{width or 1}"} | dict.fromkeys(["probs", *each], "<f8")
+    kinds[io.write.COUNT] = "<i8"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as box:
         for name, kind in kinds.items():
             columns = labels if name == "probs" else [name]

@@ -317,7 +317,8 @@ def _explain(paths: list[Path], labels: list[str] | None) -> DataError:
             io.read_answers(path, labels)
         except DataError as error:
             return error
-    shape = "the files of a folder hold hard votes (item, annotator, label)"
+    shape = "the files of a folder hold hard votes (item, annotator, label), each label in one "
+    shape += "spelling"
     return FileError(paths[0], f"cannot be read in parts: {shape}")
 
 

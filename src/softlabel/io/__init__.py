@@ -1,20 +1,37 @@
-"""Files in and out: votes, soft votes, collected answers and the JSON of CIFAR-10S.
+"""Files in and out: votes, soft votes, collected answers, the JSON of CIFAR-10S, and the files of
+other programs (``formats``).
 
-Every kind of answer that can be read can also be written; soft labels are written only.  An error
+Every kind of answer that can be read can also be written, and so can soft labels.  An error
 about a file names its line, column and value.
 """
 
 from softlabel._util.files import check_output
 from softlabel._util.progress import Progress, silent
-from softlabel.io import large, write
+from softlabel.io import columns, formats, large, write
 from softlabel.io.csv_files import Cell, escape_formula, escape_formulas
-from softlabel.io.source import AnswerTable, Repeats, Source, collect_records, read_answers
-from softlabel.io.votes import find_codes, read_gold, sort_naturally
-from softlabel.io.write import write_answers, write_label_lines, write_soft_labels, write_table
+from softlabel.io.sheet import Reading, Shape, Sheet
+from softlabel.io.soft_labels import Numbers, read_people, read_predictions
+from softlabel.io.source import (
+    AnswerTable,
+    Repeats,
+    Source,
+    collect_records,
+    read_answers,
+    read_export,
+)
+from softlabel.io.votes import find_codes, read_gold, read_votes, sort_naturally
+from softlabel.io.write import (
+    soft_label_frame,
+    write_answers,
+    write_label_lines,
+    write_soft_labels,
+    write_table,
+)
 
 __all__ = [
-    "AnswerTable", "Cell", "Progress", "Repeats", "Source", "check_output", "collect_records",
-    "escape_formula", "escape_formulas", "find_codes", "large", "read_answers", "read_gold",
-    "silent", "sort_naturally", "write", "write_answers", "write_label_lines", "write_soft_labels",
-    "write_table",
+    "AnswerTable", "Cell", "Numbers", "Progress", "Reading", "Repeats", "Shape", "Sheet", "Source",
+    "check_output", "collect_records", "columns", "escape_formula", "escape_formulas", "find_codes",
+    "formats", "large", "read_answers", "read_export", "read_gold", "read_people",
+    "read_predictions", "read_votes", "silent", "soft_label_frame", "sort_naturally", "write",
+    "write_answers", "write_label_lines", "write_soft_labels", "write_table",
 ]  # fmt: skip

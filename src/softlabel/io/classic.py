@@ -28,8 +28,9 @@ def read_classic(
 ) -> Statements:
     """Read top, p1, second, p2 and impossible (classes joined by ``|``); a column repairs, where
     there is one, names the repairs made before the table was written."""
-    sheet.refuse_empty(shape.item, shape.annotator)
-    for column in (shape.item, shape.annotator, *CLASSIC):
+    assert shape.annotator is not None, "responses have authors"
+    sheet.refuse_empty(*shape.ids)
+    for column in (*shape.ids, *CLASSIC):
         if sheet.frame[column].dtype.is_nested():
             reason = f"holds {sheet.frame[column].dtype}; cells must be text or numbers"
             raise FileError(sheet.path, reason, column=column)

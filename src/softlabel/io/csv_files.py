@@ -1,9 +1,9 @@
-"""CSV: read strictly, and escaped so that a spreadsheet does not run its cells.
+"""CSV and TSV: read strictly, and escaped so that a spreadsheet does not run its cells.
 
 Polars is fast and forgiving: it fills short rows with nulls, does not report the line on which it
 failed, and accepts some broken quotes.  So the file is counted: if it has no quotes, no lone
-carriage returns and as many commas as its rows need, polars has read it correctly.  Otherwise the
-csv module reads it a second time, and both must agree row by row.
+carriage returns and as many separators as its rows need, polars has read it correctly.  Otherwise
+the csv module reads it a second time, and both must agree row by row.
 """
 
 import csv
@@ -31,25 +31,27 @@ Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 
 
 def read_csv(path: Path) -> Sheet:
-    """Read every cell as text, an empty one as null; skip blank lines."""
+    """Read every cell as text, an empty one as null; skip blank lines.  Cells are separated by tabs
+    if the header has more of them than commas."""
     data = read_text(path)
-    line, cells = next((line, cells) for line, cells in _parse_rows(path, data) if cells)
+    mark = find_separator(data)
+    line, cells = next((line, cells) for line, cells in _parse_rows(path, data, mark) if cells)
     columns = [unescape_formula(cell) for cell in cells]
     for column in columns:
         if columns.count(column) > 1:
             raise FileError(path, "two columns have this name", line=line, column=column)
     try:
-        frame = pl.read_csv(data, infer_schema=False, glob=False)
+        frame = pl.read_csv(data, infer_schema=False, glob=False, separator=mark)
     except pl.exceptions.PolarsError as error:
-        _check_rows(path, data, columns, None)  # it can say what is wrong, and on which line
+        _check_rows(path, data, columns, mark)  # it can say what is wrong, and on which line
         raise FileError(path, f"cannot be read as CSV: {str(error).splitlines()[0]}") from None
     # polars refuses rows that are too long, so if the commas add up no row was too short either
     plain = (
         b'"' not in data
         and data.count(b"\r") == data.count(b"\r\n")
-        and data.count(b",") == (len(frame) + 1) * (frame.width - 1)
+        and data.count(mark.encode()) == (len(frame) + 1) * (frame.width - 1)
     )
-    if not plain and (blank := _check_rows(path, data, columns, frame)):
+    if not plain and (blank := _check_rows(path, data, columns, mark, frame)):
         frame = frame[np.delete(np.arange(len(frame)), blank)]
     if not len(frame):
         raise FileError(path, "has a header but no rows")
@@ -60,16 +62,27 @@ def read_csv(path: Path) -> Sheet:
         frame = frame.with_columns(pl.when(escaped).then(rest).otherwise(pl.all()))
 
     def line_of(row: int) -> int:  # the file is read again, and only for an error message
-        filled = (line for line, cells in _parse_rows(path, data) if cells)
+        filled = (line for line, cells in _parse_rows(path, data, mark) if cells)
         return next(islice(filled, row + 1, None))  # + 1 for the header
 
     return Sheet(path, frame, line_of)
 
 
-def _parse_rows(path: Path, data: bytes) -> Iterator[tuple[int, list[str]]]:
+def find_separator(data: bytes) -> str:
+    """Return the tab if the first line that is not blank has more of them than commas.
+
+    >>> find_separator(b"item\\tlabel\\n1,5\\tcat\\n"), find_separator(b"item,label\\n")
+    ('\\t', ',')
+    """
+    header = next((line for line in io.BytesIO(data) if not line.isspace()), b"")
+    return "\t" if header.count(b"\t") > header.count(b",") else ","
+
+
+def _parse_rows(path: Path, data: bytes, mark: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each row with the line on which it begins; a blank line is a row without cells."""
     # lines end in \n and nowhere else, as editors count them
-    reader = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n"), strict=True)
+    text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n")
+    reader = csv.reader(text, delimiter=mark, strict=True)
     line = 1
     try:
         for cells in reader:
@@ -83,9 +96,11 @@ def _parse_rows(path: Path, data: bytes) -> Iterator[tuple[int, list[str]]]:
         raise FileError(path, reason, line=line) from None
 
 
-def _check_rows(path: Path, data: bytes, names: list[str], frame: pl.DataFrame | None) -> list[int]:
+def _check_rows(
+    path: Path, data: bytes, names: list[str], mark: str, frame: pl.DataFrame | None = None
+) -> list[int]:
     """Check all rows against ``frame``; return the numbers of the rows that are blank lines."""
-    rows = _parse_rows(path, data)
+    rows = _parse_rows(path, data, mark)
     next(cells for _, cells in rows if cells)  # the header
     read = None if frame is None else frame.iter_rows()
     blank = []

@@ -10,7 +10,7 @@ import polars as pl
 
 from softlabel._util.files import shorten
 from softlabel.errors import FileError
-from softlabel.io.sheet import Shape, Sheet, detect_shape
+from softlabel.io.sheet import Reading, Shape, Sheet, detect_shape
 from softlabel.records import Line, json_type, parse_name
 
 
@@ -23,16 +23,21 @@ def parse_lines(path: Path, data: bytes) -> Iterator[Line]:
 
 def parse_object(path: Path, data: bytes, line: int | None = None) -> dict[str, Any]:
     """Return the one object in these bytes."""
+    value = parse_json(path, data, line)
+    if not isinstance(value, dict):
+        raise FileError(path, f"must be a JSON object {{…}}, not {json_type(value)}", line=line)
+    return value
+
+
+def parse_json(path: Path, data: bytes, line: int | None = None) -> Any:
+    """Return the one value in these bytes."""
     try:
-        value = json.loads(data.decode(), object_pairs_hook=_refuse_repeated_keys)
+        return json.loads(data.decode(), object_pairs_hook=_refuse_repeated_keys)
     except json.JSONDecodeError as error:
         reason = f"is not JSON: {error.msg} at character {error.colno}"
         raise FileError(path, reason, line=error.lineno if line is None else line) from None
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"is not JSON that can be read: {error}", line=line) from None
-    if not isinstance(value, dict):
-        raise FileError(path, f"must be a JSON object {{…}}, not {json_type(value)}", line=line)
-    return value
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -44,20 +49,24 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return parsed
 
 
-def read_vote_lines(path: Path, data: bytes) -> tuple[Sheet, Shape]:
+def read_vote_lines(path: Path, data: bytes, reading: Reading) -> tuple[Sheet, Shape]:
     """Read one object per vote; the keys of the first line are the columns.
 
-    An annotator that is null on every line was not released; null on some lines is a mistake.
+    An annotator that is null on every line was not released; null on some lines is a mistake, or
+    missing.
     """
     number, first = next(parse_lines(path, data))
-    shape = detect_shape(path, list(first))
+    shape = detect_shape(path, list(first), reading.columns)
     _check_keys(path, number, shape)
-    soft = shape.kind == "soft"
+    soft, drop = shape.kind == "soft", reading.missing == "drop"
     parsers: dict[str, Callable[[Any], Any]] = {
         shape.item: parse_name,
-        shape.annotator: lambda value: None if value is None else parse_name(value),
         **dict.fromkeys(shape.answer, _parse_probability if soft else parse_name),
     }
+    if shape.annotator is not None:
+        parsers[shape.annotator] = lambda value: None if value is None else parse_name(value)
+    if drop:
+        parsers = {name: _or_null(parse) for name, parse in parsers.items()}
     columns: dict[str, list[Any]] = {name: [] for name in parsers}
     numbers: list[int] = []
     for line, row in parse_lines(path, data):
@@ -73,8 +82,9 @@ def read_vote_lines(path: Path, data: bytes) -> tuple[Sheet, Shape]:
             odd = next(key for key in row if key not in columns)
             raise FileError(path, "the first line has no such class", line=line, column=odd)
         numbers.append(line)
-    named = [person is not None for person in columns[shape.annotator]]
-    if any(named) != all(named):
+    people = columns[shape.annotator] if shape.annotator is not None else []
+    named = [person is not None for person in people]
+    if any(named) and not all(named) and not drop:
         reason = "is null here but named elsewhere; name all of them or none"
         raise FileError(path, reason, line=numbers[named.index(False)], column="annotator")
     kinds: dict[str, pl.DataType] = dict.fromkeys(columns, pl.String())
@@ -82,6 +92,11 @@ def read_vote_lines(path: Path, data: bytes) -> tuple[Sheet, Shape]:
         kinds |= dict.fromkeys(shape.answer, pl.Float64())
     frame = pl.DataFrame(columns, schema=kinds)
     return Sheet(path, frame, numbers.__getitem__, anonymous=not any(named)), shape
+
+
+def _or_null(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a parser that lets null and empty text pass: what to do with them comes later."""
+    return lambda value: None if value is None or value == "" else parse(value)
 
 
 def _check_keys(path: Path, line: int, shape: Shape) -> None:

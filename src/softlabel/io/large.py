@@ -7,7 +7,7 @@ careful readers, which report what is wrong and on which line.
 """
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +18,9 @@ import polars as pl
 
 from softlabel._util.progress import Progress, abbreviate, silent
 from softlabel.errors import FileError
-from softlabel.io.sheet import ANNOTATOR, BOM, ITEM, LABEL, detect_shape
-from softlabel.io.votes import NAME_TYPES, sort_naturally
+from softlabel.io.columns import ANNOTATOR, ITEM, LABEL
+from softlabel.io.sheet import BOM, Reading, detect_shape
+from softlabel.io.votes import ABSENT, NAME_TYPES, as_text, merge_spellings, sort_naturally
 from softlabel.tables import NAMES, Annotations, Index, Ints, Names, given_away, names
 
 LARGE = 32_000_000  # bytes from which a file is read in batches
@@ -30,10 +31,15 @@ ROWS = 2**20  # codes that are renumbered at a time
 
 
 def read_large(
-    path: Path, kind: str, labels: list[str] | None, progress: Progress
+    path: Path,
+    kind: str,
+    labels: list[str] | None,
+    progress: Progress,
+    reading: Reading | None = None,
 ) -> Annotations | None:
     """Read votes, items and annotators in order of first appearance; None: read it carefully."""
-    scan = scan_votes(path, kind, progress)
+    reading = reading or Reading()
+    scan = scan_votes(path, kind, progress, reading.columns)
     if scan is None:
         return None
     codings = {ITEM: Coding(), ANNOTATOR: Coding(), LABEL: Coding()}
@@ -59,18 +65,26 @@ def read_large(
     order, annotator = order_by_appearance(annotator)
     people = codings[ANNOTATOR].names(order)
     voted = codings[LABEL].names()
-    classes = match_classes(voted, labels or scan.classes)
+    classes = match_classes(voted, labels or scan.classes, reading.spelling)
     if classes is None or has_blank(items) or has_blank(people) or has_blank(voted):
         return None
     index = Index(compact_names(items), compact_names(people), names(classes[0]))
     return Annotations(index, item, annotator, label=given_away(classes[1][label]))
 
 
-def match_classes(voted: pl.Series, labels: Sequence[str] | None) -> tuple[list[str], Ints] | None:
+def match_classes(
+    voted: pl.Series, labels: Sequence[str] | None, spelling: str = "refuse"
+) -> tuple[list[str], Ints] | None:
     """Return the classes (those that occur, where none are given), and each name's place among
-    them; None where a name is not among them, or looks like a missing value."""
+    them; None where a name is not among them, looks like a missing value, or is another spelling of
+    a second one."""
     occurring = voted.to_list()
-    if labels is None and any(name.lower() == "nan" for name in occurring):
+    if labels is None and any(name.lower() in ABSENT for name in occurring):
+        return None
+    try:
+        if merge_spellings(dict.fromkeys(occurring, 1), labels, spelling):
+            return None
+    except ValueError:
         return None
     classes = sort_naturally(occurring) if labels is None else list(labels)
     known = {name: place for place, name in enumerate(classes)}
@@ -105,14 +119,22 @@ class Scan:
         return rows > 0 and total == (rows + 1) * each
 
 
-def scan_votes(path: Path, kind: str, progress: Progress = silent) -> Scan | None:
-    """Return a lazy view of a file of hard votes, or None if it needs careful reading."""
+def scan_votes(
+    path: Path,
+    kind: str,
+    progress: Progress = silent,
+    columns: Mapping[str, str] | None = None,
+) -> Scan | None:
+    """Return a lazy view of a file of hard votes, or None if it needs careful reading; ``columns``
+    are the names of columns that the user said."""
     with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, FileError, OSError):
-        return _scan(path, kind, progress)
+        return _scan(path, kind, progress, columns)
     return None  # the careful reader will report what is wrong
 
 
-def _scan(path: Path, kind: str, progress: Progress) -> Scan | None:
+def _scan(
+    path: Path, kind: str, progress: Progress, given: Mapping[str, str] | None
+) -> Scan | None:
     commas = classes = None
     if kind == "csv":
         counted = _count_plain_csv(path, progress)
@@ -128,16 +150,18 @@ def _scan(path: Path, kind: str, progress: Progress) -> Scan | None:
         votes = pl.scan_parquet(path, glob=False)
         columns = votes.collect_schema().names()
         rows = votes.select(pl.len()).collect().item()
-    shape = detect_shape(path, columns)
-    if shape.kind != "hard" or "response_uuid" in columns:
+    shape = detect_shape(path, columns, given)
+    if shape.kind != "hard" or shape.annotator is None or "response_uuid" in columns:
         return None
-    names = {ITEM: shape.item, ANNOTATOR: shape.annotator, LABEL: LABEL}
+    names = {ITEM: shape.item, ANNOTATOR: shape.annotator, LABEL: shape.answer[0]}
+    kinds = {ours: votes.collect_schema()[name] for ours, name in names.items()}
     if kind != "csv":
-        kinds = [votes.collect_schema()[name] for name in names.values()]
-        if not all(kind in NAME_TYPES or kind.is_integer() for kind in kinds):
+        if not all(kind in NAME_TYPES or kind.is_integer() for kind in kinds.values()):
             return None
-        classes = tuple(kinds[2].categories) if isinstance(kinds[2], pl.Enum) else None
-    votes = votes.select(pl.col(name).cast(pl.String).alias(ours) for ours, name in names.items())
+        declared = kinds[LABEL]
+        classes = tuple(declared.categories) if isinstance(declared, pl.Enum) else None
+    texts = [as_text(name, kinds[ours]).alias(ours) for ours, name in names.items()]
+    votes = votes.select(texts)
     return Scan(path, votes, rows, (shape.item, shape.annotator), classes, commas)
 
 

@@ -3,17 +3,23 @@
 import gzip
 import io
 import os
+import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from softlabel._util.files import shorten
-from softlabel.errors import FileError, nearest
+from softlabel._util.files import STREAM, shorten
+from softlabel.errors import DataError, FileError, nearest
+from softlabel.io.columns import ANNOTATOR, ITEM, LABEL, NAMES, Role, find, normalise
+
+if TYPE_CHECKING:
+    from softlabel.io.formats.base import Format
 
 BOM = b"\xef\xbb\xbf"
 MODEST = 200_000_000  # bytes that any gzip file may unpack to
@@ -21,27 +27,30 @@ RATIO = 100  # times its size that a larger one may; votes compress ten to thirt
 LARGEST = 8_000_000_000
 CHUNK = 2**22
 UNPACKED_MB = "SOFTLABEL_UNPACKED_MB"  # the environment variable that allows more
+GZIP, PARQUET, ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
 MAGIC = {  # how files begin that are something else than text
     b"\xff\xfe": "it looks like UTF-16",
     b"\xfe\xff": "it looks like UTF-16",
-    b"\x1f\x8b": "it looks like gzip; its name should end in .gz",
-    b"PAR1": "it looks like Parquet; its name should end in .parquet",
-    b"PK\x03\x04": "it looks like a zip archive or a spreadsheet; save the sheet as CSV (UTF-8)",
+    GZIP: "it looks like gzip; its name should end in .gz",
+    PARQUET: "it looks like Parquet; its name should end in .parquet",
+    ZIP: "it looks like a zip archive or a spreadsheet; save the sheet as CSV (UTF-8)",
 }
 
-ITEM, ANNOTATOR, LABEL = "item", "annotator", "label"
-ALIASES = {ITEM: (ITEM, "task"), ANNOTATOR: (ANNOTATOR, "worker")}
 CLASSIC = ("top", "p1", "second", "p2", "impossible")
 RESERVED = ("task", "worker", ITEM, ANNOTATOR, LABEL, "top")  # no class of soft votes may be
 ACCEPTED = (
     "accepted are hard votes (item, annotator, label), soft votes (item, annotator, one column per "
-    "class) and classic responses (item, annotator, top, p1, second, p2, impossible)"
+    "class), both also without annotators, counts of votes (item, one column per class) and "
+    "classic responses (item, annotator, top, p1, second, p2, impossible)"
 )
+PEOPLE = tuple(word for group in NAMES["annotator"] for word in group)
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return all bytes, unpacked if the name ends in ``.gz``."""
+    """Return all bytes, unpacked if the name ends in ``.gz``; ``-`` is standard input."""
     try:
+        if path == STREAM:
+            return _read_stdin()
         data = path.read_bytes()
         if path.suffix.lower() == ".gz":
             data = _unpack(path, data)
@@ -58,6 +67,13 @@ def read_bytes(path: Path) -> bytes:
     if not data:
         raise FileError(path, "is empty")
     return data
+
+
+@cache
+def _read_stdin() -> bytes:
+    """Return what standard input holds: once it is read, there is no more of it."""
+    data = sys.stdin.buffer.read()
+    return _unpack(STREAM, data) if data.startswith(GZIP) else data
 
 
 def _unpack(path: Path, packed: bytes) -> bytes:
@@ -141,17 +157,27 @@ class Sheet:
     def refuse_empty(self, *columns: str) -> None:
         """Raise the error about the first empty cell of these columns, if there is one."""
         for column in columns:
-            cells = self.frame[column]
-            blank = cells.is_null()
-            if cells.dtype == pl.String:
-                blank = blank | (cells.str.strip_chars() == "").fill_null(False)
-            self.refuse(blank, "the cell is empty", column)
+            self.refuse(is_blank(self.frame[column]), "the cell is empty", column)
+
+    def keep(self, rows: pl.Series) -> "Sheet":
+        """Return the sheet with these rows only; each keeps its line."""
+        kept, line_of = rows.arg_true(), self.line_of
+        find = None if line_of is None else lambda row: line_of(int(kept[row]))
+        return replace(self, frame=self.frame.filter(rows), line_of=find)
+
+
+def is_blank(cells: pl.Series) -> pl.Series:
+    """Return which cells hold nothing, or nothing but space."""
+    blank = cells.is_null()
+    if cells.dtype == pl.String:
+        blank = blank | (cells.str.strip_chars() == "").fill_null(False)
+    return blank
 
 
 def read_parquet(path: Path) -> Sheet:
     """Read the columns of a Parquet file with the types that the file gives them."""
     data = read_bytes(path)
-    if not (data.startswith(b"PAR1") and data.endswith(b"PAR1")):
+    if not (data.startswith(PARQUET) and data.endswith(PARQUET)):
         raise FileError(path, "is not Parquet, or breaks off before its end")
     try:
         with _silenced_stderr():
@@ -183,47 +209,105 @@ def _silenced_stderr() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How a file is read where it leaves a choice.
+
+    ``format`` None: told from the content.  ``columns`` maps item, annotator and label to the names
+    that they have in the file.  ``missing``: rows with an empty cell are refused, or dropped and
+    counted.  ``spelling``: labels that differ by case or space only are refused, merged into the
+    most frequent spelling, or kept apart.
+    """
+
+    format: "Format | None" = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    missing: Literal["refuse", "drop"] = "refuse"
+    spelling: Literal["refuse", "merge", "keep"] = "refuse"
+
+
+@dataclass(frozen=True)
 class Shape:
-    """The kind of table, the names of its id columns, and the columns that hold the answer."""
+    """The kind of table, the names of its id columns (no annotator: nobody is named), and the
+    columns that hold the answer."""
 
     kind: Literal["hard", "soft", "classic"]
     item: str
-    annotator: str
+    annotator: str | None
     answer: tuple[str, ...]
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return (self.item,) if self.annotator is None else (self.item, self.annotator)
 
-def detect_shape(path: Path, columns: Sequence[str]) -> Shape:
-    """Take a table with ``label`` for hard votes, with ``top`` for responses, else soft votes."""
-    ids = _find_id(path, columns, ITEM), _find_id(path, columns, ANNOTATOR)
-    rest = tuple(column for column in columns if column not in ids)
-    if LABEL in rest:
-        return Shape("hard", *ids, (LABEL,))
+
+def detect_shape(
+    path: Path, columns: Sequence[str], given: Mapping[str, str] | None = None
+) -> Shape:
+    """Take a table with ``label`` for hard votes, with ``top`` for responses, else soft votes.
+    ``given`` are the names of columns that the user said."""
+    item, annotator, label = _find_columns(path, columns, given or {})
+    rest = tuple(column for column in columns if column not in (item, annotator))
+    if label is not None:
+        return Shape("hard", item, annotator, (label,))
     if "top" in rest:
         for column in CLASSIC:
             if column not in rest:
                 raise _missing_column(path, columns, column)
-        return Shape("classic", *ids, CLASSIC)
-    if not rest:
+        if annotator is None:
+            raise _missing_column(path, columns, ANNOTATOR)
+        return Shape("classic", item, annotator, CLASSIC)
+    if not rest or (annotator is None and len(rest) == 1):
         raise _missing_column(path, columns, LABEL)
-    for column in rest:
-        if not column.strip():
-            raise FileError(path, f"a column of soft votes has no name; {ACCEPTED}")
-    return Shape("soft", *ids, rest)
+    if not all(column.strip() for column in rest):
+        raise FileError(path, f"a column of soft votes has no name; {ACCEPTED}")
+    return Shape("soft", item, annotator, rest)
 
 
-def _find_id(path: Path, columns: Sequence[str], name: str) -> str:
-    present = [column for column in ALIASES[name] if column in columns]
-    if not present:
-        raise _missing_column(path, columns, name)
-    if len(present) > 1:
-        raise FileError(path, f"both {present[0]!r} and {present[1]!r} are there; one must go")
-    return present[0]
+def _find_columns(
+    path: Path, columns: Sequence[str], given: Mapping[str, str]
+) -> tuple[str, str | None, str | None]:
+    """Return the columns of item, annotator and label: those given, or else by their names."""
+    for ours, theirs in given.items():
+        if theirs not in columns:
+            hint = nearest(theirs, columns)
+            reason = f"--columns {ours}={theirs}: no such column{hint}; there are {_list(columns)}"
+            raise FileError(path, reason, column=theirs)
+    others = [column for column in columns if column not in given.values()]
+    item = given.get(ITEM) or _find(path, others, "item")
+    if item is None:
+        raise _missing_column(path, columns, ITEM)
+    annotator = given.get(ANNOTATOR) or _find(path, others, "annotator")
+    if annotator is None:
+        _refuse_unnamed_people(path, others)
+    others = [column for column in others if column not in (item, annotator)]
+    return item, annotator, given.get(LABEL) or _find(path, others, "label")
 
 
-def _missing_column(path: Path, columns: Sequence[str], name: str) -> FileError:
-    hint = nearest(name, columns).replace("did you mean", "is it")
+def _find(path: Path, columns: Sequence[str], role: Role) -> str | None:
+    try:
+        return find(role, columns)
+    except DataError as error:
+        raise FileError(path, f"{error} with --columns {role}=COLUMN") from None
+
+
+def _refuse_unnamed_people(path: Path, columns: Sequence[str]) -> None:
+    """Refuse a table without a column of annotators if one seems to hold them all the same."""
+    like = [name for name in columns if any(word in normalise(name) for word in PEOPLE)]
+    if like or nearest(ANNOTATOR, columns):
+        hint = f" (is it {like[0]!r}?)" if like else None
+        raise _missing_column(path, columns, ANNOTATOR, hint)
+
+
+def _missing_column(
+    path: Path, columns: Sequence[str], name: str, hint: str | None = None
+) -> FileError:
+    hint = nearest(name, columns).replace("did you mean", "is it") if hint is None else hint
     if len(columns) == 1:
-        mark = next((mark for mark in (";", "\t", "|") if mark in columns[0]), None)
-        hint += f" (cells must be separated by commas, not by {mark!r})" if mark else ""
-    present = ", ".join(map(repr, columns[:20])) + (", …" if len(columns) > 20 else "")
-    return FileError(path, f"no such column{hint}; there are {present}; {ACCEPTED}", column=name)
+        mark = next((mark for mark in (";", "|") if mark in columns[0]), None)
+        hint += f" (cells must be separated by commas or tabs, not by {mark!r})" if mark else ""
+    hint += f"; name it with --columns {name}=COLUMN" if len(columns) > 1 else ""
+    reason = f"no such column{hint}; there are {_list(columns)}; {ACCEPTED}"
+    return FileError(path, reason, column=name)
+
+
+def _list(columns: Sequence[str]) -> str:
+    return ", ".join(map(repr, columns[:20])) + (", …" if len(columns) > 20 else "")

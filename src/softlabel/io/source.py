@@ -6,25 +6,40 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
-from softlabel._util.files import file_kind
+from softlabel._util.files import STREAM, file_kind
 from softlabel._util.progress import Progress, silent
 from softlabel.elicit import Mode
 from softlabel.errors import DataError, FileError
 from softlabel.io.classic import read_classic, read_collins
 from softlabel.io.csv_files import read_csv
-from softlabel.io.json_files import parse_lines, read_vote_lines
+from softlabel.io.formats import Format, find_format, make_answers, read_table
+from softlabel.io.formats.base import Head
+from softlabel.io.json_files import parse_lines, parse_object, read_vote_lines
 from softlabel.io.large import LARGE, read_large
-from softlabel.io.sheet import detect_shape, read_parquet, read_text
-from softlabel.io.votes import read_votes
-from softlabel.records import Line, describe_left_out, read_records
+from softlabel.io.sheet import (
+    BOM,
+    PARQUET,
+    Reading,
+    Shape,
+    Sheet,
+    detect_shape,
+    read_bytes,
+    read_parquet,
+    read_text,
+)
+from softlabel.io.votes import prepare, read_counts, read_votes
+from softlabel.records import Line, check_record, describe_left_out, join_lists, read_records
 from softlabel.sampling import first_presentation
 from softlabel.tables import Annotations, Floats, Statements
 
 AnswerTable = Statements | Annotations
-Repeats = Literal["first", "mean", "all", "error"]
+Repeats = Literal["first", "last", "mean", "all", "error"]
 
-KINDS = (*("csv", "jsonl", "parquet", "json"), *("csv.gz", "jsonl.gz", "parquet.gz", "json.gz"))
+PLAIN = ("csv", "jsonl", "parquet", "json", "tsv")
+KINDS = (*PLAIN, *(f"{kind}.gz" for kind in PLAIN))
+COUNTS = "counts of votes, without annotators"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +52,9 @@ class Source:
     ``seconds`` (n,) is the time each answer took, NaN where it is not known.  ``skips`` counts
     each person's skipped items, by reason.  ``simulated`` counts answers of simulated people.
     ``asked`` counts the answers by how they were asked for: mode, version, options and frame.
-    ``branch`` (n,) is the share of each answer that was said of branches as wholes.
+    ``branch`` (n,) is the share of each answer that was said of branches as wholes.  ``read_as``
+    names the format, where it is not a table or records of ours; ``notes`` is what else to know;
+    ``contents`` is what people saw of each item.
     """
 
     name: str
@@ -51,11 +68,15 @@ class Source:
     simulated: int = 0
     asked: Mapping[str, int] = field(default_factory=dict)
     branch: Floats | None = None
+    read_as: str = ""
+    notes: tuple[str, ...] = ()
+    contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def facts(self) -> dict[str, str]:
         """What to report about the reading: what was left out and what came late."""
-        facts = {"left out": describe_left_out(self.left_out)}
+        facts = {"read as": self.read_as, "left out": describe_left_out(self.left_out)}
+        facts["note"] = "; ".join(self.notes)
         if self.late:
             facts["late"] = f"{self.late:,} answers came after their time was over; they count"
         if self.branch is not None and (whole := int((self.branch > 0).sum())):
@@ -83,7 +104,7 @@ class Source:
         what = table.index.items[table.item[row]]
         event = f"{who!r} answered item {what!r}"
         rest = f" ({len(again)} answers are repeats)" if len(again) > 1 else ""
-        rest += "; say what to do with --repeats first, mean or all"
+        rest += "; say what to do with --repeats first, last, mean or all"
         if self.line_of is None:
             where = f"in row {first + 1} and again in row {row + 1}"
             raise DataError(f"{self.name}: {event} {where}{rest}")
@@ -96,43 +117,113 @@ def read_answers(
     labels: Sequence[str] | None = None,
     mode: Mode | None = None,
     progress: Progress = silent,
+    reading: Reading | None = None,
 ) -> Source:
-    """Read hard votes, soft votes, classic responses, collected records or the JSON of CIFAR-10S.
+    """Read hard votes, soft votes, counts, classic responses, collected records, the JSON of
+    CIFAR-10S or the files of another program; ``-`` is standard input.
     ``labels`` is the full list of classes (else those that the file declares or that occur):
     anything outside it is an error.  ``mode`` reads the answers that were given through it, with
-    its repairs for instance.  ``progress`` hears of each batch of a large file of hard votes."""
-    path = Path(path)
-    if not path.exists():
+    its repairs for instance.  ``progress`` hears of each batch of a large file of hard votes.
+    ``reading`` says what to do where the file leaves a choice."""
+    path, reading = Path(path), reading or Reading()
+    if path != STREAM and not path.exists():
         raise FileError(path, "there is no such file")
+    wanted = None if labels is None else list(labels)
+    foreign = find_format(path, reading.format)
+    if foreign is not None:
+        return _read_foreign(path, *foreign, wanted, reading)
     if path.is_dir():
         raise FileError(path, "is a folder, not a file")
-    kind = file_kind(path, KINDS).removesuffix(".gz")
-    wanted = None if labels is None else list(labels)
+    kind = _sniff(path) if path == STREAM else file_kind(path, KINDS).removesuffix(".gz")
     if kind == "json":
         return Source(str(path), read_collins(path, read_text(path), wanted, mode))
     if kind == "jsonl":
-        return _read_lines(path, wanted, mode)
-    if path.suffix.lower() != ".gz" and path.stat().st_size >= LARGE:
-        votes = read_large(path, kind, wanted, progress)
+        return _read_lines(path, wanted, mode, reading)
+    if path.suffix.lower() in (".csv", ".parquet") and path.stat().st_size >= LARGE:
+        votes = read_large(path, kind, wanted, progress, reading)
         if votes is not None:
             # row 0 of CSV is on line 2, after the header
             return Source(str(path), votes, (lambda row: row + 2) if kind == "csv" else None)
-    sheet = read_csv(path) if kind == "csv" else read_parquet(path)
+    sheet = read_parquet(path) if kind == "parquet" else read_csv(path)
     if "response_uuid" in sheet.frame.columns:
         reason = "is a study's export for spreadsheets; labels are made from its .jsonl"
         raise FileError(path, reason)
-    shape = detect_shape(path, sheet.frame.columns)
+    shape = detect_shape(path, sheet.frame.columns, reading.columns)
     if shape.kind == "classic":
         return Source(str(path), read_classic(sheet, shape, wanted, mode), sheet.line_of)
-    return Source(str(path), read_votes(sheet, shape, wanted), sheet.line_of)
+    return _read_votes(sheet, shape, wanted, reading)
 
 
-def _read_lines(path: Path, labels: list[str] | None, mode: Mode | None) -> Source:
+def _read_foreign(
+    path: Path, how: Format, head: Head, labels: list[str] | None, reading: Reading
+) -> Source:
+    """Read the file of another program."""
+    table = read_table(how, head)
+    made = make_answers(path, how, table, labels, reading)
+    return Source(
+        str(path),
+        made.answers,
+        left_out=made.left_out,
+        seconds=made.seconds,
+        read_as=how.name,
+        notes=made.notes,
+        contents=table.contents,
+    )
+
+
+def _sniff(path: Path) -> str:
+    """Return the kind of a file by how it begins."""
+    data = read_bytes(path)
+    if data.startswith(PARQUET):
+        return "parquet"
+    text = data.removeprefix(BOM).lstrip()
+    if not text.startswith((b"{", b"[")):
+        return "csv"
+    try:
+        first = parse_object(path, text.splitlines()[0])
+    except FileError:
+        return "json"  # an object over several lines
+    return "json" if first and all(isinstance(value, list) for value in first.values()) else "jsonl"
+
+
+def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: Reading) -> Source:
+    name = str(sheet.path)
+    if labels is None and shape.kind == "hard":
+        declared = sheet.frame[shape.answer[0]].dtype
+        labels = declared.categories.to_list() if isinstance(declared, pl.Enum) else None
+    sheet, left_out = prepare(sheet, shape, labels, reading)
+    if shape.kind == "soft" and (sheet.anonymous or shape.annotator is None):
+        votes = read_counts(sheet, shape, labels)
+        if votes is not None:
+            return Source(name, votes, left_out=left_out, read_as=COUNTS)
+    votes = read_votes(sheet, shape, labels, reading)
+    return Source(name, votes, sheet.line_of, left_out=left_out)
+
+
+def read_export(path: str | Path) -> list[dict[str, Any]]:
+    """Return every record of a study's export to ``.jsonl``, as it is: also practice, checks, skips
+    and people who were left out."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileError(path, "there is no such file")
+    if file_kind(path, KINDS).removesuffix(".gz") != "jsonl":
+        raise FileError(path, "is no export of a study; export the study to a .jsonl file first")
+    records = []
+    for row in join_lists(path, parse_lines(path, read_text(path))):
+        check_record(path, row)
+        records.append(row[1])
+    if not records:
+        raise FileError(path, "holds no answers")
+    return records
+
+
+def _read_lines(
+    path: Path, labels: list[str] | None, mode: Mode | None, reading: Reading
+) -> Source:
     """Read JSON lines: records if the first has a schema, else votes."""
     data = read_text(path)
     if "schema" not in next(parse_lines(path, data))[1]:
-        sheet, shape = read_vote_lines(path, data)
-        return Source(str(path), read_votes(sheet, shape, labels), sheet.line_of)
+        return _read_votes(*read_vote_lines(path, data, reading), labels, reading)
     source = _collect(path, parse_lines(path, data), labels, mode)
     if not len(source.answers):
         left_out = describe_left_out(source.left_out)

@@ -1,7 +1,8 @@
-"""Hard votes, soft votes and gold classes: from cells to codes."""
+"""Hard votes, soft votes, counts of votes and gold classes: from cells to codes."""
 
 import math
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -10,51 +11,120 @@ import numpy as np
 import polars as pl
 
 from softlabel.errors import FileError, nearest
+from softlabel.io.columns import ITEM, LABEL
 from softlabel.io.csv_files import read_csv
-from softlabel.io.sheet import ACCEPTED, ITEM, LABEL, Shape, Sheet
+from softlabel.io.sheet import ACCEPTED, Reading, Shape, Sheet, is_blank
+from softlabel.sampling import votes_from_counts
 from softlabel.tables import ANONYMOUS, SIMPLEX_TOLERANCE, Annotations, Floats, Index, Ints, names
 
-NAME_TYPES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean)  # and whole numbers
+NAME_TYPES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean)  # and numbers
+ABSENT = ("nan", "<na>")  # how programs write that there is no value
+COUNT = "count"
+SPELL = "say --spelling merge to make them one, or --spelling keep if they are different classes"
 
 
-def read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None) -> Annotations:
-    """Read the votes of a table; ``labels`` is the full list of classes.  Without it the classes
-    are those of the Parquet type ``Enum``, or else those that occur."""
-    hard = shape.kind == "hard"
-    if labels is None and hard and isinstance(declared := sheet.frame[LABEL].dtype, pl.Enum):
-        labels = declared.categories.to_list()
-    columns = [shape.item, shape.annotator, *(shape.answer if hard else ())]
-    for column in columns:
+# ── cells ────────────────────────────────────────────────────────────────────────────────────
+
+
+def as_text(column: str, kind: pl.DataType) -> pl.Expr:
+    """Return a column of names as text, as a CSV file would write them: True, False, 1.0."""
+    cells = pl.col(column)
+    if kind == pl.Boolean:
+        return pl.when(cells).then(pl.lit("True")).when(~cells).then(pl.lit("False")).alias(column)
+    return (cells.fill_nan(None) if kind.is_float() else cells).cast(pl.String)
+
+
+def prepare(
+    sheet: Sheet, shape: Shape, labels: list[str] | None, reading: Reading
+) -> tuple[Sheet, dict[str, int]]:
+    """Return the sheet with its names as text and without the rows to be dropped, which are counted
+    by reason; refuse empty cells unless they are to be dropped."""
+    texts = (*shape.ids, *(shape.answer if shape.kind == "hard" else ()))
+    for column in texts:
         kind = sheet.frame[column].dtype
-        if not (kind in NAME_TYPES or kind.is_integer()):
-            reason = f"holds {kind}; names must be text or whole numbers"
+        if not (kind in NAME_TYPES or kind.is_integer() or kind.is_float()):
+            reason = f"holds {kind}; names must be text or numbers"
             raise FileError(sheet.path, reason, column=column)
-        if not (sheet.anonymous and column == shape.annotator):
-            sheet.refuse_empty(column)
-    text = [pl.col(column).cast(pl.String) for column in columns]
-    sheet = replace(sheet, frame=sheet.frame.with_columns(text))
+    cells = [as_text(column, sheet.frame[column].dtype) for column in texts]
+    sheet = replace(sheet, frame=sheet.frame.with_columns(cells))
+    needed = [*shape.ids, *shape.answer]
+    if sheet.anonymous and shape.annotator is not None:
+        needed.remove(shape.annotator)
+    if reading.missing == "refuse":
+        sheet.refuse_empty(*needed)
+        return sheet, {}
+    absent = [word for word in ABSENT if word not in (labels or ())]
+    left_out: dict[str, int] = {}
+    for column in needed:
+        gone = _is_missing(sheet.frame[column], absent if column in shape.answer else [])
+        if gone.any():
+            left_out[f"without {column}"] = int(gone.sum())
+            sheet = sheet.keep(~gone)
+    if not len(sheet.frame):
+        raise FileError(sheet.path, "no row is complete, so nothing is left to read")
+    return sheet, left_out
+
+
+def _is_missing(cells: pl.Series, absent: list[str]) -> pl.Series:
+    gone = is_blank(cells)
+    if cells.dtype == pl.String:
+        gone = gone | cells.str.to_lowercase().is_in(absent).fill_null(False)
+    elif cells.dtype.is_float():
+        gone = gone | cells.is_nan().fill_null(False)
+    return gone
+
+
+# ── votes ────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_votes(
+    sheet: Sheet, shape: Shape, labels: list[str] | None, reading: Reading | None = None
+) -> Annotations:
+    """Read the votes of a sheet that was prepared; ``labels`` is the full list of classes.  Without
+    it the classes are those that occur.  Without ``reading`` the sheet is prepared as usual."""
+    if reading is None:
+        reading = Reading()
+        sheet, _ = prepare(sheet, shape, labels, reading)
     label = probs = None
-    if hard:
-        votes = sheet.frame[LABEL]
-        if labels is None:
-            missing = votes.str.to_lowercase() == "nan"
-            reason = "looks like a missing value; if it is a class, name all classes with --labels"
-            sheet.refuse(missing, reason, LABEL)
-            labels = sort_naturally(votes.unique().to_list())
-        label = find_codes(votes, labels)
-        if (label < 0).any():
-            row = int((label < 0).argmax())
-            shown = ", ".join(labels[:20]) + (", …" if len(labels) > 20 else "")
-            reason = f"no such class{nearest(votes[row], labels)}; the classes are {shown}"
-            raise sheet.error(reason, row, LABEL, votes[row])
+    if shape.kind == "hard":
+        labels, label = _read_hard(sheet, shape.answer[0], labels, reading)
     else:
         labels, probs = _read_soft(sheet, shape, labels)
     items, item = encode(sheet.frame[shape.item])  # in order of first appearance
-    people, annotator = encode(sheet.frame[shape.annotator])
-    if sheet.anonymous:
-        people, annotator = [], np.full(len(item), ANONYMOUS)
+    people: list[str] = []
+    annotator: Ints = np.full(len(item), ANONYMOUS)
+    if not sheet.anonymous and shape.annotator is not None:
+        people, annotator = encode(sheet.frame[shape.annotator])
     index = Index(names(items), names(people), names(labels))
     return Annotations(index, item, annotator, label=label, probs=probs)
+
+
+def _read_hard(
+    sheet: Sheet, column: str, labels: list[str] | None, reading: Reading
+) -> tuple[list[str], Ints]:
+    votes = sheet.frame[column]
+    if labels is None:
+        missing = votes.str.to_lowercase().is_in(list(ABSENT))
+        reason = (
+            "looks like a missing value; leave such rows out with --missing drop, or, if it is a "
+            "class, name all classes with --labels"
+        )
+        sheet.refuse(missing, reason, column)
+    counts = dict(votes.value_counts().iter_rows())
+    try:
+        same = merge_spellings(counts, labels, reading.spelling)
+    except ValueError as error:
+        raise FileError(sheet.path, str(error), column=column) from None
+    if same:
+        votes = votes.replace(same)
+    labels = labels or sort_naturally(votes.unique().to_list())
+    label = find_codes(votes, labels)
+    if (label < 0).any():
+        row = int((label < 0).argmax())
+        shown = ", ".join(labels[:20]) + (", …" if len(labels) > 20 else "")
+        reason = f"no such class{nearest(votes[row], labels)}; the classes are {shown}"
+        raise sheet.error(reason, row, column, votes[row])
+    return labels, label
 
 
 def _read_soft(sheet: Sheet, shape: Shape, labels: list[str] | None) -> tuple[list[str], Floats]:
@@ -65,9 +135,18 @@ def _read_soft(sheet: Sheet, shape: Shape, labels: list[str] | None) -> tuple[li
         reason = f"the classes are not those asked for: {both}"
         raise FileError(sheet.path, reason, column=odd)
     labels = labels or columns
-    sheet.refuse_empty(*labels)
-    probs = np.empty((len(sheet.frame), len(labels)))
-    for j, column in enumerate(labels):
+    probs = _read_numbers(sheet, labels)
+    total = probs.sum(axis=1)
+    off = np.flatnonzero(abs(total - 1) > SIMPLEX_TOLERANCE)
+    if len(off):
+        raise sheet.error(f"the probabilities sum to {total[off[0]]:.9g}, not to 1", int(off[0]))
+    return labels, probs
+
+
+def _read_numbers(sheet: Sheet, columns: list[str]) -> Floats:
+    """Return (n, k) the numbers in these columns, finite and not negative."""
+    found = np.empty((len(sheet.frame), len(columns)))
+    for j, column in enumerate(columns):
         cells = sheet.frame[column]
         if cells.dtype.is_nested() or cells.dtype.is_temporal() or cells.dtype == pl.Boolean:
             raise FileError(sheet.path, f"holds {cells.dtype}, no probabilities", column=column)
@@ -75,12 +154,96 @@ def _read_soft(sheet: Sheet, shape: Shape, labels: list[str] | None) -> tuple[li
         sheet.refuse(numbers.is_null(), f"not a number, so no probability; {ACCEPTED}", column)
         sheet.refuse(~numbers.is_finite(), "a probability must be a finite number", column)
         sheet.refuse(numbers < 0, "a probability must not be negative", column)
-        probs[:, j] = numbers.to_numpy()
-    total = probs.sum(axis=1)
-    off = np.flatnonzero(abs(total - 1) > SIMPLEX_TOLERANCE)
-    if len(off):
-        raise sheet.error(f"the probabilities sum to {total[off[0]]:.9g}, not to 1", int(off[0]))
-    return labels, probs
+        found[:, j] = numbers.to_numpy()
+    return found
+
+
+# ── counts ───────────────────────────────────────────────────────────────────────────────────
+
+
+def read_counts(sheet: Sheet, shape: Shape, labels: list[str] | None) -> Annotations | None:
+    """Read one row per item with the number of votes for each class as votes of unknown people.
+    None: the numbers are not all whole, so they are probabilities.
+
+    A column ``count`` with the sum of the others is left out.
+    """
+    columns = list(shape.answer)
+    numbers = _read_numbers(sheet, columns)
+    if COUNT in columns and COUNT not in (labels or ()):
+        others = [j for j, column in enumerate(columns) if column != COUNT]
+        total, given = numbers[:, others].sum(axis=1), numbers[:, columns.index(COUNT)]
+        if (abs(total - 1) <= SIMPLEX_TOLERANCE).all() and (given != 1).any():
+            reason = "is a file of soft labels, which are made already; give the answers behind it"
+            raise FileError(sheet.path, reason, column=COUNT)
+        if (total != given).any():
+            row = int((total != given).argmax())
+            reason = f"is not the sum of the other columns, {total[row]:g}; name the classes"
+            raise sheet.error(f"{reason} with --labels if it is one", row, COUNT, float(given[row]))
+        columns.remove(COUNT)
+        numbers = numbers[:, others]
+    if (numbers != np.floor(numbers)).any():
+        return None
+    if labels is not None and sorted(labels) != sorted(columns):
+        both = f"{', '.join(columns)} and {', '.join(labels)}"
+        raise FileError(sheet.path, f"the classes are not those asked for: {both}")
+    items = sheet.frame[shape.item]
+    sheet.refuse(~items.is_first_distinct(), "this item has counts further up", shape.item)
+    labels = labels or columns
+    order = [columns.index(label) for label in labels]
+    index = Index(names(items.to_list()), names([]), names(labels))
+    return votes_from_counts(index, numbers[:, order].astype(np.int64))
+
+
+# ── spelling ─────────────────────────────────────────────────────────────────────────────────
+
+
+def merge_spellings(
+    counts: Mapping[str, int], labels: Iterable[str] | None, how: str
+) -> dict[str, str]:
+    """Return what each label that occurs becomes, where it differs from another one (or, with
+    ``labels``, from a known class) by case, space or the way to write a number only; ``counts`` is
+    how often each occurs.  ``ValueError`` names both spellings where ``how`` is to refuse them.
+
+    >>> merge_spellings({"cat": 5, " Cat": 1, "dog": 2}, None, "merge")
+    {' Cat': 'cat'}
+    """
+    if how == "keep":
+        return {}
+    known = list(labels or ())
+    if labels is not None and how == "refuse":
+        return {}  # what is not a known class is refused, with the nearest
+    groups: dict[str, list[str]] = {}
+    for name in sorted(counts, key=lambda name: (name not in known, -counts[name], name)):
+        groups.setdefault(_fold(name), []).append(name)
+    for name in known:
+        group = groups.get(_fold(name), [])
+        if group and name not in group:
+            group.insert(0, name)
+    merged: dict[str, str] = {}
+    for right, *others in groups.values():
+        others = [name for name in others if name not in known]
+        if others and how == "refuse":
+            odd = ", ".join(f"{name!r} ({counts[name]:,} times)" for name in others)
+            both = f"{right!r} ({counts[right]:,} times) and {odd}"
+            raise ValueError(f"{both} differ by case or space only; {SPELL}")
+        merged |= dict.fromkeys(others, right)
+    return merged
+
+
+def _fold(name: str) -> str:
+    """Return what spellings of one label have in common.
+
+    >>> [_fold(name) for name in (" Not  sure", "not sure", "1", "1.0", "b")]
+    ['not sure', 'not sure', '1.0', '1.0', 'b']
+    """
+    plain = " ".join(unicodedata.normalize("NFC", name).casefold().split())
+    with suppress(ValueError):
+        if math.isfinite(number := float(plain)):
+            return str(number)
+    return plain
+
+
+# ── gold, and names ──────────────────────────────────────────────────────────────────────────
 
 
 def read_gold(path: Path, index: Index) -> Ints:

@@ -4,6 +4,7 @@ In CSV, text that a spreadsheet would run has an apostrophe before it; see ``esc
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,8 +15,9 @@ import polars as pl
 from softlabel._util.files import file_kind, write_atomically
 from softlabel.errors import DataError
 from softlabel.io.classic import classic_table, collins_json
+from softlabel.io.columns import ANNOTATOR, ITEM, LABEL
 from softlabel.io.csv_files import escape_formulas
-from softlabel.io.sheet import ANNOTATOR, ITEM, LABEL, RESERVED
+from softlabel.io.sheet import RESERVED
 from softlabel.records import LISTS, MOST_LISTED, LabelLists, dump_json, records_of_statements
 from softlabel.tables import (
     ANONYMOUS,
@@ -42,25 +44,30 @@ def write_soft_labels(
     ``more`` follows: an array (m, k) called low as the columns ``low:CLASS``, an array (m,) called
     gain as the column ``gain``; in ``.npz``, arrays under their names.  JSON lines with more than
     30 classes name them once, on the first line, and hold lists in their order."""
-    path, more = Path(path), more or {}
+    path, more = Path(path), {**soft.more, **(more or {})}
     kind = file_kind(path, LABEL_KINDS)
-    labels = soft.index.labels.tolist()
-    further = _split_columns(more, labels)
-    check_class_names(labels, (ITEM, COUNT, *more, *further))
+    soft = replace(soft, more=more)
+    frame = soft_label_frame(soft)
     with write_atomically(path) as part:
         if kind == "npz":
-            soft.save(part, more)
-            return
-        columns: dict[str, Any] = {ITEM: pl.Series(soft.index.items.tolist(), dtype=pl.String)}
-        probs: Mapping[str, Any] = _split_columns({"": soft.probs}, labels)
-        for name, values in {**probs, COUNT: soft.count, **further}.items():
-            cells = pl.Series(np.ascontiguousarray(values))
-            columns[name] = cells if name == COUNT or soft.answered.all() else cells.fill_nan(None)
-        frame = pl.DataFrame(columns)
-        if kind == "jsonl":
-            write_label_lines(frame.lazy(), part, labels, more)
+            soft.save(part)
+        elif kind == "jsonl":
+            write_label_lines(frame.lazy(), part, soft.index.labels.tolist(), more)
         else:
             _write_frame(frame, part, kind)
+
+
+def soft_label_frame(soft: SoftLabels) -> pl.DataFrame:
+    """Return soft labels as the table that files hold; names are text."""
+    labels = soft.index.labels.tolist()
+    further = _split_columns(soft.more, labels)
+    check_class_names(labels, (ITEM, COUNT, *soft.more, *further))
+    columns: dict[str, Any] = {ITEM: pl.Series(soft.index.items.tolist(), dtype=pl.String)}
+    probs: Mapping[str, Any] = _split_columns({"": soft.probs}, labels)
+    for name, values in {**probs, COUNT: soft.count, **further}.items():
+        cells = pl.Series(np.ascontiguousarray(values))
+        columns[name] = cells if name == COUNT or soft.answered.all() else cells.fill_nan(None)
+    return pl.DataFrame(columns)
 
 
 def write_predictions(predictions: Predictions, path: str | Path) -> None:
@@ -123,7 +130,8 @@ def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
         return
     if kind == "json":
         raise DataError(f"{path}: .json holds statements, and these are votes; write to .jsonl")
-    if kind != "jsonl" and answers.anonymous:
+    nobody = bool((answers.annotator == ANONYMOUS).all())
+    if kind != "jsonl" and answers.anonymous and (isinstance(answers, Statements) or not nobody):
         raise DataError(
             f"{path}: who answered is not known, and a table needs a name in every row; write to "
             f".jsonl{' or .json' if isinstance(answers, Statements) else ''}"
@@ -133,6 +141,8 @@ def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
     assert ANONYMOUS == -1, "the last entry stands for people without a name"
     author = people.gather(answers.annotator % len(people))
     who = {ITEM: items.gather(answers.item), ANNOTATOR: author}
+    if nobody and kind != "jsonl":
+        del who[ANNOTATOR]
     labels = answers.index.labels.tolist()
     if isinstance(answers, Statements):
         frame = classic_table(answers, who)

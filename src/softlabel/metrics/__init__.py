@@ -1,7 +1,8 @@
 """Measures of labels and predictions: plain functions of arrays on the simplex."""
 
 from softlabel.metrics import cost, evaluate, intervals
-from softlabel.metrics.base import METRICS, metric, one_hot
+from softlabel.metrics.alignment import Given, read_given
+from softlabel.metrics.base import METRICS, Metric, distributions, metric, one_hot
 from softlabel.metrics.calibration import (
     Bins,
     accuracy,
@@ -15,7 +16,7 @@ from softlabel.metrics.calibration import (
     top2_accuracy,
     worst_class_accuracy,
 )
-from softlabel.metrics.ceiling import noise_ceiling
+from softlabel.metrics.ceiling import ceilings, noise_ceiling
 from softlabel.metrics.cost import UNTIMED, Cost, Spread, spread
 from softlabel.metrics.divergence import (
     brier,
@@ -46,11 +47,11 @@ from softlabel.metrics.ood import (
 )
 
 __all__ = [
-    "LOGIT_SCORES", "METRICS", "UNTIMED", "Bins", "Cost", "Spread", "accuracy", "aupr", "auroc",
-    "brier", "classwise_ece", "correlation", "cost", "cross_entropy", "ece", "energy", "entropy",
-    "entropy_pearson", "entropy_spearman", "evaluate", "fpr95", "intervals", "js_distance", "jsd",
-    "kl", "knn", "max_logit", "max_softmax", "metric", "mode", "negative_entropy", "noise_ceiling",
-    "normalised_entropy", "one_hot", "possible_labels", "reliability", "rms_calibration",
-    "soft_ece", "soft_rms_calibration", "spread", "top2_accuracy", "total_variation", "w1_index",
-    "w1_values", "worst_class_accuracy",
+    "LOGIT_SCORES", "METRICS", "UNTIMED", "Bins", "Cost", "Given", "Metric", "Spread", "accuracy",
+    "aupr", "auroc", "brier", "ceilings", "classwise_ece", "correlation", "cost", "cross_entropy",
+    "distributions", "ece", "energy", "entropy", "entropy_pearson", "entropy_spearman", "evaluate",
+    "fpr95", "intervals", "js_distance", "jsd", "kl", "knn", "max_logit", "max_softmax", "metric",
+    "mode", "negative_entropy", "noise_ceiling", "normalised_entropy", "one_hot", "possible_labels",
+    "read_given", "reliability", "rms_calibration", "soft_ece", "soft_rms_calibration", "spread",
+    "top2_accuracy", "total_variation", "w1_index", "w1_values", "worst_class_accuracy",
 ]  # fmt: skip

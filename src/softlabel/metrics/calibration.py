@@ -12,7 +12,7 @@ share of people who agree with it (``against="share"``), which uses all that peo
 """
 
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -26,13 +26,15 @@ Against = Literal["mode", "share"]
 Binning = Literal["width", "mass"]
 
 
-def mode(probs: Floats, ties: Ties = "split") -> Floats:
+def mode(
+    probs: Any, ties: Ties = "split", *, normalise: bool = False, from_logits: bool = False
+) -> Floats:
     """(m, k) one-hot rows of the most probable class; tied classes share it, or the first has it.
 
     >>> mode([[.4, .4, .2]])
     array([[0.5, 0.5, 0. ]])
     """
-    return in_top(distributions(probs), 1, ties)
+    return in_top(distributions(probs, normalise=normalise, from_logits=from_logits), 1, ties)
 
 
 @metric(better="higher", bounds=(0, 1))
@@ -128,21 +130,22 @@ def size_bins(confidence: Floats, size: int) -> Ints:
 
 
 def confidence_and_right(
-    true: Floats, predicted: Floats, against: Against = "mode"
+    true: Any, predicted: Any, against: Against = "mode"
 ) -> tuple[Floats, Floats]:
     """(m,) the largest predicted probability, and what it is held against."""
     return _confidences(*pair(true, predicted), against)
 
 
 def reliability(
-    true: Floats,
-    predicted: Floats,
+    true: Any,
+    predicted: Any,
     bins: int = 15,
     binning: Binning = "width",
     against: Against = "mode",
+    **taken: bool,
 ) -> Bins:
-    """What a reliability diagram shows."""
-    return _binned(*pair(true, predicted), bins, binning, against)
+    """What a reliability diagram shows; ``normalise`` and ``from_logits`` as for every metric."""
+    return _binned(*pair(true, predicted, **taken), bins, binning, against)
 
 
 # ── calibration ──────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,7 @@
 """Entropies, divergences and proper scores, item by item.  Natural logarithms throughout."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import entr, rel_entr, xlogy
 
@@ -9,22 +11,22 @@ from softlabel.tables import Floats, Ints
 # ── how uncertain a label is, and whether two sources are uncertain about the same items ─────
 
 
-def entropy(probs: Floats) -> Floats:
+def entropy(probs: Any, *, normalise: bool = False, from_logits: bool = False) -> Floats:
     """Shannon entropy in nats per row, with 0 log 0 = 0.
 
     >>> entropy([[.7, .2, .1]]).round(6)
     array([0.801819])
     """
-    return entropies(distributions(probs))
+    return entropies(distributions(probs, normalise=normalise, from_logits=from_logits))
 
 
-def normalised_entropy(probs: Floats) -> Floats:
+def normalised_entropy(probs: Any, *, normalise: bool = False, from_logits: bool = False) -> Floats:
     """Entropy divided by its largest value log k; 0 where there is but one class.
 
     >>> normalised_entropy([[.5, .5] + [0] * 8]).round(6)
     array([0.30103])
     """
-    probs = distributions(probs)
+    probs = distributions(probs, normalise=normalise, from_logits=from_logits)
     k = probs.shape[1]
     return entropies(probs) / np.log(k) if k > 1 else np.zeros(len(probs))
 
@@ -55,13 +57,13 @@ def correlation(first: Floats, second: Floats) -> float:
     return float(np.corrcoef(first, second)[0, 1])
 
 
-def possible_labels(probs: Floats) -> Ints:
+def possible_labels(probs: Any, *, normalise: bool = False) -> Ints:
     """How many classes hold any mass, per row.
 
     >>> possible_labels([[.5, .5, 0]])
     array([2])
     """
-    return np.asarray((distributions(probs) > 0).sum(axis=1))
+    return np.asarray((distributions(probs, normalise=normalise) > 0).sum(axis=1))
 
 
 def entropies(probs: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """How sure we are of a number: bootstrap over items or annotators, paired differences, seeds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -72,12 +72,34 @@ def bootstrap(
 
     Draws in which it is NaN are left out; if it is NaN on the data, so is the interval.
     """
+    return bootstrap_many(lambda rows: [statistic(rows)], n, level=level, draws=draws, seed=seed)[0]
+
+
+def bootstrap_many(
+    statistics: Callable[[Ints], Sequence[float]],
+    n: int,
+    *,
+    level: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+    centred: bool = False,
+) -> list[Score]:
+    """Several statistics of the same draws, such as two scores and their difference.
+
+    A calibration error counts the noise of resampling as error, so that its draws lie above its
+    value, and the interval may not hold it.  ``centred`` moves the draws of each statistic so that
+    their mean is its value.
+    """
     if n < 1:
         raise DataError("nothing to resample: n = 0")
     rng = np.random.default_rng(seed)
-    value = float(statistic(np.arange(n)))
-    resampled = np.array([statistic(rng.integers(0, n, n)) for _ in range(draws)])
-    return Score(value, *_percentiles(resampled, level, value), n)
+    values = [float(value) for value in statistics(np.arange(n))]
+    resampled = np.array([statistics(rng.integers(0, n, n)) for _ in range(draws)], np.float64)
+    for value, column in zip(values, resampled.T if centred else (), strict=centred):
+        known = np.isfinite(column)
+        column += value - column[known].mean() if known.any() else 0
+    columns = zip(values, resampled.T, strict=True)
+    return [Score(value, *_percentiles(column, level, value), n) for value, column in columns]
 
 
 def correlation(

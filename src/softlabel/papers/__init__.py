@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from softlabel._util.doors import lazy_names
 
 if TYPE_CHECKING:
+    from softlabel.papers import lewidi
     from softlabel.papers.claims import collecting, findings, papers, running
     from softlabel.papers.claims.claims import Judged, rehearse
     from softlabel.papers.claims.results import SCALE_NAMES, Table
@@ -22,11 +23,11 @@ PAPERS: dict[str, str] = {
 }
 
 __all__ = [
-    "PAPERS", "SCALE_NAMES", "Judged", "Table", "collecting", "findings", "papers", "pooling",
-    "rehearse", "running",
+    "PAPERS", "SCALE_NAMES", "Judged", "Table", "collecting", "findings", "lewidi", "papers",
+    "pooling", "rehearse", "running",
 ]  # fmt: skip
 
-_HOMES = {"pooling": "pools."}
+_HOMES = {"pooling": "pools.", "lewidi": ""}
 _HOMES |= dict.fromkeys(("collecting", "findings", "papers", "running"), "claims.")
 _HOMES |= dict.fromkeys(("Judged", "rehearse"), "claims.claims")
 _HOMES |= dict.fromkeys(("SCALE_NAMES", "Table"), "claims.results")

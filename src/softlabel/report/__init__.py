@@ -20,10 +20,12 @@ from softlabel.report.page import (
     unwrap,
 )
 from softlabel.report.runs import runs_section
+from softlabel.report.scores import reliability_diagram, scores_page
 
 __all__ = [
     "SERIES", "WIDE", "Frame", "Html", "Line", "Section", "add_caption", "annotators_page",
     "charts", "command", "confusion_chart", "drawing", "el", "figure", "format_interval",
-    "format_number", "join", "listing", "page", "picture", "reliability_chart", "runs_section",
-    "standalone_svg", "table", "ticks", "unwrap",
+    "format_number", "join", "listing", "page", "picture", "reliability_chart",
+    "reliability_diagram", "runs_section", "scores_page", "standalone_svg", "table", "ticks",
+    "unwrap",
 ]  # fmt: skip

@@ -105,7 +105,13 @@ def open_checked(folder: Path, study: str, choice: Choice) -> Iterator[Store]:
 
 def open_to_read(folder: Path, db: str | None) -> Store:
     """Open the database that was named, or the study's own file, and change nothing in it."""
-    return stores.open(place_of(folder, db), read_only=True)
+    place, rehearsed = place_of(folder, db), place_of(folder, None, rehearsal=True)
+    if db is None and isinstance(place, Path) and folder.is_dir() and not place.exists():
+        hint = f"nobody has taken part yet; softlabel serve {folder} lets people in"
+        if Path(rehearsed).exists():
+            hint += f"; the answers of a rehearsal are in --db {rehearsed}"
+        raise StoreError(f"there is no database at {place.absolute()}: {hint}")
+    return stores.open(place, read_only=True)
 
 
 @contextmanager
@@ -114,7 +120,10 @@ def open_with_key(folder: Path, db: str | None) -> Iterator[tuple[Study, Store, 
     did not make the pseudonyms of the database."""
     study, path = studies.read(folder), folder / FOLDER / NAME
     if not path.exists():
-        raise StoreError(f"there is no {path}, so nobody's pseudonym is known; restore it")
+        raise StoreError(
+            f"there is no {path}, so nobody's pseudonym is known; restore it, or, if nobody has "
+            f"taken part yet, begin with softlabel serve {folder}"
+        )
     secret = secrets.read_secret(path)
     with open_to_read(folder, db) as store:
         if _last_mark(store, study.name) not in (None, _mark(store, secret)):

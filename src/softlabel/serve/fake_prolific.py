@@ -13,7 +13,6 @@ import logging
 import random
 import re
 import secrets
-import socket
 import threading
 import time
 import uuid
@@ -33,6 +32,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from softlabel.serve.process import listen
 from softlabel.serve.recruit.signed import ISSUER, KEYS
 from softlabel.serve.recruit.webhooks import ID, SENT_AT, SIGNATURE, TRUE_AT, sign
 
@@ -144,6 +144,12 @@ class FakeProlific:
         self.change(new.id, "ACTIVE")
         return new, self.make_link(new)
 
+    def list_open(self) -> list[str]:
+        """Return the published studies that have places left."""
+        with self._lock:
+            active = [id for id, one in self.studies.items() if one["status"] == "ACTIVE"]
+            return [id for id in active if self.places_left(id) > 0]
+
     def places_left(self, study: str) -> int:
         gone = ("RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT")
         held = sum(
@@ -208,6 +214,14 @@ class FakeProlific:
                     },
                 }
             )
+
+    def list_people(self) -> str:
+        """Return the table of submissions that a researcher downloads from Prolific's pages."""
+        rows = [
+            f"{one.id},{one.person},{one.status},{one.code or ''}\n"
+            for one in self.submissions.values()
+        ]
+        return "".join(["Submission id,Participant id,Status,Completion code\n", *rows])
 
     # ── messages ─────────────────────────────────────────────────────────────────────────────
 
@@ -435,9 +449,9 @@ class FakeProlific:
     # ── running ──────────────────────────────────────────────────────────────────────────────
 
     @contextmanager
-    def run(self) -> Iterator["FakeProlific"]:
-        """Serve on a free port of this machine, in a thread, until the body ends."""
-        listener = socket.create_server(("127.0.0.1", 0))
+    def run(self, port: int = 0) -> Iterator["FakeProlific"]:
+        """Serve on this machine, in a thread, until the body ends; port 0 is a free one."""
+        listener = listen("127.0.0.1", port)
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         app = _CutConnections(self.make_app())
         config = uvicorn.Config(

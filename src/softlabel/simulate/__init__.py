@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from softlabel.simulate.browser import fill_in_browser
     from softlabel.simulate.crowd import Report, fill_study, run_server
     from softlabel.simulate.people import Habits, Participant, draw_participants, keyed_rng
-    from softlabel.simulate.rehearsal import Rehearsal, rehearse
+    from softlabel.simulate.rehearsal import Rehearsal, pretend, rehearse
 
 __all__ = [
     "Habits", "Participant", "Rehearsal", "Report", "browser", "crowd", "draw_participants",
-    "fill_in_browser", "fill_study", "keyed_rng", "people", "rehearse", "run_server",
+    "fill_in_browser", "fill_study", "keyed_rng", "people", "pretend", "rehearse",
+    "run_server",
 ]  # fmt: skip
 
 __getattr__ = lazy_names(
@@ -23,6 +24,6 @@ __getattr__ = lazy_names(
         **dict.fromkeys(("Habits", "Participant", "draw_participants", "keyed_rng"), "people"),
         **dict.fromkeys(("Report", "fill_study", "run_server"), "crowd"),
         "fill_in_browser": "browser",
-        **dict.fromkeys(("Rehearsal", "rehearse"), "rehearsal"),
+        **dict.fromkeys(("Rehearsal", "pretend", "rehearse"), "rehearsal"),
     },
 )

@@ -21,7 +21,7 @@ from softlabel.study import Study
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Response
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 NEW = '#task[data-ready="yes"]:not([data-position="{last}"]), #go-on, body:not(.task-page)'
 
 

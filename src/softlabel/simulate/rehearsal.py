@@ -17,10 +17,11 @@ from typing import Any
 
 from softlabel import store as stores
 from softlabel import study as studies
+from softlabel._util.files import write_atomically
 from softlabel.errors import SoftlabelError
 from softlabel.serve import databases, fake_prolific, pay, recruit, secret
 from softlabel.simulate.client import Log
-from softlabel.simulate.crowd import complete, run_server, take_part
+from softlabel.simulate.crowd import check_rehearsal, complete, run_server, take_part
 from softlabel.simulate.people import Habits, draw_participants, read_truth
 from softlabel.simulate.visit import Site, Visit
 from softlabel.study import Study, money
@@ -35,6 +36,7 @@ SHARES = {
 }
 TWICE, LOST = 0.3, 0.15  # shares of the platform's messages
 MOST_WAVES = 6
+LOOK, LATER = 0.2, 5.0  # seconds until people come again, and if they could do nothing
 CONCURRENCY = 8
 ACTOR = "rehearsal"
 FAULTS = (  # what breaks, once each
@@ -122,10 +124,10 @@ def _play(folder: Path, platform: Any, people: int | None, seed: int, tell: Tell
         (id,) = platform.studies
         if people is not None:
             platform.studies[id]["total_available_places"] = people
-        crowd = _Crowd(desk, platform, id, server.url, seed)
+        crowd = _Crowd(study, platform, id, server.url, seed, Habits(**SHARES))
         for wave in range(MOST_WAVES):
             tell(f"people, wave {wave + 1}")
-            if not crowd.send_wave():
+            if not _send_wave(desk, platform, crowd):
                 break
         recruit.advert.pause(desk)
         tell("paying")
@@ -134,46 +136,57 @@ def _play(folder: Path, platform: Any, people: int | None, seed: int, tell: Tell
 
 
 class _Crowd:
-    """People who come in waves: whoever leaves makes room for somebody else."""
+    """People who come from the platform, and how their visits ended."""
 
-    def __init__(self, desk: Any, platform: Any, id: str, url: str, seed: int) -> None:
-        self.desk, self.platform, self.id, self.seed = desk, platform, id, seed
+    def __init__(
+        self, study: Study, platform: Any, id: str, url: str, seed: int, habits: Habits
+    ) -> None:
+        self.platform, self.id, self.seed = platform, id, seed
         self.log, self.ends = Log(), Counter[str]()
-        study: Study = desk.study
-        self.site = Site(url, study, read_truth(study, seed), Habits(**SHARES))
+        self.site = Site(url, study, read_truth(study, seed), habits)
 
-    def send_wave(self) -> bool:
-        """Fill the free places, if there is something to answer; whether anybody came."""
-        study: Study = self.desk.study
-        room = self.desk.store.has_room(study.name, batches=bool(study.batches))
-        free, came = room * self.platform.places_left(self.id), sum(self.ends.values())
-        newcomers = draw_participants(came + free, self.seed)[came:]
-        if not newcomers:
-            return False
+    def send(self, number: int) -> Counter[str]:
+        """Let this many people take places and come; return how their visits ended."""
+        came = sum(self.ends.values())
+        newcomers = draw_participants(came + number, self.seed)[came:]
         places = [self.platform.take_place(self.id) for _ in newcomers]
         visits = [Visit(self.site, person, self.log) for person in newcomers]
         links = [link.removeprefix(self.site.url) for _, link in places]
         complete(take_part(visits, links, CONCURRENCY))
         codes = complete(_read_codes(visits))
-        for (submission, _), visit, code in zip(places, visits, codes, strict=True):
+        ends = Counter(
             self._leave(submission.id, visit, code)
-        self.platform.deliver(shuffle=True, twice=TWICE, lose=LOST)
-        recruit.submissions.compare(self.desk)  # what the lost messages would have said
-        if pay.get_pay(self.desk.study).screenout:
-            recruit.bonuses.pay_screened_out(self.desk)  # which makes room for others
-        return True
+            for (submission, _), visit, code in zip(places, visits, codes, strict=True)
+        )
+        self.ends += ends
+        return ends
 
-    def _leave(self, submission: str, visit: Visit, code: str | None) -> None:
+    def _leave(self, submission: str, visit: Visit, code: str | None) -> str:
         """Tell the platform how a visit ended: by a code, by a return, or not at all."""
         if code is not None:
             self.platform.complete(submission, code)
-            self.ends["finished" if visit.end == "finished" else "turned away"] += 1
-        elif visit.participant.draw("return").random() < 0.5:
+            return "finished" if visit.end == "finished" else "turned away"
+        if visit.participant.draw("return").random() < 0.5:
             self.platform.change(submission, "RETURNED")
-            self.ends["returned"] += 1
-        else:
-            self.platform.change(submission, "TIMED-OUT")
-            self.ends["timed out"] += 1
+            return "returned"
+        self.platform.change(submission, "TIMED-OUT")
+        return "timed out"
+
+
+def _send_wave(desk: Any, platform: Any, crowd: _Crowd) -> bool:
+    """Fill the free places, if there is something to answer; return whether anybody came.  Whoever
+    leaves makes room for somebody else."""
+    study: Study = desk.study
+    room = desk.store.has_room(study.name, batches=bool(study.batches))
+    free = room * platform.places_left(crowd.id)
+    if not free:
+        return False
+    crowd.send(free)
+    platform.deliver(shuffle=True, twice=TWICE, lose=LOST)
+    recruit.submissions.compare(desk)  # what the lost messages would have said
+    if pay.get_pay(study).screenout:
+        recruit.bonuses.pay_screened_out(desk)  # which makes room for others
+    return True
 
 
 async def _read_codes(visits: Sequence[Visit]) -> list[str | None]:
@@ -187,6 +200,62 @@ async def _read_codes(visits: Sequence[Visit]) -> list[str | None]:
             await visit.client.close()
         codes.append(code)
     return codes
+
+
+# ── by hand ──────────────────────────────────────────────────────────────────────────────────
+
+
+def pretend(
+    folder: Path,
+    *,
+    port: int = 0,
+    seed: int = 0,
+    think: float = 0.0,
+    ids: Path | None = None,
+    tell: Tell = print,
+) -> None:
+    """Serve our platform until interrupted; people come to the study while it is published there.
+
+    People take ``think`` seconds per page and item.  The file ``ids`` holds the list of
+    participants.
+    """
+    study = studies.read(folder)
+    recruit.advert.get_advert(study)
+    habits = Habits(**SHARES, think=think)
+    platform, crowds = fake_prolific.FakeProlific(seed=seed), dict[str, _Crowd]()
+    with platform.run(port), suppress(KeyboardInterrupt):
+        tell(f"a practice Prolific at {platform.url}: its people are simulated, no money moves")
+        tell(f"export PROLIFIC_URL={platform.url} PROLIFIC_TOKEN={fake_prolific.TOKEN}")
+        said = ""
+        while True:
+            told, wait = "", LOOK
+            for id in platform.list_open():
+                url = platform.studies[id]["external_study_url"].partition("/?")[0]
+                crowd = crowds.setdefault(id, _Crowd(study, platform, id, url, seed, habits))
+                told, wait = _send_people(crowd)
+            platform.deliver()
+            if ids is not None:
+                with write_atomically(ids, private=True) as part:
+                    part.write_text(platform.list_people(), "utf-8")
+            if told and (told != said or wait == LOOK):
+                tell(told)
+            said = told
+            time.sleep(wait)
+
+
+def _send_people(crowd: _Crowd) -> tuple[str, float]:
+    """Fill the free places; return what happened, and how long to wait before the next look."""
+    try:
+        check_rehearsal(crowd.site.url)
+    except SoftlabelError as error:
+        return f"nobody can come: {error}", LATER
+    number, broken = crowd.platform.places_left(crowd.id), crowd.log.errors.copy()
+    ends = crowd.send(number)
+    text = ", ".join(f"{ends[end]} {end}" for end in sorted(ends))
+    told = f"{number} {'people' if number > 1 else 'person'} came: {text}"
+    for what in crowd.log.errors - broken:
+        told += f"; {what}"
+    return told, LOOK if ends["finished"] or ends["turned away"] else LATER
 
 
 def _pay(desk: Any) -> None:

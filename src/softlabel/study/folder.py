@@ -11,14 +11,14 @@ from softlabel.study.catalogue import Wording
 from softlabel.study.findings import FILE, Findings, Refused
 from softlabel.study.items import Scope, check_headings, read_others
 from softlabel.study.labels import read_about, read_labels, read_mode, read_synonyms
-from softlabel.study.model import Item, Quiz, Study
+from softlabel.study.model import Item, LabelOrder, Quiz, Study
 from softlabel.study.pages import Pages, default_quiz
 from softlabel.study.questions import read_skip_reasons
 from softlabel.study.recruiting import check_advert, make_advert, read_pay, read_recruit
 from softlabel.study.settings import Reader, read_settings, read_settings_text
 
 # settings that the study keeps as they are
-SAME_IN_STUDY = {"frame", "repeat_rest", "language", "label_order", "seed", "lease_minutes"}
+SAME_IN_STUDY = {"frame", "repeat_rest", "language", "ordered", "seed", "lease_minutes"}
 SAME_IN_ITEMS = {
     "per_item", "per_annotator", "batch_size", "skip_limit", "comment", "layout", "smoothing",
 }  # fmt: skip
@@ -105,6 +105,7 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
     name = section.name or re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-")
     study = Study(
         **section.model_dump(include=SAME_IN_STUDY),
+        label_order=_choose_order(reader),
         **items.model_dump(include=SAME_IN_ITEMS),
         folder=folder,
         name=name or "study",
@@ -134,6 +135,17 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
     return _say_in_all(reader, study, wordings, given_in)
 
 
+def _choose_order(reader: Reader) -> LabelOrder:
+    """Return the order of labels on the page: a scale is shown as it is, unless told otherwise."""
+    section = reader.file.study
+    if section.ordered and "label_order" not in section.model_fields_set:
+        return "fixed"
+    if section.ordered and section.label_order == "shuffled":
+        reason = "the labels are steps of a scale, and each person sees them in another order"
+        reader.note("study.label_order", section.label_order, reason)
+    return section.label_order
+
+
 def _say_in_all(
     reader: Reader, study: Study, wordings: Mapping[str, Wording], given: Mapping[str, Pages]
 ) -> Study | None:
@@ -154,6 +166,11 @@ def _say(reader: Reader, study: Study, code: str, wording: Wording, given: Pages
     said: Study = catalogue.translate(study, wording.sentences)
     said = replace(said, language=code, words=wording.words)
     quiz = said.quiz and replace(said.quiz, questions=said.quiz.questions or default_quiz(said))
+    outdated = pages.find_outdated(said, given.instructions)
+    if outdated and code == study.language:
+        name = reader.file.pages.instructions
+        reason = f"{outdated}; correct it, or leave the key out to have a text that fits"
+        reader.note("pages.instructions", name, reason)
     demographics = pages.ask_demographics(said) if reader.file.before.demographics else ()
     return replace(  # the default texts depend on the study
         said,

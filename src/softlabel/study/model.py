@@ -228,6 +228,7 @@ class Study:
     skip_reasons: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(SKIPS, ""))
     comment: bool = False  # whether people may comment on each item
     notes: tuple[Problem, ...] = ()  # what is allowed but may be a mistake
+    ordered: bool = False  # whether the labels are steps of a scale
     repeat_rest: bool = False  # whether Enter repeats what was last said about the other labels
     consent: str = ""
     instructions: tuple[str, ...] = ()

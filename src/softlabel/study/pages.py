@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from softlabel import registry
 from softlabel.errors import nearest
 from softlabel.study.findings import has_control
 from softlabel.study.model import Condition, Item, Question, Study
@@ -16,6 +17,7 @@ from softlabel.study.settings import Reader
 NEW_PAGE = re.compile(r"^---[ \t]*$", re.MULTILINE)
 TEXTS = Path(__file__).parent / "texts"
 DEMOGRAPHICS = ("age", "gender", "gender_own", "country", "first_language", "education")
+LONG = 30  # characters that tell one text from another
 LISTED = 20  # labels that the instructions list at most
 
 
@@ -119,6 +121,30 @@ def default_instructions(study: Study) -> tuple[str, ...]:
     return tuple("\n\n".join(_fill(texts[key], study) for key in keys if key) for keys in pages)
 
 
+def find_outdated(study: Study, instructions: Sequence[str]) -> str | None:
+    """Return what a default text that became a file of the study says, and is no longer true."""
+    texts = _load_texts(study.language)["instructions"]
+    given = "\n".join(instructions)
+    line = next(line for line in texts["welcome"].splitlines() if "{count}" in line)
+    before, after = (
+        re.escape(_fill(part, study, strip=False)) for part in line.split("{count}", 1)
+    )
+    said = re.search(f"{before}([0-9]+){after}", given)
+    if said and int(said[1]) != study.showings_per_person:
+        return f"says {said[1]} items, but a person answers {study.showings_per_person}"
+    fits = _find_sentences(texts, study.mode.name)
+    for name in registry.members("mode"):
+        if any(part in given for part in _find_sentences(texts, name) - fits):
+            return f"explains the mode {name}, but the study has {study.mode.name}"
+    return None
+
+
+def _find_sentences(texts: dict[str, str], mode: str) -> set[str]:
+    """Return the longer parts of how a mode is explained, between what is filled in."""
+    text = texts.get(mode, "") + texts.get(f"{mode}_two", "")
+    return {part for part in re.split(r"\n|\{\w+\}", text) if len(part) > LONG}
+
+
 def default_thanks(study: Study) -> str:
     return _fill(_load_texts(study.language)["thanks"]["text"], study)
 
@@ -177,7 +203,7 @@ def _load_texts(language: str) -> dict[str, Any]:
     return tomllib.loads((TEXTS / f"{language}.toml").read_text(encoding="utf-8"))
 
 
-def _fill(text: str, study: Study) -> str:
+def _fill(text: str, study: Study, *, strip: bool = True) -> str:
     """Fill in the braces of a default text."""
     texts = _load_texts(study.language)
     kinds = {_kind_of(item) for item in study.items}
@@ -200,4 +226,4 @@ def _fill(text: str, study: Study) -> str:
             "currency": study.pay.currency,
             "bonus": study.pay.bonus,
         }
-    return text.strip().format(**known | study.mode.rules())
+    return (text.strip() if strip else text).format(**known | study.mode.rules())

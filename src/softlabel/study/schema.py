@@ -78,6 +78,7 @@ class StudySection(Section):
     language: Language = _key("study.language", "en")
     languages: list[Language] = _key("study.languages", list)
     texts: FileName | None = _key("study.texts")
+    ordered: bool = _key("study.ordered", False)
     label_order: LabelOrder = _key("study.label_order", "shuffled")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = _key("study.seed", 0)
     lease_minutes: Count = _key("study.lease_minutes", 60)

@@ -47,6 +47,14 @@ class Reader(NamedTuple):
             return None
 
 
+def _explain_toml(message: str) -> str:
+    """Return why a text is not TOML; the commonest reason in plain words."""
+    if twice := re.fullmatch(r"Cannot declare \((.*)\) twice", message):
+        name = ".".join(part.strip(" '") for part in twice[1].split(",") if part.strip())
+        return f"the table [{name}] is there twice; put all its keys under the first"
+    return f"is not TOML: {message}"
+
+
 def read_settings(folder: Path, text: str, findings: Findings) -> Reader | None:
     """Parse ``study.toml``; None if that fails.  A wrong setting is added to the findings and
     removed (with its table, if that needs it), so that the rest can be checked too."""
@@ -57,7 +65,7 @@ def read_settings(folder: Path, text: str, findings: Findings) -> Reader | None:
         return None
     except ValueError as wrong:  # TOMLDecodeError, or a number with thousands of digits
         message, _, position = str(wrong).partition(" (at ")
-        findings.add(FILE, position.rstrip(")"), None, f"is not TOML: {message}")
+        findings.add(FILE, position.rstrip(")"), None, _explain_toml(message))
         return None
     broken: set[str] = set()
     while True:
@@ -166,25 +174,37 @@ def render(values: Values, quiz: tuple[Question, ...], debrief: tuple[Question, 
             else:
                 lines.append(f"#{key} = {literal(examples.get(key, field.default))}")
         lines.append("")
-        for question in questions.get(table, ()):
-            lines += [f"[[{table}.question]]", f"text = {literal(question.text)}"]
-            if table == "debrief":
-                lines.append(f"kind = {literal(question.kind)}")
-            if question.options and question.kind == "choice":
-                lines.append(f"options = {literal(list(question.options))}")
-            if question.right is not None:
-                lines.append(f"right = {literal(question.options[question.right])}")
-            lines.append("")
+        lines += _render_questions(table, questions.get(table, ()))
     return "\n".join(lines)
+
+
+def _render_questions(table: str, questions: tuple[Question, ...]) -> list[str]:
+    """Return the questions of a table; an example, commented out, where there are none yet."""
+    if table == "before":
+        example = TEXTS["example"]["question"].items()
+        return [f"#[[{table}.question]]", *(f"#{key} = {literal(it)}" for key, it in example), ""]
+    lines = []
+    for question in questions:
+        lines += [f"[[{table}.question]]", f"text = {literal(question.text)}"]
+        if table == "debrief":
+            lines.append(f"kind = {literal(question.kind)}")
+        if question.options and question.kind == "choice":
+            lines.append(f"options = {literal(list(question.options))}")
+        if question.right is not None:
+            lines.append(f"right = {literal(question.options[question.right])}")
+        lines.append("")
+    return lines
 
 
 def literal(value: Any) -> str:
     """Return a value as TOML.
 
-    >>> literal({"cat": ["kitten", "tom"]}), literal(True)
-    ('{ "cat" = ["kitten", "tom"] }', 'true')
+    >>> literal({"cat": ["kitten", "tom"]}), literal([{"a": True}])
+    ('{ "cat" = ["kitten", "tom"] }', '[{ "a" = true }]')
     """
     if isinstance(value, Mapping):
         pairs = (f"{literal(key)} = {literal(entry)}" for key, entry in value.items())
         return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(literal, value))}]"
     return json.dumps(value, ensure_ascii=False)

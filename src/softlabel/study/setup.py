@@ -1,4 +1,5 @@
-"""A new study of somebody's own items: a folder of pictures, recordings or videos, or a table.
+"""A new study of somebody's own items: a folder of pictures, recordings or videos, a table, or the
+export of another annotation program.
 
 Files are copied into the study folder (as hard links where the disk allows it), so that the study
 does not depend on where they came from.  If anything is wrong, nothing is written.
@@ -10,13 +11,14 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
+from softlabel import io
 from softlabel.errors import SoftlabelError, StudyError, nearest
 from softlabel.study.findings import Findings, Refused, load_json, read_text
 from softlabel.study.folder import read
@@ -253,6 +255,105 @@ def _find_files(row: Row, table: Path) -> Iterator[tuple[str, Path]]:
                 yield Path(str(name)).as_posix(), path
                 continue
             raise SoftlabelError(f"{table}, {row.place}, {column} = {name!r}: {reason}")
+
+
+# ── exports of other programs ────────────────────────────────────────────────────────────────
+
+
+def read_export(
+    path: Path, how: Any = None, texts: Sequence[str] = ()
+) -> tuple[Material, tuple[str, ...]]:
+    """Return the items of another program's export, and the labels that were given to them.
+
+    ``how`` is its format; None: told from the content.  ``texts`` are the fields to show.
+    """
+    found = io.formats.find_format(path, how)
+    if found is None:
+        raise SoftlabelError(
+            f"{path}: is no export of a program that softlabel knows (see 'softlabel list format');"
+            f" for a table of items write --table {path}"
+        )
+    table = io.formats.read_table(*found)
+    shown = {item: _flatten(content) for item, content in table.contents.items()}
+    fields = dict.fromkeys(field for content in shown.values() for field in content)
+    if not fields:
+        name = found[0].name
+        raise SoftlabelError(f"{path}: a file of {name} does not contain what people saw")
+    media = {field: _find_channel(field, shown.values()) for field in fields}
+    kinds = {channel: field for field, channel in media.items() if channel is not None}
+    columns = _choose_texts(path, list(texts), [field for field in fields if not media[field]])
+    if not columns and not kinds:
+        raise SoftlabelError(
+            f"{path}: no field is called text; its fields are: {', '.join(fields)}; name those "
+            f"that people read: --text {next(iter(fields))}"
+        )
+    rows: list[dict[str, str]] = []
+    files: dict[str, Path] = {}
+    for item, content in shown.items():
+        row = {"id": item}
+        for channel, name in kinds.items():
+            if name in content:
+                row[channel], file = _find_beside(path, item, name, content[name], channel)
+                files[row[channel]] = file
+        several = len(columns) > 1
+        row |= {name if several else "text": content[name] for name in columns if name in content}
+        rows.append(row)
+    settings = {"headings": {name: _make_heading(name) for name in columns}} if several else {}
+    kind = next((channel for channel in CHANNELS if channel in kinds), "text")
+    unused = [field for field in fields if field not in columns and field not in kinds.values()]
+    notes = (f"fields that are not shown: {', '.join(unused)}",) if unused else ()
+    labels: tuple[str, ...] = ()
+    if table.rows:
+        made = io.formats.make_answers(path, found[0], table, None, io.Reading())
+        labels = tuple(made.answers.index.labels.tolist())
+    return Material(kind, "items.jsonl", rows, files, settings, notes), labels
+
+
+def _flatten(content: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of an item; those of a text in parts under the names of the parts."""
+    flat: dict[str, str] = {}
+    for key, value in content.items():
+        if isinstance(value, Mapping):
+            flat |= _flatten(value)
+        elif isinstance(value, str | int | float) and str(value).strip():
+            flat[str(key)] = str(value)
+    return flat
+
+
+def _find_channel(field: str, contents: Iterable[Mapping[str, str]]) -> str | None:
+    """Return image, audio or video if all values of a field end like such files."""
+    endings = {Path(content[field]).suffix.lower() for content in contents if field in content}
+    for channel in CHANNELS:
+        if endings <= set(UNREADABLE[channel].split()):
+            return channel
+    return None
+
+
+def _choose_texts(path: Path, asked: list[str], fields: list[str]) -> list[str]:
+    """Return the fields to show: those asked for, else text, the only one, or a text's parts."""
+    for name in asked:
+        if name not in fields:
+            hint = nearest(name, fields)
+            raise SoftlabelError(
+                f"{path}: --text {name}: no such field{hint}; there are: {', '.join(fields)}"
+            )
+    if asked or "text" in fields:
+        return asked or ["text"]
+    parts = [name for name in fields if name not in ("split", "lang")]
+    return parts if len(parts) == 1 or len(parts) < len(fields) else []
+
+
+def _find_beside(path: Path, item: str, field: str, value: str, channel: str) -> tuple[str, Path]:
+    """Return the name in the study folder and the place of a file that an export names: the path
+    itself, or its last part, beside the export."""
+    for name in (value.lstrip("/"), Path(value).name):
+        place = path.parent / name
+        if ".." not in Path(name).parts and place.is_file():
+            return f"{WORDS[channel][1]}/{Path(name).as_posix()}", place
+    raise SoftlabelError(
+        f"{path}, item {item!r}, {field} = {value!r}: no such file beside the export; copy the "
+        f"{WORDS[channel][0]} to {path.parent}"
+    )
 
 
 # ── labels ───────────────────────────────────────────────────────────────────────────────────

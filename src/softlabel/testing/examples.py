@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from softlabel.tables import Annotations, Floats, Index, Ints, Statements, names
+from softlabel.tables import AXES, Annotations, Floats, Index, Ints, Statements, names
 
 EXACT = 1e-12
 
@@ -84,11 +84,14 @@ def reindex(annotations: Annotations, which: str, order: Ints) -> Annotations:
 
 def rename(annotations: Annotations) -> Annotations:
     """Return the same data under other names, in the reverse alphabetical order."""
-    turned = {
-        which: names([f"{10**6 - place} of {which}" for place in range(len(old))])
-        for which, old in vars(annotations.index).items()
-    }
-    return replace(annotations, index=Index(**turned))
+    turned = (
+        names([f"{10**6 - place} of {which}" for place in range(len(annotations.index.ids(which)))])
+        for which in AXES
+    )
+    items, people, labels = turned
+    return replace(
+        annotations, index=Index(items, people, labels, ordered=annotations.index.ordered)
+    )
 
 
 def agree(

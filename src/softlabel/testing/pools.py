@@ -71,8 +71,11 @@ def pooling_ignores_numbering(aggregate: Aggregate) -> None:
 
 
 def pooling_ignores_class_order(aggregate: Aggregate) -> None:
-    """Of items without ties, votes and soft annotations alike."""
+    """Of items without ties, votes and soft annotations alike.  A pool for steps of a scale
+    (``ordinal: ClassVar[bool] = True``) ignores which end comes first."""
     order = np.roll(np.arange(_labels_of(aggregate)), 1)
+    if getattr(aggregate, "ordinal", False):
+        order = np.arange(_labels_of(aggregate))[::-1]
     for example in _examples(aggregate):
         clear = _without_ties(example)
         before = aggregate(example).probs[:, order]

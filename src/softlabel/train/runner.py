@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -92,12 +93,17 @@ def run_jobs(
     """Make every run that is not finished; call ``watch`` a few times a second.
 
     A cluster of this machine alone would be the same processes with a network between them, so
-    ``dask`` without an address stands for processes too.
+    ``dask`` without an address stands for processes too.  With 0 ``processes`` the runs are made in
+    this one, for runs that take less time than a process takes to start.
     """
     waiting = [one for one in states if one.state not in ENDED]
     if not waiting:
         return
-    workers = _Processes(waiting, processes) if engine in HERE else _Cluster(waiting, engine)
+    workers: _Inside | _Processes | _Cluster
+    if engine not in HERE:
+        workers = _Cluster(waiting, engine)
+    else:
+        workers = _Processes(waiting, processes) if processes else _Inside(waiting)
     try:
         while workers.busy():
             for one in waiting:
@@ -111,6 +117,30 @@ def run_jobs(
 
 
 # ── this machine ─────────────────────────────────────────────────────────────────────────────
+
+
+class _Inside:
+    """This process, which makes one run after the other."""
+
+    def __init__(self, waiting: Sequence[JobState]) -> None:
+        self.over = threading.Event()
+        self.thread = ThreadPoolExecutor(1)
+        self.work = self.thread.submit(self._complete, waiting)
+
+    def busy(self) -> bool:
+        return not self.work.done()
+
+    def stop(self) -> None:
+        """Stop after the run that is being made."""
+        self.over.set()
+        self.work.result()
+        self.thread.shutdown()
+
+    def _complete(self, waiting: Sequence[JobState]) -> None:
+        for state in waiting:
+            if not self.over.is_set():
+                state.state, state.attempts = "running", state.attempts + 1
+                state.end(worker.complete_job(state.job.to_json()))
 
 
 class _Processes:

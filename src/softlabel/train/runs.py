@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softlabel import tables
+from softlabel._util.arrays import complaining, load_arrays
 from softlabel._util.files import write_atomically
 from softlabel.errors import FileError, SoftlabelError, UnknownName
 from softlabel.tables import Index, Predictions, Score, SoftLabels, names
@@ -134,7 +135,7 @@ class Run:
     def predictions(self) -> Predictions:
         """The predictions for the items that were held out."""
         held = self.arrays("item", "labels", "probs")
-        with tables.complaining(self.path / PREDICTIONS, "predictions of a run"):
+        with complaining(self.path / PREDICTIONS, "predictions of a run"):
             items, labels = names(held["item"].tolist()), names(held["labels"].tolist())
             return Predictions(Index(items, names([]), labels), held["probs"])
 
@@ -142,7 +143,7 @@ class Run:
     def people(self) -> SoftLabels:
         """The people's labels against which the predictions were scored."""
         held = self.arrays("people", "people_item", "people_labels", "people_count")
-        with tables.complaining(self.path / PREDICTIONS, "predictions of a run"):
+        with complaining(self.path / PREDICTIONS, "predictions of a run"):
             items, labels = (names(held[key].tolist()) for key in ("people_item", "people_labels"))
             index = Index(items, names([]), labels)
             return SoftLabels(index, held["people"], held["people_count"])
@@ -152,7 +153,7 @@ class Run:
         path = self.path / PREDICTIONS
         if not path.exists():
             raise FileError(self.path, f"has no {PREDICTIONS}: the run is {self.state}")
-        return tables.load_arrays(path, "predictions of a run", wanted)
+        return load_arrays(path, "predictions of a run", wanted)
 
     def predict(self, inputs: npt.NDArray[Any], items: Sequence[str] | None = None) -> Predictions:
         """Return what the trained network predicts for other pictures or features; ``items`` are

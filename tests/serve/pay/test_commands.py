@@ -11,6 +11,7 @@ import pytest
 from softlabel import study as studies
 from softlabel.cli import main
 from softlabel.serve.pay import make_bill
+from softlabel.store import NewPayment
 from softlabel.study import money
 
 PAY = 'currency = "GBP"\nminutes = 6\nper_hour = 10\n'
@@ -73,6 +74,26 @@ def test_the_session_screenout_and_caps(payroll):
     done, out, full = (lines[annotator(one, id)] for id in ("done", "out", "full"))
     assert (done.base, done.bonus, done.why) == (125, 25, ("bonus cut to the cap",))
     assert (out.total, full.total) == (14, 14)
+
+
+def test_the_caps_hold_for_everything_together_and_the_dry_run_says_for_whom(payroll, run):
+    pay = 'currency = "GBP"\nminutes = 6\nper_session = 1.25\nscreenout = 0.14\n'
+    one = payroll(pay=pay + "cap_per_person = 1.5\ncap_total = 2.8\n")
+    one.work("done", ALL)
+    for id in ("out", "full"):
+        one.work(id, {}, stage="screened-out")
+    out, full = (annotator(one, id) for id in ("out", "full"))
+    rows = [NewPayment("animals", out, "bonus", 140, "GBP")]
+    one.store.plan_payments(rows, 0.0, "ann").result()
+    _, lines = lines_of(one)
+    assert (lines[out].screenout, lines[out].total, lines[full].total) == (10, 150, 14)
+    code, told, err = run("pay", one.folder)
+    assert code == 0
+    assert re.search(rf"{out}\s.*screenout cut to the cap", told)
+    assert re.search(r"cut to the cap +1 people", told)
+    assert "cap_total allows 2.80 GBP; --plan refuses more" in err
+    assert run("pay", one.folder, "--plan")[0] == 1, "2.89 in all"
+    assert len(one.store.payments("animals")) == 1
 
 
 def test_the_bonus_by_score_lies_between_floor_and_max(payroll):

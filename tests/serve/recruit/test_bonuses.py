@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from softlabel.cli import main
 from softlabel.errors import Conflict, SoftlabelError
 from softlabel.serve.fake_prolific import Fault
 from softlabel.serve.recruit import bonuses
@@ -179,6 +182,40 @@ def test_people_who_were_screened_out_are_paid_once(study):
     assert study.fake.submissions[out.id].status == "SCREENED OUT"
     assert bonuses.pay_screened_out(study.desk) == 0
     assert study.fake.paid[out.person] == 40
+
+
+def test_screen_outs_count_towards_the_cap_of_the_study(announce):
+    """Two base payments of 1.50 by Prolific and two screen-outs of 0.40 are more than 3.50."""
+    announced = announce(pay="screenout = 0.4\ncap_total = 3.5\n")
+    for _ in range(2):
+        announced.finish()
+    announced.fail_quiz()
+    assert bonuses.pay_screened_out(announced.desk) == 1
+    announced.fail_quiz()
+    with pytest.raises(SoftlabelError, match=r"together is 3\.80 GBP, and .* allows 3\.50 GBP"):
+        bonuses.pay_screened_out(announced.desk)
+    assert paid(announced) == [40]
+
+
+def test_screen_outs_count_towards_the_cap_of_a_person(announce, capsys):
+    """Three people were turned away after a bonus was planned for two of them."""
+    announced = announce(pay="screenout = 0.4\ncap_per_person = 1.6\n")
+    some, much, none = (announced.fail_quiz() for _ in range(3))
+    desk = announced.desk
+    rows = [
+        NewPayment("birds", desk.pseudonym(one.person), "bonus", units, "GBP")
+        for one, units in ((some, 145), (much, 160))
+    ]
+    desk.store.plan_payments(rows, 0.0, "ann").result()
+    assert main(["prolific", "screenout", str(announced.running.folder), "--yes"]) == 0
+    told = capsys.readouterr().out
+    assert "cut to [pay] cap_per_person" in told
+    assert re.search(rf"{desk.pseudonym(some.person)}\s.*0\.15 GBP", told)
+    assert re.search(rf"{desk.pseudonym(much.person)}\s.*0\.00 GBP", told)
+    assert desk.pseudonym(none.person) not in told
+    assert told.endswith("paid 2 people\n")
+    people = (some, much, none)
+    assert [announced.fake.paid[one.person] for one in people] == [15, 0, 40]
 
 
 @pytest.mark.parametrize("acted", [True, False])

@@ -43,19 +43,46 @@ def test_the_whole_loop(study, run, fake):
     fake.complete(stranger.id, "DONE1")
     printed = run("approve", "--yes")
     assert f"{stranger.id}  not in the database" in printed
+    assert "people who were turned away are paid by: softlabel prolific screenout" in printed
     assert "approved 1 of 1" in printed
-    assert run("screenout", "--yes") == "paid 1 people\n"
+    assert f"turned away here, paid by softlabel prolific screenout {study.running.folder}:" in run(
+        "reconcile"
+    )
+    assert run("screenout", "--yes") == "paid 1 person\n"
     assert run("screenout", "--yes") == "nobody to screen out\n"
     assert "no bonus is approved" in run("bonus", "--yes")
     run("pay", "--plan")
-    run("pay", "--approve", "Ann", "--yes")
-    assert "sent 1 bonuses, 0.25 GBP" in run("bonus", "--yes")
+    assert f"next: softlabel prolific bonus {study.running.folder}, or --send" in run(
+        "pay", "--approve", "Ann", "--yes"
+    )
+    assert "sent 1 bonus, 0.25 GBP" in run("bonus", "--yes")
     printed = run("reconcile")
     assert "payments confirmed  1" in printed
     assert "approved            1" in printed
     assert f"1 finished on Prolific, not in the database:\n  id\n  {stranger.id}" in printed
     assert fake.rewards == {done.id: 150}
     assert fake.paid == {done.person: 25, out.person: 40}
+
+
+def test_a_complete_study_that_still_takes_people_is_noticed(study, capsys, fake):
+    """Each of them would be turned away, be paid for it, and make room for the next."""
+    folder = str(study.running.folder)
+    assert main(["prolific", "reconcile", folder]) == 0
+    assert "note:" not in capsys.readouterr().err
+    while (progress := study.desk.store.progress("birds")).answered < progress.wanted:
+        study.finish()
+    assert main(["prolific", "reconcile", folder]) == 0
+    assert f"stop that first with: softlabel prolific pause {folder}" in capsys.readouterr().err
+    assert main(["prolific", "pause", folder]) == 0
+    assert main(["prolific", "reconcile", folder]) == 0
+    assert "note:" not in capsys.readouterr().err
+
+
+def test_commands_are_listed_in_the_order_of_their_use(capsys):
+    assert main(["prolific", "--help"]) == 0
+    said = capsys.readouterr().out.partition("Commands:")[2]
+    names = [line.split()[0] for line in said.splitlines() if line[:3].strip()]
+    assert names[:4] == ["draft", "publish", "pause", "approve"]
 
 
 def test_a_cut_payment_is_shown_until_it_is_settled(study, run, fake):
@@ -77,7 +104,7 @@ def test_a_cut_payment_is_shown_until_it_is_settled(study, run, fake):
 def test_nothing_happens_without_a_yes(study, run, fake, monkeypatch):
     study.finish()
     monkeypatch.setattr("sys.stdin", io.StringIO("n\nn\n"))
-    assert "Approve 1 people, who are then paid 1.50 GBP?" in run("approve", code=1)
+    assert "Approve 1 person, to be paid 1.50 GBP in all?" in run("approve", code=1)
     assert "5 places at 1.50 GBP, 7.50 GBP" in run("publish", code=1)
     assert not fake.rewards
 

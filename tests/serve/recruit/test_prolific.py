@@ -276,7 +276,7 @@ def test_the_server_asks_by_itself(announced, fake, monkeypatch):
     with submissions.keep_asking(desk.study, desk.store, desk.secret):
         from time import monotonic, sleep
 
-        end = monotonic() + 20
+        end = monotonic() + 60
         while announced.session(gone).stage != "closed":
             assert monotonic() < end
             sleep(0.01)

@@ -9,12 +9,13 @@ import httpx
 import pytest
 
 from softlabel.serve.recruit.link import read_link
+from softlabel.serve.recruit.submissions import compare
 from softlabel.serve.recruit.webhooks import ID, PATH, SENT_AT, SIGNATURE, TRUE_AT, WINDOW, sign
 
 
 def wait_for(check):
     """A message is answered before it is taken in: look until it is."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not (found := check()):
         assert time.monotonic() < end, "never came"
         time.sleep(0.01)
@@ -109,6 +110,31 @@ def test_late_doubled_and_disordered_messages_end_the_same(announced):
     held = announced.running.store.progress("birds").taken
     waiting = [s for s, end in story.values() if end == "AWAITING REVIEW"]
     assert held == sum(announced.session(s).lease_end > 0 for s in waiting) * 3
+
+
+def test_a_message_of_the_second_of_a_look_is_newer_than_what_was_seen(announced, post):
+    """Replies are dated in whole seconds: the order within one cannot be told from them."""
+    submission, _ = announced.come()
+    announced.fake.change(submission.id, "TIMED-OUT")
+    visits = announced.client.list_visits(announced.id)
+    compare(announced.desk, visits)
+    assert announced.status(submission) == "TIMED-OUT"
+    post(submission, "ACTIVE", at=visits[0].at + 0.4)  # the clock was stopped by mistake
+    wait_for(lambda: announced.status(submission) == "ACTIVE")
+    compare(announced.desk, visits)
+    assert announced.status(submission) == "ACTIVE"
+
+
+@pytest.mark.parametrize(("before", "stays"), [(0.3, True), (1.5, True), (5.0, False)])
+def test_what_changed_while_a_reply_was_on_its_way_stays(announced, post, before, stays):
+    """The list was read before the change, and is dated after it; an older change was undone."""
+    submission, _ = announced.come()
+    visits = announced.client.list_visits(announced.id)
+    assert visits[0].status == "ACTIVE"
+    post(submission, "TIMED-OUT", at=visits[0].at - before)
+    wait_for(lambda: announced.status(submission) == "TIMED-OUT")
+    compare(announced.desk, visits)
+    assert announced.status(submission) == ("TIMED-OUT" if stays else "ACTIVE")
 
 
 def test_there_is_no_such_address_in_other_studies(running):

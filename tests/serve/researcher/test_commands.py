@@ -97,6 +97,13 @@ def test_an_untouched_study_has_a_status(run, tmp_path, capsys):
     code, _, err = run("status", tmp_path / "new")
     assert code == 1
     assert "there is no database at" in err
+    assert f"nobody has taken part yet; softlabel serve {tmp_path / 'new'}" in err
+    rehearsal = tmp_path / "new" / ".softlabel" / "rehearsal.db"
+    rehearsal.parent.mkdir()
+    rehearsal.touch()
+    assert (
+        f"the answers of a rehearsal are in --db {rehearsal}" in run("status", tmp_path / "new")[2]
+    )
 
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.jsonl.gz"])

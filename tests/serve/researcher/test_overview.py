@@ -322,13 +322,13 @@ def test_two_pages_do_not_compute_the_same_thing_twice(make_world, monkeypatch):
 
     def slow(throttle):
         inside.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         return refresh(throttle)
 
     monkeypatch.setattr(live._latest, "refresh", slow)
     thread = threading.Thread(target=live.renew)
     thread.start()
-    assert inside.wait(10)
+    assert inside.wait(60)
     live.renew()  # comes back at once; it would wait for ever if it began to compute, too
     assert live.overview().insight is None
     go_on.set()

@@ -12,6 +12,7 @@ from softlabel.aggregate.split.dirichlet import Atoms, Dirichlet, DirichletMixtu
 from softlabel.aggregate.split.mixtures import Prior
 from softlabel.aggregate.split.simple import Extremised
 from softlabel.aggregate.split.stack import ENOUGH, Stack
+from softlabel.registry import Options
 from softlabel.tables import ANONYMOUS, Annotations, Estimand, given_away
 
 FEW_VOTES, MANY_VOTES = 2.0, 10.0  # per item
@@ -21,7 +22,7 @@ LEAST_ITEMS, LEAST_PER_CLASS = 200, 50
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(Options):
     """Votes: one Dirichlet for fewer than 200 items, 50 items per class or 2 votes each; else the
     Dirichlet mixture.  With a ``prior`` of other items: that prior, and ``atoms`` upon it above 10
     votes each.
@@ -43,6 +44,8 @@ class Auto:
         rich: Annotations | None = None,
         prior: Prior | None = None,
     ) -> LabelDistribution:
+        """Return one label per item of ``annotations``, made by the pool that suits them.  ``rich``
+        are soft answers to the same items, ``prior`` is one fitted to other items."""
         has_rich, tables = separate_rich(annotations, rich)
         votes = int((tables[0].votes_per_item() > 0).sum()) if len(tables) == 2 else 0
         if not has_rich:

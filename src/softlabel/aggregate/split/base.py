@@ -21,7 +21,7 @@ from softlabel.aggregate.base import Map, map_items
 from softlabel.aggregate.split import mixtures
 from softlabel.aggregate.split.mixtures import Prior
 from softlabel.errors import DataError
-from softlabel.registry import check_parameters
+from softlabel.registry import Options
 from softlabel.tables import Annotations, Estimand, Floats, Index, Ints, Names, SoftLabels
 
 CELLS = 2_000_000  # numbers (items x kinds x classes) worked on at once: 16 MB an array
@@ -247,7 +247,7 @@ class FittedPool(Protocol):
         """Return what else is believed about the same items."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelDistribution(SoftLabels):
     """How people split over the classes, and how sure one may be of that.
 
@@ -299,7 +299,7 @@ class CountSums:
         return Belief(index, sums[:, : len(index.labels)])
 
 
-class CountPool:
+class CountPool(Options):
     """The entry point of pools without a prior: fit the parameters, then make the labels."""
 
     estimand: ClassVar[Estimand] = "distribution"
@@ -307,6 +307,8 @@ class CountPool:
     def __call__(
         self, annotations: Annotations, map: Map = in_turn, shards: int = 1
     ) -> LabelDistribution:
+        """Return one label per item of ``annotations``, as people split; ``map`` and ``shards``
+        spread the work."""
         fitted = self.fit(annotations)
         sums = map_items(fitted.sums, annotations, map, shards)
         why = self.explain(fitted)
@@ -321,7 +323,7 @@ class CountPool:
         return ""
 
 
-class BayesPool:
+class BayesPool(Options):
     """The entry point of pools with a prior: add up votes and rich answers, find the prior, fit
     what else there is to fit, and make the labels.
 
@@ -330,7 +332,6 @@ class BayesPool:
     """
 
     estimand: ClassVar[Estimand] = "distribution"
-    limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of the parameters
 
     def __call__(
         self: Any,
@@ -341,7 +342,9 @@ class BayesPool:
         rich: Annotations | None = None,
         prior: Prior | None = None,
     ) -> LabelDistribution:
-        check_parameters(self, **self.limits)
+        """Return one label per item of ``annotations``, as people split.  ``rich`` are soft answers
+        to the same items, ``prior`` is one fitted to other items, and ``map`` and ``shards`` spread
+        the work."""
         has_rich, answers = separate_rich(annotations, rich)
         counting = self.counting(has_rich)
         parts = [map_items(counting.sums, table, map, shards) for table in answers]
@@ -426,6 +429,24 @@ class Posterior:
         return Belief(index, self.counting.evidence(sums, len(index.labels)), self.prior)
 
 
+class PosteriorPool(BayesPool):
+    """A pool whose label is the mean of the posterior under a prior that ``fit`` learns."""
+
+    def counting(self: Any, rich: bool) -> Counting:
+        return Counting(rich, self.weight)
+
+    def fit_sums(
+        self, index: Index, counting: Counting, sums: Floats, prior: Prior | None
+    ) -> tuple[Posterior, str]:
+        evidence = counting.prior_evidence(sums, len(index.labels))
+        prior = self.find_prior(index, evidence, prior)
+        return Posterior(counting, prior), prior.made_by
+
+    def find_prior(self: Any, index: Index, evidence: Floats, prior: Prior | None) -> Any:
+        """Return the prior that is given, or fit one."""
+        return self.fit(index, evidence) if prior is None else prior.among(index.labels)
+
+
 def is_rich(annotations: Annotations) -> bool:
     """Return whether annotations are soft and not all one-hot: those are votes."""
     if annotations.hard:
@@ -470,7 +491,10 @@ def update(labels: LabelDistribution, new: Annotations) -> LabelDistribution:
     items, place = join_names(labels.index.items, new.index.items)
     people, _ = join_names(labels.index.annotators, new.index.annotators)
     same = len(items) == len(labels) and len(people) == len(labels.index.annotators)
-    index = labels.index if same else Index(items, people, labels.index.labels)
+    index = labels.index
+    if not same:
+        joined = Index(items, people, labels.index.labels, ordered=labels.index.ordered)
+        index = joined.keep_ids(new.index, labels.index)
     known = {name: code for code, name in enumerate(labels.index.labels.tolist())}
     for name in new.index.labels.tolist():
         if name not in known:
@@ -495,7 +519,14 @@ def update(labels: LabelDistribution, new: Annotations) -> LabelDistribution:
         count[touched] += np.bincount(row)
     sums, probs, count = tables.given_away(sums), tables.given_away(probs), tables.given_away(count)
     belief = fitted.belief(index, sums)
-    return replace(labels, index=index, probs=probs, count=count, belief=belief, sums=sums)
+    made: dict[str, Any] = {
+        "index": index,
+        "probs": probs,
+        "count": count,
+        "belief": belief,
+        "sums": sums,
+    }
+    return replace(labels, **made, more={}, facts={})  # what they said held for fewer answers
 
 
 def join_names(old: Names, new: Names) -> tuple[Names, Ints]:

@@ -6,12 +6,12 @@ of difficulty, and ``atoms`` one for each item seen.  The label is the mean of t
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import entr
 
-from softlabel.aggregate.split.base import BayesPool, Counting, Posterior, posterior_mean
+from softlabel.aggregate.split.base import PosteriorPool, posterior_mean
 from softlabel.aggregate.split.mixtures import Prior, distinct, fit_by_class, fit_dirichlet
 from softlabel.randomness import name_keys, uniform
 from softlabel.registry import SMALLEST
@@ -21,24 +21,6 @@ FEWEST = 10  # items with votes: fewer say nothing about what others are like
 EASY = 0.03  # an unanimous item is drawn as if it had this entropy
 
 Levels = Literal["auto", 1, 3]
-
-
-class PosteriorPool(BayesPool):
-    """A pool whose label is the mean of the posterior under a prior that ``fit`` learns."""
-
-    def counting(self: Any, rich: bool) -> Counting:
-        return Counting(rich, self.weight)
-
-    def fit_sums(
-        self, index: Index, counting: Counting, sums: Floats, prior: Prior | None
-    ) -> tuple[Posterior, str]:
-        evidence = counting.prior_evidence(sums, len(index.labels))
-        prior = self.find_prior(index, evidence, prior)
-        return Posterior(counting, prior), prior.made_by
-
-    def find_prior(self: Any, index: Index, evidence: Floats, prior: Prior | None) -> Any:
-        """Return the prior that is given, or fit one."""
-        return self.fit(index, evidence) if prior is None else prior.among(index.labels)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from softlabel.aggregate.base import sum_by_item
 from softlabel.aggregate.split.base import CountPool, CountSums, shares
 from softlabel.aggregate.split.mixtures import CELLS, distinct, majorities, sample_items
 from softlabel.errors import DataError
-from softlabel.registry import SMALLEST, check_parameters
+from softlabel.registry import SMALLEST
 from softlabel.tables import Annotations, Floats, Ints, Names
 
 FIT_ITEMS = 20_000  # two numbers need no more
@@ -104,20 +104,18 @@ class LeaveOneOut:
 def fit_numbers(
     pool: Any,
     annotations: Annotations,
-    ranges: Mapping[str, tuple[float, float]],
     start: Mapping[str, float],
     limits: Mapping[str, tuple[float, float]],
     loss: Callable[..., float],
     alone: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """Return the numbers of a pool: those given, checked by ``ranges``, and the best of the others.
+    """Return the numbers of a pool: those given, and the best of the others.
 
     The search goes from ``start`` within ``limits`` for the lowest ``loss(out, **numbers)``; where
     no item has two answers there is nothing to search by, and the numbers are ``alone``.
     """
     numbers = {name: getattr(pool, name) for name in start}
     free = [name for name, value in numbers.items() if value is None]
-    check_parameters(pool, **{name: ranges[name] for name in numbers if name not in free})
     if not free:
         return numbers
     out = LeaveOneOut.of(annotations)
@@ -207,6 +205,7 @@ class Softmax(CountPool, CountSums):
 
     name: ClassVar[str] = "softmax"
     paper: ClassVar[str] = "Uma et al. 2020, equation 4"
+    limits: ClassVar = {"tau": (SMALLEST, math.inf)}
 
     def fit(self, annotations: Annotations) -> Self:
         """Return this pool with a number for ``tau``; 1 where no item has two answers."""
@@ -214,8 +213,8 @@ class Softmax(CountPool, CountSums):
         def loss(out: LeaveOneOut, tau: float) -> float:
             return out.loss(replace(self, tau=tau).rows(out.votes))
 
-        ranges, limits = {"tau": (SMALLEST, math.inf)}, {"tau": (1e-3, 1e3)}
-        return replace(self, **fit_numbers(self, annotations, ranges, {"tau": 1.0}, limits, loss))
+        limits = {"tau": (1e-3, 1e3)}
+        return replace(self, **fit_numbers(self, annotations, {"tau": 1.0}, limits, loss))
 
     def explain(self, fitted: Self) -> str:
         return "" if fitted == self else f"tau = {fitted.tau:.4g}"
@@ -241,6 +240,7 @@ class LogPool(CountPool, CountSums):
 
     name: ClassVar[str] = "log-pool"
     paper: ClassVar[str] = "Genest & Zidek 1986"
+    limits: ClassVar = dict.fromkeys(("floor", "power"), (SMALLEST, math.inf))
 
     def fit(self, annotations: Annotations) -> Self:
         """Return this pool with numbers for both; .01 and 1 where no item has two answers."""
@@ -249,9 +249,8 @@ class LogPool(CountPool, CountSums):
             pool = replace(self, **numbers)
             return out.loss(pool._labels(out.others(pool._log), out.number))
 
-        ranges = dict.fromkeys(("floor", "power"), (SMALLEST, math.inf))
         start, limits = {"floor": 0.01, "power": 1.0}, {"floor": (1e-6, 1.0), "power": (0.5, 2.0)}
-        return replace(self, **fit_numbers(self, annotations, ranges, start, limits, loss))
+        return replace(self, **fit_numbers(self, annotations, start, limits, loss))
 
     def explain(self, fitted: Self) -> str:
         return "" if fitted == self else f"floor {fitted.floor:.3g} and power {fitted.power:.3g}"
@@ -318,20 +317,19 @@ class Extremised(CountPool):
 
     name: ClassVar[str] = "extremised"
     paper: ClassVar[str] = "Ranjan & Gneiting 2010; Satopää et al. 2014"
+    limits: ClassVar = {"floor": (0, 1), "power": (SMALLEST, 1e6)}
 
     def fit(self, annotations: Annotations) -> Sharpened:
         """Return the pool with numbers for floor and power, and its table of confusions."""
-        check_parameters(self)
         table = confusion_table(annotations.counts()) if self.shape == "confusion" else None
 
         def loss(out: LeaveOneOut, floor: float, power: float) -> float:
             return out.loss(Sharpened(floor, power, table).labels(out.means))
 
-        ranges = {"floor": (0, 1), "power": (SMALLEST, 1e6)}
         start, limits = {"floor": 0.1, "power": 1.0}, {"floor": (1e-4, 1.0), "power": (0.5, 2.0)}
         # without two answers on any item: the floor that was best on such data
         alone = {"floor": 0.8 if self.shape == "confusion" else 0.12, "power": 1.0}
-        numbers = fit_numbers(self, annotations, ranges, start, limits, loss, alone)
+        numbers = fit_numbers(self, annotations, start, limits, loss, alone)
         return Sharpened(numbers["floor"], numbers["power"], table)
 
     def explain(self, fitted: Sharpened) -> str:
@@ -393,6 +391,7 @@ class Weighted(CountPool):
 
     name: ClassVar[str] = "weighted"
     paper: ClassVar[str] = "Bates & Granger 1969"
+    limits: ClassVar = {"shrinkage": (SMALLEST, 1e12)}
 
     def explain(self, fitted: Weights) -> str:
         low, high = fitted.weight.min(initial=1), fitted.weight.max(initial=1)
@@ -400,7 +399,6 @@ class Weighted(CountPool):
 
     def fit(self, annotations: Annotations) -> Weights:
         """Return the pool with the weight of every annotator."""
-        check_parameters(self, shrinkage=(SMALLEST, 1e12))
         if annotations.anonymous:
             raise DataError(
                 "weighted weighs people, but some votes have no annotator; pools that do not: "

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from softlabel._util.machine import cores
 from softlabel.errors import DataError, UnknownName
-from softlabel.registry import check_parameters
+from softlabel.registry import Options, check_parameters
 from softlabel.tables import Annotations, Estimand, Floats, Index, Ints, SoftLabels, given_away
 
 Map = Callable[..., Iterable[Any]]
@@ -42,7 +42,7 @@ NUMBERS = 2**18  # in a piece of a posterior on its way into the whole: 2 MB
 NOTHING: Floats = given_away(np.zeros(0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TruthPosterior(SoftLabels):
     """Which class is true: ``probs`` is how sure one may be of it, not how people split.
 
@@ -414,13 +414,17 @@ def count_votes(part: Votes) -> Sums:
 # ── from annotations to a posterior ──────────────────────────────────────────────────────────
 
 
-class TruthMethod:
+class TruthMethod(Options):
     """The entry point of all methods: check the input, infer, and return the result."""
 
     name: ClassVar[str]
     estimand: ClassVar[Estimand] = "truth"
-    limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of parameters besides n_iter and tol
     result: ClassVar[type[TruthPosterior]] = TruthPosterior
+
+    def __post_init__(self) -> None:
+        steps = {"n_iter": (1, math.inf), "tol": (0, math.inf)}
+        own = {name: limits for name, limits in steps.items() if hasattr(self, name)}
+        check_parameters(self, **self.limits, **own)
 
     def __call__(
         self,
@@ -431,9 +435,9 @@ class TruthMethod:
         gold: Gold | None = None,
         start: TruthPosterior | None = None,
     ) -> TruthPosterior:
-        steps = {"n_iter": (1, math.inf), "tol": (0, math.inf)}
-        own = {name: limits for name, limits in steps.items() if hasattr(self, name)}
-        check_parameters(self, **self.limits, **own)
+        """Return how sure one may be of each class of each item, and what was learned of people.
+        ``gold`` (m,) are known classes (-1: not known), ``start`` is an earlier result to go on
+        from, and ``map`` and ``shards`` spread the work."""
         self.check(annotations.index)
         if start is not None:
             maker = start.made_by.partition("(")[0]

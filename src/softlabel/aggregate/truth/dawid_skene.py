@@ -41,7 +41,7 @@ LEAST = 1e-3  # votes that a Beta distribution has at least
 TINY = 1e-300
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConfusionPosterior(TruthPosterior):
     """``rests_on[a, j]``: on how many votes, in expectation, the row of ``confusion`` rests that
     says what a person says where j is true.  ``population[j, l]``: what the crowd as a whole says

@@ -11,7 +11,7 @@ from softlabel.aggregate._kernels import has_compiler
 from softlabel.aggregate.base import Map, pool, sum_by_item
 from softlabel.errors import DataError
 from softlabel.randomness import name_keys, uniform
-from softlabel.registry import check_parameters
+from softlabel.registry import Options
 from softlabel.tables import Annotations, Bools, Estimand, Floats, SoftLabels
 
 NEAR = 1e-9  # of a vote: fractional votes carry rounding error, and such counts are level
@@ -19,7 +19,7 @@ MANY = 2**19  # votes; fewer are counted before compiling
 
 
 @dataclass(frozen=True)
-class Majority:
+class Majority(Options):
     """All mass on the class with most votes.
 
     Ties go to the class that comes first in the index (``first``, as in the published code), to
@@ -37,7 +37,7 @@ class Majority:
     estimand: ClassVar[Estimand] = "truth"
 
     def __call__(self, annotations: Annotations, map: Map = in_turn, shards: int = 1) -> SoftLabels:
-        check_parameters(self)
+        """Return the winner of each item of ``annotations``."""
         if self.ties == "rare":
             favour = partial(_break_ties, favour=-class_counts(annotations).sum(axis=0))
             return pool(self, favour, annotations, map, shards)

@@ -114,7 +114,7 @@ def _expect(part: Votes, parameters: Coins, sums: tuple[Floats, ...], rows: Floa
 # ── GLAD: able people, difficult items ───────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GladPosterior(TruthPosterior):
     """What GLAD knows besides: ``ability[a]`` (0: guesses, below 0: knows and misleads) and
     ``difficulty[m]`` (0: everybody with any ability is right; large: nobody knows)."""

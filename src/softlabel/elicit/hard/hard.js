@@ -1,11 +1,11 @@
-// One label, one press.
+// One label, one press.  To change an answer that was given takes a second one, which saves it.
 
-import { nameOf } from "/static/about.js";
 import { button, el, key } from "/static/dom.js";
-import { digitOf, LabelPicker, plain, typing } from "/static/keys.js";
+import { digitOf, LabelPicker, plain, pressing, typing } from "/static/keys.js";
+import { nameOf } from "/static/names.js";
 
 export function mount(root, context) {
-  const { labels, words } = context;
+  const { labels, words, texts, revising } = context;
   let chosen = null;
   const picker = new LabelPicker(labels.length, (pending) => dim(pending));
   const buttons = labels.map((label, place) =>
@@ -21,6 +21,12 @@ export function mount(root, context) {
     el("div", { class: "labels", role: "group", "aria-labelledby": "question" }, ...buttons),
     el("p", { class: "hint", text: words.hint }),
   );
+  if (revising) root.append(el("div", { class: "ending" }, el("div", { class: "saving" }, save())));
+
+  function save() {
+    const text = el("span", { text: texts.next });
+    return button({ class: "button primary wide" }, () => context.submit(), key("⏎"), text);
+  }
 
   function dim(pending) {
     buttons.forEach((made, place) =>
@@ -40,13 +46,18 @@ export function mount(root, context) {
     context.log(kind, code, chosen);
     draw();
     context.changed();
-    context.submit();
+    if (!revising) context.submit();
   }
 
   return {
     answer: () => ({ label: chosen }),
     problem: () => (chosen === null ? words.hint : null),
     key(event) {
+      const saves = revising && ["Enter", "NumpadEnter"].includes(event.code) && plain(event);
+      if (saves && !pressing(event) && !typing(event)) {
+        if (!event.repeat) context.submit();
+        return true;
+      }
       const digit = digitOf(event);
       if (digit === null || !plain(event) || event.shiftKey || typing(event)) {
         return event.code === "Escape" && picker.cancel();
@@ -61,6 +72,6 @@ export function mount(root, context) {
     },
     draft: () => ({ chosen }),
     focus: () => root.focus({ preventScroll: true }),
-    help: () => [words.help.labels],
+    help: () => [words.help.labels, ...(revising ? [texts.help.submit] : [])],
   };
 }

@@ -1,8 +1,8 @@
 // quick: the most likely label, how sure, what else it could be, and one choice about the rest.
 
-import { nameOf } from "/static/about.js";
 import { button, el, fill, key, once, update } from "/static/dom.js";
 import { digitOf, LabelPicker, letterOf, plain, typing } from "/static/keys.js";
+import { nameOf } from "/static/names.js";
 import { isUndo, no, Panel, Said, without } from "/static/panel.js";
 
 const LEVEL_KEYS = ["Q", "W", "E", "R", "T"];

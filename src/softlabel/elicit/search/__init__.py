@@ -46,7 +46,7 @@ class Search:
         Field("rest", "rest", False, "And all the others?"),
     )
     recorded: ClassVar[tuple[str, ...]] = ("n", "queries", "repeated", "even")
-    scripts: ClassVar[tuple[str, ...]] = ("finding.js", "browsing.js")
+    scripts: ClassVar[tuple[str, ...]] = ("finding.js", "matching.js", "picks.js", "browsing.js")
     seconds: ClassVar[Seconds] = Seconds(9.0)  # predicted by a keystroke-level model
 
     def rules(self) -> dict[str, Any]:

@@ -2,30 +2,74 @@
 // label, or a branch as a whole, is chosen by Enter or by a click.
 
 import { el, update } from "/static/dom.js";
+import { branchesOf, shown } from "./finding.js";
+import { ask } from "./matching.js";
 
 /**
- * `open(name)` promises what lies directly in a branch.  `onchoose(option, kind, code)` hears what was
- * chosen, `onopened(names)` which branches are open, `onproblem(name of a text)` what went wrong.
+ * A function from the name of a branch ("": outermost) to a promise of what lies directly in it:
+ * {name, own, above, branch}.
  */
+function opener({ labels, rules, labelsFrom }) {
+  if (labelsFrom) return (name) => ask(labelsFrom, { under: name }, rules.path);
+  const under = new Map([["", new Set()]]);
+  for (const label of labels) {
+    const nodes = ["", ...branchesOf(label, rules.path), label];
+    nodes.slice(1).forEach((node, i) => {
+      if (!under.has(nodes[i])) under.set(nodes[i], new Set());
+      under.get(nodes[i]).add(node);
+    });
+  }
+  const own = new Set(labels);
+  return async (name) => {
+    const inside = [...(under.get(name) ?? [])];
+    const nodes = inside.map((node) => ({ name: node, branch: under.has(node) }));
+    if (own.has(name)) nodes.unshift({ name, branch: false }); // a label with the name of its branch
+    return nodes.map((node) => ({ ...node, ...shown(node.name, rules.path) }));
+  };
+}
+
 export class LabelTree {
-  constructor(words, open, { onchoose, onopened, onproblem, opened = [] }) {
-    Object.assign(this, { words, open, onchoose, onopened, onproblem });
-    this.opened = new Set(opened);
+  /** It stands after the button that shows it; `onchoose(option, kind, code)` hears what was chosen. */
+  constructor(context, button, onchoose) {
+    const { words, memory } = context;
+    Object.assign(this, { context, button, words, memory, onchoose, open: opener(context) });
+    this.opened = new Set(this.#noted.opened);
     this.nodes = new WeakMap(); // what an element of the tree stands for
     this.root = el("ul", { class: "tree", id: "tree", role: "tree", "aria-label": words.tree });
     this.root.addEventListener("click", (event) => this.#click(event));
     this.root.addEventListener("focusin", ({ target }) => this.#rove(target));
+    this.root.hidden = true;
+    button.after(this.root);
   }
 
-  /** Fill it, with the branches open that were so before. */
-  async fill() {
+  toggle() {
+    return this.show(this.root.hidden);
+  }
+
+  /** Show it, with the branches open that were so before, or hide it. */
+  async show(shown) {
+    this.root.hidden = !shown;
+    update(this.button, { "aria-expanded": shown });
+    this.#note({ shown });
+    if (!shown) return;
     if (this.root.childElementCount === 0) await this.#fill(this.root, "");
     const [first] = this.#visible();
     if (first && !this.root.querySelector('[tabindex="0"]')) update(first, { tabindex: 0 });
   }
 
-  focus() {
+  /** Show it and go in. */
+  async enter() {
+    await this.show(true);
     this.root.querySelector('[tabindex="0"]')?.focus();
+  }
+
+  /** How it was left on the item before. */
+  get #noted() {
+    return this.memory.get("tree") ?? { shown: false, opened: [] };
+  }
+
+  #note(change) {
+    this.memory.set("tree", { ...this.#noted, ...change });
   }
 
   /** True if the key meant the tree. */
@@ -93,7 +137,7 @@ export class LabelTree {
     const on = item.getAttribute("aria-expanded") !== "true";
     if (on) this.opened.add(name);
     else this.opened.delete(name);
-    this.onopened([...this.opened]);
+    this.#note({ opened: [...this.opened] });
     await this.#expand(item, on);
   }
 
@@ -109,7 +153,7 @@ export class LabelTree {
     try {
       inside = await this.open(name);
     } catch {
-      this.onproblem("no_network");
+      this.context.refuse(this.words.no_network);
       const item = list.closest("[role=treeitem]");
       if (item) update(item, { "aria-expanded": false });
       return;

@@ -1,17 +1,18 @@
 // search: a few labels or branches out of thousands, found by typing or in a tree, with chips on them.
 // They share the chips equally until somebody says otherwise; a single pick is certain.
 
-import { nameOf } from "/static/about.js";
-import { button, el, fill, key, update } from "/static/dom.js";
+import { button, el } from "/static/dom.js";
 import { digitOf, letterOf } from "/static/keys.js";
 import { no, outOf, Panel, restOf, Said, without } from "/static/panel.js";
-import { makeTrack, writeNumber } from "/static/track.js";
-import { LabelTree } from "./browsing.js";
-import { branchesOf, Combobox, finder, opener, shown } from "./finding.js";
+import { Part } from "/static/parts.js";
+import { branchesOf, Combobox, shown } from "./finding.js";
 
 const RECENT = 5;
 const MOST_QUERIES = 50;
-const AMOUNTS = { "+": 1, "-": -1, "−": -1, PageUp: 5, PageDown: -5 };
+// not needed before somebody types, picks, or opens the tree
+const matching = new Part("modes/matching.js");
+const picking = new Part("modes/picks.js", "picks.css");
+const browsing = new Part("modes/browsing.js", "tree.css");
 
 export function mount(root, context) {
   return new Search(root, context);
@@ -22,16 +23,17 @@ class Search extends Panel {
     const { words } = context;
     super(root, context, new SearchAnswer(context.rules), "Alt ");
     this.queries = [];
-    this.box = new Combobox(words, finder(context), {
+    const find = async (typed) => (await matching.get()).find(context, typed);
+    this.box = new Combobox(words, find, {
       onchoose: (option, kind, code) => this.#add(option, kind, code),
       oninput: () => this.#typed(),
       onproblem: (name) => context.refuse(words[name]),
       about: context.about,
     });
     this.picked = el("ul", { class: "picks", "aria-label": words.picks });
-    this.rows = [];
+    for (const part of [matching, picking]) part.soon();
     this.shelf = el("div", { class: "shelf" });
-    this.branches = el("div", { class: "scope" });
+    this.branches = el("div", { class: "scope", hidden: true });
     root.append(
       el("h1", { id: "question", dir: "auto", text: this.words.question }),
       this.box.root,
@@ -41,45 +43,29 @@ class Search extends Panel {
       this.branches,
       this.ending,
     );
+    if (this.browse && context.memory.get("tree")?.shown) this.#withTree((tree) => tree.show(true));
     this.draw();
   }
 
-  /** The tree and the button that opens it, where labels have branches. */
+  /** The button that opens the tree, where labels have branches. */
   #browser() {
-    const { context, words } = this;
-    if (!context.labelsNest) return [];
-    const noted = context.memory.get("tree") ?? { shown: false, opened: [] };
-    this.tree = new LabelTree(words, opener(context), {
-      onchoose: (option, kind, code) => this.#add(option, kind, code, false),
-      onopened: (opened) => this.#noteTree({ opened }),
-      onproblem: (name) => context.refuse(words[name]),
-      opened: noted.opened,
-    });
+    if (!this.context.labelsNest) return [];
+    browsing.soon();
     this.browse = button(
-      { class: "button small browse", "aria-controls": "tree" },
-      () => this.#showTree(this.tree.root.hidden),
-      el("span", { text: words.browse }),
+      { class: "button small browse", "aria-controls": "tree", "aria-expanded": false },
+      () => this.#withTree((tree) => tree.toggle()),
+      el("span", { text: this.words.browse }),
     );
-    this.#showTree(noted.shown);
-    return [this.browse, this.tree.root];
+    return [this.browse];
   }
 
-  async #showTree(on) {
-    this.tree.root.hidden = !on;
-    update(this.browse, { "aria-expanded": on });
-    this.#noteTree({ shown: on });
-    if (on) await this.tree.fill();
-  }
-
-  #noteTree(change) {
-    const before = this.context.memory.get("tree") ?? { shown: false, opened: [] };
-    this.context.memory.set("tree", { ...before, ...change });
-  }
-
-  /** From the box into the tree. */
-  async #intoTree() {
-    await this.#showTree(true);
-    this.tree.focus();
+  /** Do something with the tree, which is made when it is first wanted. */
+  async #withTree(action) {
+    const part = browsing.here ?? (await browsing.get().catch(() => null));
+    if (part === null) return this.context.refuse(this.words.no_network);
+    const onchoose = (option, kind, code) => this.#add(option, kind, code, false);
+    this.tree ??= new part.LabelTree(this.context, this.browse, onchoose);
+    return action(this.tree);
   }
 
   answer() {
@@ -109,8 +95,8 @@ class Search extends Panel {
     const { type, select_pick, chips_on_pick, remove_pick, parent, clear } = help;
     const { browse, tree, undo_empty, rest_alt, submit_empty } = help;
     const about = [type, select_pick, chips_on_pick, remove_pick, parent, clear];
-    const browsing = this.tree ? [browse, tree] : [];
-    return [...about, ...browsing, undo_empty, rest_alt, submit_empty];
+    const nested = this.context.labelsNest ? [browse, tree] : [];
+    return [...about, ...nested, undo_empty, rest_alt, submit_empty];
   }
 
   // keys -----------------------------------------------------------------------------------
@@ -123,8 +109,7 @@ class Search extends Panel {
     if (this.tree?.root.contains(event.target) && event.code !== "Escape") {
       if (this.tree.key(event)) return true;
     }
-    const pick = this.rows.findIndex(({ track }) => track === event.target);
-    if (pick >= 0 && this.#trackKey(event, pick)) return true;
+    if (this.list?.key(event)) return true;
     if (event.code === "Escape" && this.root.contains(event.target)) {
       if (!this.tree?.root.contains(event.target)) return false;
       this.focus();
@@ -135,7 +120,7 @@ class Search extends Panel {
       return true;
     }
     const elsewhere = event.target instanceof HTMLElement && event.target.closest("button, a");
-    return elsewhere ? false : this.#amountKey(event);
+    return elsewhere ? false : (this.list?.amountKey(event) ?? false);
   }
 
   #boxKey(event) {
@@ -145,35 +130,13 @@ class Search extends Panel {
       if (!event.repeat) this.enter(event.code);
       return true;
     }
-    if (event.code === "ArrowDown" && this.tree) {
-      this.#intoTree();
+    if (event.code === "ArrowDown" && this.context.labelsNest) {
+      this.#withTree((tree) => tree.enter());
       return true;
     }
     if (event.code === "Backspace") return this.undo();
     if (event.code === "Delete") return this.#remove(this.said.state.selected, "key", event.code);
-    return this.#amountKey(event);
-  }
-
-  #amountKey(event) {
-    const by = AMOUNTS[event.key];
-    if (by === undefined || this.said.state.picks.length === 0) return false;
-    const { selected } = this.said.state;
-    this.take("key", event.code, this.said.give(selected, this.said.counts()[selected] + by));
-    return true;
-  }
-
-  /** The bar of a pick has the focus. */
-  #trackKey(event, place) {
-    const along = getComputedStyle(this.root).direction === "rtl" ? -1 : 1;
-    const steps = { ArrowRight: along, ArrowLeft: -along, ArrowUp: 1, ArrowDown: -1 };
-    const by = steps[event.code] ?? AMOUNTS[event.key];
-    const ends = { Home: 1, End: this.said.n };
-    const wanted = by === undefined ? ends[event.code] : this.said.counts()[place] + by;
-    if (event.code === "Delete") return this.#remove(place, "key", event.code);
-    if (event.code === "Enter" && !event.repeat) this.enter(event.code);
-    if (wanted === undefined) return event.code === "Enter";
-    this.take("key", event.code, this.said.give(place, wanted));
-    return true;
+    return this.list?.amountKey(event) ?? false;
   }
 
   #altKey(event) {
@@ -253,87 +216,21 @@ class Search extends Panel {
 
   draw() {
     const { picks, scope, rest } = this.said.state;
-    const [names, drawn] = [picks, this.rows].map((all) => all.map(({ node }) => node).join("\n"));
-    if (names !== drawn) {
-      this.rows = picks.map((pick, place) => this.#row(pick, place));
-      this.picked.replaceChildren(...this.rows.map(({ row }) => row));
-    }
-    const counts = this.said.counts();
-    this.rows.forEach((made, place) => this.#drawRow(made, place, counts[place]));
+    if (picks.length > 0 || this.list) this.#drawPicks();
     this.#drawShelf();
-    this.#drawBranches();
     const refused = scope.length > 0 ? ["possible", "unsaid"] : [];
     const early = picks.length === 0 && rest === null;
     this.strip.show({ others: null, chosen: rest, refused, early });
     this.drawHint();
   }
 
-  #drawRow({ row, select, mark, share, track, count, node }, place, chips) {
-    const { picks, selected } = this.said.state;
-    const { n } = this.said;
-    const text = outOf(this.context.texts, chips, n);
-    row.classList.toggle("selected", place === selected);
-    row.classList.toggle("alone", picks.length === 1);
-    row.style.setProperty("--share", `${(100 * chips) / n}%`);
-    update(select, { "aria-pressed": place === selected });
-    mark.textContent = this.#mark(picks[place].branch);
-    const part = fill(this.context.texts.percent, { n: Math.round((100 * chips) / n) });
-    share.textContent = picks.length === 1 ? text : part;
-    update(count, { text: String(chips) });
-    update(track, {
-      "aria-valuenow": chips,
-      "aria-valuemin": 1,
-      "aria-valuemax": n - picks.length + 1,
-      "aria-valuetext": `${shown(node, this.said.path).own}, ${text}`,
+  async #drawPicks() {
+    const { PickList } = picking.here ?? (await picking.surely());
+    this.list ??= new PickList(this, this.picked, this.branches, {
+      onselect: (place) => this.#select(place),
+      onremove: (place, kind, code) => this.#remove(place, kind, code),
     });
-  }
-
-  #row({ node }, place) {
-    const { own, above } = shown(node, this.said.path);
-    const { words } = this;
-    const mark = el("small", { class: "mark" });
-    const share = el("span", { class: "share" });
-    const select = button(
-      { class: "label", "aria-pressed": "false" },
-      () => this.#select(place),
-      key(`Ctrl ${place + 1}`),
-      nameOf(this.context, node, own, el("small", { text: above }), mark),
-    );
-    const lay = (wanted) => {
-      const most = Math.max(1, Math.min(wanted, this.said.mostOn(place)));
-      if (most !== this.said.counts()[place]) this.take("drag", "", this.said.give(place, most));
-    };
-    const track = makeTrack(own, this.said.n, () => this.said.counts()[place], lay);
-    update(track, { tabindex: 0 });
-    const about = { title: words.type, "aria-label": fill(words.type_for, { label: own }) };
-    const count = button({ class: "count", ...about }, () => this.#write(place));
-    const out = button(
-      { class: "out", "aria-label": fill(words.remove, { label: own }) },
-      () => this.#remove(place, "click", ""),
-      "✕",
-    );
-    const amount = el("div", { class: "amount" }, count, share);
-    const row = el("li", { class: "label-row pick" }, select, track, amount, out);
-    return { node, row, select, mark, share, track, count };
-  }
-
-  /** Write the number instead. */
-  #write(place) {
-    const { count, node, track } = this.rows[place];
-    const { own } = shown(node, this.said.path);
-    const label = fill(this.words.type_for, { label: own });
-    writeNumber(count, { value: this.said.counts()[place], label }, (wanted) => {
-      if (wanted !== null) this.take("typed", "", this.said.give(place, wanted));
-      track.focus({ preventScroll: true });
-    });
-  }
-
-  #mark(branch) {
-    const { even, picks } = this.said.state;
-    const { somewhere, equal } = this.words;
-    return [branch ? somewhere : "", even && picks.length > 1 ? equal : ""]
-      .filter(Boolean)
-      .join(" · ");
+    this.list.draw();
   }
 
   /** What was chosen on the last items, to be chosen again by a click. */
@@ -350,19 +247,6 @@ class Search extends Panel {
     this.shelf.hidden = names.length === 0;
     const title = el("span", { class: "quiet", text: this.words.recent });
     this.shelf.replaceChildren(title, ...names.map(make));
-  }
-
-  #drawBranches() {
-    const nodes = this.said.branches();
-    const make = (node) =>
-      button(
-        { class: "button small", "aria-pressed": this.said.state.scope.includes(node) },
-        () => this.take("click", "", this.said.limit(node)),
-        shown(node, this.said.path).own,
-      );
-    this.branches.hidden = nodes.length === 0;
-    const title = el("span", { class: "quiet", text: this.words.scope });
-    this.branches.replaceChildren(title, ...nodes.map(make));
   }
 }
 

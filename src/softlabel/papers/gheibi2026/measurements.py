@@ -113,6 +113,7 @@ def measure(finished: FinishedRun) -> dict[str, float]:
 
 FLAT = 250  # training pictures: a Hessian product of the small network is a quarter second then
 ITERATIONS, VECTORS = 60, 50
+QUICK = 5  # of both with fewer pictures, in a quick look: that it can be measured is all it shows
 SLICE = 11  # points along a random direction
 RE_ESTIMATED = 500  # training pictures from which batch statistics are re-estimated
 
@@ -120,9 +121,10 @@ RE_ESTIMATED = 500  # training pictures from which batch statistics are re-estim
 def measure_flatness(finished: FinishedRun) -> dict[str, float]:
     """Return the curvature at the network, and the accuracy it must be read with."""
     inputs, full = finished.lesson.inputs[:FLAT], finished.full[:FLAT]
+    iterations, vectors = (QUICK, QUICK) if len(inputs) < FLAT else (ITERATIONS, VECTORS)
     surface = train.sharpness.surface(finished.net, inputs, full)
-    top = train.sharpness.lambda_max(surface, ITERATIONS)
-    trace = train.sharpness.trace(surface, VECTORS)
+    top = train.sharpness.lambda_max(surface, iterations)
+    trace = train.sharpness.trace(surface, vectors)
     line = train.sharpness.slice_1d(surface, SLICE)
     right = metrics.accuracy(full, train.predict.predict_probs(finished.net, inputs))
     return {

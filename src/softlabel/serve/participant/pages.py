@@ -299,10 +299,16 @@ class Pages:
             forget = fields["keep"] == "no"
             await asyncio.wrap_future(self.site.store.withdraw(session.id, forget, self.site.now()))
             self.sessions.forget(session.id)
-            return RedirectResponse("/left", 303) if forget else redirect_home()
+            if not forget:
+                return redirect_home()
+            response = RedirectResponse("/left", 303)
+            if language := speaking.get():  # the session that knew it is deleted
+                self.sessions.give_language(response, language)
+            return response
 
     async def left(self, request: Request) -> Response:
-        """Good-bye to somebody of whom nothing is known any more."""
+        """Good-bye to somebody of whom nothing is known any more, but what their browser says."""
+        stages.speak_to(self.site.study, request, None)
         returns = self._return_address(request, stages.WITHDRAWN) is not None
         return self._show(None, stage=stages.WITHDRAWN, returns=returns)
 

@@ -171,10 +171,11 @@ class PlanWriter:
 
 
 def list_parts(study: Study) -> list[str]:
-    """Return which of the page's parts are needed for items that only some studies have."""
+    """Return which of the page's parts are needed for what only some studies have."""
     items = (*study.items, *study.practice, *study.checks)
     needs = {
-        "video": any(item.video for item in items),
+        "about": bool(study.about),
+        "players": any(item.audio or item.video for item in items),
         "words": any(item.texts or item.note or (item.text and item.markdown) for item in items),
     }
     return [name for name, needed in needs.items() if needed]

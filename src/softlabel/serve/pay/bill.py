@@ -1,8 +1,8 @@
 """What everybody is to be paid, computed from what is stored: base pay, bonus, screen-out, caps."""
 
 import csv
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -15,6 +15,7 @@ from softlabel.study import SECONDS_AROUND, Pay, Study, money
 DONE = ("debrief", "done")  # stages of people who have answered everything
 TURNED_AWAY = ("screened-out", "full")
 KINDS: tuple[PaymentKind, ...] = get_args(PaymentKind)
+CUT = "cut to the cap"
 LONG = 3  # times as long as people were told is worth a look
 MINUTE, HOUR = 60.0, Fraction(60)
 
@@ -37,6 +38,11 @@ class Line(NamedTuple):
     @property
     def total(self) -> int:
         return self.base + self.bonus + self.screenout
+
+    @property
+    def cut(self) -> bool:
+        """Whether the person would get more without ``cap_per_person``."""
+        return any(CUT in reason for reason in self.why)
 
     def amount(self, kind: PaymentKind) -> int:
         return {"base": self.base, "bonus": self.bonus, "screenout": self.screenout}[kind]
@@ -114,6 +120,21 @@ def make_bill(
     return Bill(pay, lines, tuple(kinds) or default_kinds(study))
 
 
+def bill_screenouts(study: Study, store: Store, people: Collection[str]) -> Bill:
+    """Compute what these people are to be paid for being turned away.  Of the others, and of
+    bonuses, counts what is in the ledger: a table of one's own may come later."""
+    pay = replace(get_pay(study), bonus_rule="none")
+    known = {(row.annotator, row.kind): row for row in store.payments(study.name)}
+    calculation = _Calculation(pay, {}, {}, known)
+    lines = [
+        line
+        if line.annotator in people or (line.annotator, "screenout") in known
+        else line._replace(screenout=0)
+        for line in map(calculation.make_line, store.work(study.name))
+    ]
+    return Bill(pay, tuple(lines), ("screenout",))
+
+
 @dataclass(frozen=True)
 class _Calculation:
     pay: Pay
@@ -133,18 +154,28 @@ class _Calculation:
             why.append(one.stage)
         else:
             why.append(f"not done: {one.stage}")
-        base = self._keep(one, "base", base, why)
-        screenout = self._keep(one, "screenout", screenout, why)
-        bonus = self._cut(base + screenout, self._get_bonus(one, score, why), why)
-        bonus = self._keep(one, "bonus", bonus, why)
+        row = self.known.get((one.annotator, "bonus"))
+        others = 0 if row is None else row.amount
+        base = self._settle(one, "base", base, None, why)
+        screenout = self._settle(one, "screenout", screenout, base + others, why)
+        units = money.round_half_up(self._get_bonus(one, score, why))
+        bonus = self._settle(one, "bonus", units, base + screenout, why)
         return Line(one.annotator, one.stage, minutes, score, base, bonus, screenout, tuple(why))
 
-    def _keep(self, one: Work, kind: PaymentKind, amount: int, why: list[str]) -> int:
+    def _settle(
+        self, one: Work, kind: PaymentKind, units: int, others: int | None, why: list[str]
+    ) -> int:
+        """Return what the ledger has of this kind, or else this amount, cut so that the person does
+        not get more than the cap with ``others``; None: it is promised, and not cut."""
         row = self.known.get((one.annotator, kind))
-        if row is None:
-            return amount
-        why.append(f"{kind} {row.state}")
-        return row.amount
+        if row is not None:
+            why.append(f"{kind} {row.state}")
+            return row.amount
+        most = _to_cap(self.pay.cap_per_person, self.pay.currency)
+        if most is None or others is None or units <= max(most - others, 0):
+            return units
+        why.append(f"{kind} {CUT}")
+        return max(most - others, 0)
 
     def _get_base(self, minutes: float, why: list[str]) -> int:
         """By the session, or by the hour; never less than people were told."""
@@ -158,7 +189,7 @@ class _Calculation:
         base = money.round_half_up(money.to_units(pay.per_hour, pay.currency) * long / HOUR)
         most = _to_cap(pay.cap_per_person, pay.currency)
         if most is not None and base > most:
-            why.append("base cut to the cap")
+            why.append(f"base {CUT}")
             return most
         return base
 
@@ -185,15 +216,6 @@ class _Calculation:
             return low
         why.append(f"{score.items} items, blind {score.blind:.3f}")
         return low + (high - low) * score.share
-
-    def _cut(self, first: int, bonus: Fraction, why: list[str]) -> int:
-        """Round the bonus, and cut it so that the person does not get more than the cap."""
-        units = money.round_half_up(bonus)
-        most = _to_cap(self.pay.cap_per_person, self.pay.currency)
-        if most is not None and units > max(most - first, 0):
-            why.append("bonus cut to the cap")
-            return max(most - first, 0)
-        return units
 
 
 def measure_minutes(one: Work) -> float:

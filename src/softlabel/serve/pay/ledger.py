@@ -37,7 +37,6 @@ def plan(study: Study, store: Store, bill: Bill, now: float, actor: str) -> tupl
             f"all pay together is {bill.say(total)}, and [pay] cap_total allows {bill.say(most)}; "
             "nothing was planned: raise the cap, or change the rule of the bonus"
         )
-    by_platform = sum(bill.totals[kind] for kind in bill.totals if kind not in bill.kinds)
     rows = [
         NewPayment(
             study.name,
@@ -52,8 +51,19 @@ def plan(study: Study, store: Store, bill: Bill, now: float, actor: str) -> tupl
         for kind in bill.kinds
         if line.amount(kind)
     ]
-    left = None if most is None else most - by_platform
+    left = None if most is None else most - _count_by_platform(store, study, bill)
     return store.plan_payments(rows, now, actor, most_each=bill.most_each, most=left).result()
+
+
+def _count_by_platform(store: Store, study: Study, bill: Bill) -> int:
+    """Return what the platform pays itself, and the ledger does not have."""
+    known = {(row.annotator, row.kind) for row in store.payments(study.name)}
+    return sum(
+        line.amount(kind)
+        for line in bill.lines
+        for kind in bill.totals
+        if kind not in bill.kinds and (line.annotator, kind) not in known
+    )
 
 
 def select(store: Store, study: Study, state: str) -> tuple[Payment, ...]:

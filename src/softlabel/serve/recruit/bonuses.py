@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from softlabel.errors import Conflict, SoftlabelError
+from softlabel.serve import pay
 from softlabel.serve.recruit.prolific import MOST_PAID, ProlificError, Visit
 from softlabel.serve.recruit.submissions import Desk, compare, list_screened_out
-from softlabel.store import NewPayment, Payment
+from softlabel.store import Payment
 from softlabel.study import Study, money
 
 PROOF = 3600.0  # seconds after which a payment that Prolific does not show was not made
@@ -108,17 +109,20 @@ def get_screenout(study: Study) -> tuple[int, str]:
     return money.round_half_up(units), study.pay.currency
 
 
+def bill_screened_out(desk: Desk) -> tuple[pay.Bill, dict[str, Visit]]:
+    """Return what everybody is paid whom the study turned away, and their visits by pseudonym."""
+    get_screenout(desk.study)
+    visits = {desk.pseudonym(visit.person): visit for visit in list_screened_out(desk)}
+    return pay.bill_screenouts(desk.study, desk.store, visits), visits
+
+
 def pay_screened_out(desk: Desk) -> int:
-    """Pay everybody whom the study turned away; return how many were paid.
+    """Pay everybody whom the study turned away, within the caps; return how many were paid.
 
     Each person is a transfer of their own, so that one broken connection concerns one person.
     """
-    amount, currency = get_screenout(desk.study)
-    visits = {desk.pseudonym(visit.person): visit for visit in list_screened_out(desk)}
-    new = [
-        NewPayment(desk.study.name, who, "screenout", amount, currency) for who in sorted(visits)
-    ]
-    desk.store.plan_payments(new, desk.now(), desk.actor).result()
+    bill, visits = bill_screened_out(desk)
+    pay.plan(desk.study, desk.store, bill, desk.now(), desk.actor)
     rows = [
         row
         for row in desk.store.payments(desk.study.name)

@@ -23,6 +23,9 @@ from softlabel.study import Study
 
 KIND = "prolific"
 EVERY = 600.0  # seconds between two looks at the platform
+# A reply is dated in whole seconds, and what it lists was true a moment before it was sent:
+# messages from so many seconds before its date on are newer than what it lists.
+SLACK = 2.0
 WAITING = "AWAITING REVIEW"
 TURNED_AWAY = ("screened-out", "full")  # stages of people who return with the screen-out code
 MOST_APPROVED = 100  # in one request
@@ -90,14 +93,16 @@ class Comparison:
     """Prolific and the database side by side.
 
     ``statuses`` counts submissions; ``released`` are showings given back; ``strangers`` finished
-    on Prolific and are not in the database; ``unfinished`` finished there and not here; ``missing``
-    are done here, and Prolific has no such submission, or counts it as returned or timed out.
+    on Prolific and are not in the database; ``unfinished`` finished there and not here; ``turned``
+    wait there for the pay of people who were turned away here; ``missing`` are done here, and
+    Prolific has no such submission, or counts it as returned or timed out.
     """
 
     statuses: Counter[str] = field(default_factory=Counter)
     released: int = 0
     strangers: list[str] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
+    turned: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
 
@@ -115,7 +120,7 @@ def compare(desk: Desk, visits: Sequence[Visit] | None = None) -> Comparison:
                 submission=visit.id,
                 person=visit.person,
                 status=visit.status,
-                at=visit.at,
+                at=visit.at - SLACK,
                 now=desk.now(),
             )
             writing.append(desk.store.record_submission(news))
@@ -126,6 +131,8 @@ def compare(desk: Desk, visits: Sequence[Visit] | None = None) -> Comparison:
         if visit.status in (WAITING, "APPROVED"):
             if name not in known:
                 found.strangers.append(visit.id)
+            elif known[name].stage in TURNED_AWAY and visit.status == WAITING:
+                found.turned.append(visit.id)
             elif known[name].stage != "done":
                 found.unfinished.append(visit.id)
     for session in known.values():
@@ -176,16 +183,18 @@ def keep_asking(study: Study, store: Store, secret: Secret) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Approval:
-    """Who is to be approved, by submission id, and who is not, with the reason."""
+    """Who is to be approved, by submission id, and who is not, with the reason; ``turned`` if some
+    of these were turned away."""
 
     ready: tuple[str, ...]
     refused: tuple[tuple[str, str], ...]
+    turned: bool = False
 
 
 def review(desk: Desk) -> Approval:
     """Look through those who wait for review: only those who are done in the database are ready."""
     visits = desk.client.list_visits(desk.remote)
-    compare(desk, visits)
+    found = compare(desk, visits)
     known = {one.recruiter_session: one for one in desk.store.sessions(desk.study.name)}
     ready, refused = [], []
     for visit in visits:
@@ -195,7 +204,7 @@ def review(desk: Desk) -> Approval:
                 refused.append((visit.id, reason))
             else:
                 ready.append(visit.id)
-    return Approval(tuple(ready), tuple(refused))
+    return Approval(tuple(ready), tuple(refused), bool(found.turned))
 
 
 def _refuse(desk: Desk, visit: Visit, session: Session | None) -> str | None:

@@ -1,40 +1,14 @@
-// What people are told about the labels: a mark of its colour beside each name, a tip with its
-// description and examples (on hover, on focus and after a long touch), and a list of all of them.
+// What people are told about the labels: a tip with the description and examples of each (on hover,
+// on focus and after a long touch), and a list of all of them.
 
 import { el, fill } from "./dom.js";
+import { markOf } from "./names.js";
 
 const ROWS = ".label-row, .chip-row, .option, .label, #found li"; // what a label stands in
 const HOVER = 350; // ms before a tip opens, and
 const LEAVE = 200; // ms before it closes: time to move into it
 const LONG = 500; // ms of a long touch
 const SLIP = 10; // px that a finger may move meanwhile
-
-/** What is known about a label, or null. */
-function knownOf(about, label) {
-  return about && Object.hasOwn(about, label) ? about[label] : null;
-}
-
-/** The name of a label with its mark; `text` is what stands there, `more` comes after it. */
-export function nameOf({ about }, label, text = label, ...more) {
-  const known = knownOf(about, label);
-  const tells = known && (known.describe || known.examples.length > 0);
-  const bdi = el("bdi", { text });
-  const name = { class: "name", "data-about": tells ? label : null };
-  return el("span", name, markOf(known), bdi, ...more);
-}
-
-/** One line about a label, for lists in which no tip can open; null if there is nothing to say. */
-export function lineOf(about, label) {
-  const known = knownOf(about, label);
-  return known?.describe ? el("small", { class: "describe", dir: "auto", text: known.describe }) : null;
-}
-
-function markOf(known) {
-  if (!known?.colour) return null;
-  const mark = el("span", { class: "colour", "aria-hidden": "true" });
-  mark.style.setProperty("--colour", known.colour);
-  return mark;
-}
 
 function pictures({ examples }, label, texts) {
   const alt = fill(texts.example, { label });
@@ -63,7 +37,6 @@ export class Tips {
     Object.assign(this, { root, about, texts, row: null, timer: 0, touch: null, held: false });
     this.tip = el("div", { class: "tip", role: "tooltip", hidden: true });
     this.spoken = el("div", { hidden: true });
-    if (Object.keys(about).length === 0) return;
     home.append(this.tip, this.spoken);
     root.addEventListener("pointerover", (event) => this.#over(event));
     root.addEventListener("pointerout", (event) => event.pointerType === "mouse" && this.#leave());

@@ -3,9 +3,47 @@
 
 import { button, el, fill, key } from "./dom.js";
 import { digitOf } from "./keys.js";
+import { later } from "./server.js";
+
+const PATIENCE = 8_000; // ms until the practice goes on without feedback
+
+// the keys and the reasons for not answering -----------------------------------------------
+
+/** Show the keys of the mode and of the page. */
+export async function help(task) {
+  const { help: said } = task.texts;
+  const { image, audio, video } = task.current?.showing ?? {};
+  const item = [...(audio || video ? [said.play] : []), ...(image ? [said.enlarge] : [])];
+  const page = [...(task.maySkip ? [said.skip] : []), said.instructions, said.help];
+  await showKeys(task.texts, [...(task.mode?.help() ?? []), ...item, ...page]);
+  task.mode?.focus();
+}
+
+/** Skip the item on the screen, for a reason that is asked for. */
+export async function skip(task) {
+  const { current } = task;
+  if (!current?.mode) return; // gone on in another tab
+  const reason = await askSkip(task.texts, task.work.plan.skips, skipWarning(task));
+  if (reason === null || task.current !== current) {
+    task.mode?.focus();
+    return;
+  }
+  await task.submit(reason);
+  const warning = task.current && task.current !== current ? skipWarning(task) : null;
+  if (warning) task.frame.complain(warning);
+}
+
+/** What to say about skipping when hardly any more may be skipped, or null. */
+function skipWarning({ current, work, texts }) {
+  const { showing, revising } = current;
+  const free = showing.phase === "practice" || (revising && work.isSkipped(showing));
+  const left = work.skipsLeft();
+  if (free || left > 1) return null;
+  return left === 1 ? texts.skips_one_left : texts.skips_none_left;
+}
 
 /** Show what the keys do; each line is [keys, meaning]. */
-export function showKeys(texts, lines) {
+function showKeys(texts, lines) {
   const rows = lines.flatMap(([keys, meaning]) => [
     el("dt", {}, ...keys.split(" ").map((name) => el("kbd", { text: name.replaceAll("_", " ") }))),
     el("dd", { text: meaning }),
@@ -17,7 +55,7 @@ export function showKeys(texts, lines) {
  * Ask why this item is skipped, with a warning if there is one; the reason, or null. Each of
  * `skips` is [name, words]; without words of the study those of the interface are used.
  */
-export function askSkip(texts, skips, warning) {
+function askSkip(texts, skips, warning) {
   const reasons = skips.map(([reason, words], i) =>
     button(
       { class: "button wide", value: reason },
@@ -65,8 +103,32 @@ function open(texts, title, ...content) {
 
 // feedback: the answer beside the reference, and a way to change it ------------------------
 
+/** Practice waits for the server's word, because the feedback comes with it. */
+export async function practise(task, record, fate) {
+  const { current, frame, texts } = task;
+  frame.tools({});
+  const slow = setTimeout(() => frame.complain(texts.waiting_feedback), 1_000);
+  const outcome = await Promise.race([fate, later(PATIENCE)]);
+  clearTimeout(slow);
+  frame.complain(null);
+  const feedback = outcome?.body?.feedback;
+  if (!feedback?.text && !feedback?.reference) {
+    await task.next();
+    return;
+  }
+  current.clock.stop();
+  current.mode = null;
+  frame.comment(null);
+  const chosen = showFeedback(frame.answer, texts, feedback, task.work.plan.labels);
+  task.unlock({ position: record.position, phase: "feedback" });
+  const choice = await chosen;
+  if (task.current !== current) return; // another tab has gone on
+  if (choice === "change") task.revise(task.work.given.get(record.position));
+  else await task.next();
+}
+
 /** Draw the feedback into `root`; resolves to "change" or "go". */
-export function showFeedback(root, texts, feedback, labels) {
+function showFeedback(root, texts, feedback, labels) {
   const rows = compared(feedback, labels).map(({ label, yours, reference }) =>
     el(
       "tr",

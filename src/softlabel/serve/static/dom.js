@@ -65,17 +65,6 @@ export function once(action) {
   };
 }
 
-/** Load a style sheet of ours, unless the page has it already. */
-export function addStyle(name) {
-  const href = `/static/${name}`;
-  if (document.querySelector(`link[href="${href}"]`)) return Promise.resolve();
-  const link = el("link", { rel: "stylesheet", href });
-  document.head.append(link);
-  return new Promise((resolve) => {
-    for (const end of ["load", "error"]) link.addEventListener(end, resolve);
-  });
-}
-
 /** Wait until what was drawn has been painted. */
 export function painted() {
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 // What surrounds every item: title, progress, tools, and one line each for problems and for status.
 
-import { button, el, fill, key } from "./dom.js";
+import { button, el, fill, key, update } from "./dom.js";
 
 const PATIENCE = 700;
 const LONGEST_COMMENT = 2000; // characters that the server accepts
@@ -19,6 +19,7 @@ export class Frame {
     this.side = el("div", { class: "answer-side" }, ...parts);
     this.stage = el("div", { class: "stage" }, this.item, this.side);
     this.sizes = new ResizeObserver((all) => all.forEach((one) => this.#measure(one.target)));
+    this.answer.addEventListener("focusin", () => this.#ending && this.#measure(this.#ending));
     root.replaceChildren(this.stage, this.live);
     root.removeAttribute("aria-busy");
     root.before(this.#header(title));
@@ -35,17 +36,24 @@ export class Frame {
 
   /** The answer is drawn: messages stand beside what ends it. */
   settle() {
-    const ending = this.answer.querySelector(".ending");
+    const ending = this.#ending;
     (ending?.querySelector(".saving") ?? ending ?? this.side).append(this.keep);
     ending?.append(this.problem);
     this.sizes.disconnect();
-    for (const part of [this.item, ending]) if (part) this.sizes.observe(part);
+    for (const part of [this.item, ending]) if (part) this.sizes.observe(part, { box: "border-box" });
   }
 
-  /** How much of the window a part covers, so that no focus hides behind it. */
+  get #ending() {
+    return this.answer.querySelector(".ending");
+  }
+
+  /** How much of the window a part covers: no focus hides behind it, nor when it has grown. */
   #measure(part) {
     const name = part === this.item ? "--above" : "--below";
     document.documentElement.style.setProperty(name, `${part.offsetHeight}px`);
+    const focused = document.activeElement;
+    if (focused === this.answer || !this.answer.contains(focused) || part.contains(focused)) return;
+    if (overlap(focused, part)) focused.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
 
   /** Where the page is, for tests and tools; without a word about `ready` it is not. */
@@ -171,6 +179,9 @@ export class Frame {
     const help = tool("?", texts.keys, onhelp);
     this.panels = new Map([["instructions", tool("I", texts.instructions, oninstructions)]]);
     if (onabout) this.panels.set("about", tool(null, texts.about, onabout));
+    for (const made of this.panels.values()) {
+      update(made, { "aria-controls": "side", "aria-expanded": false });
+    }
     const turn = { href: "/language", class: "withdraw", text: texts.language };
     this.state = el("p", { class: "state", role: "status", id: "status" });
     return el(
@@ -182,4 +193,10 @@ export class Frame {
       el("a", { href: "/withdraw", class: "withdraw", text: texts.withdraw }),
     );
   }
+}
+
+function overlap(...parts) {
+  const [one, two] = parts.map((part) => part.getBoundingClientRect());
+  const across = one.left < two.right && two.left < one.right;
+  return across && one.top < two.bottom && two.top < one.bottom;
 }

@@ -81,7 +81,7 @@ export class LabelPicker {
 
 const BOUNCE = 200; // within this time the key that sent an answer is not meant for the next item
 
-/** `task` has `busy`, `shownAt`, `submitted`, `mode` and what the keys of the page do. */
+/** `task` has `busy`, `held`, `shownAt`, `submitted`, `mode` and what the keys of the page do. */
 export class PageKeys {
   constructor(task) {
     this.task = task;
@@ -98,9 +98,9 @@ export class PageKeys {
   #key(event) {
     if (event.isComposing || isOpen()) return;
     const { task } = this;
-    if (task.side.holds(event)) return;
+    if (task.side?.holds(event)) return;
     const slip = event.code === this.sentBy && performance.now() - task.shownAt < BOUNCE;
-    if (task.busy || slip) {
+    if (task.busy || task.held || slip) {
       if (!typing(event) && event.code !== "Tab" && plain(event)) event.preventDefault();
       return;
     }
@@ -119,7 +119,7 @@ export class PageKeys {
     if (event.repeat || event.ctrlKey || event.metaKey) return false;
     if (event.code === "Escape") return this.task.dismiss();
     if (!event.altKey || event.code !== "KeyI") return false;
-    this.task.side.toggle("instructions");
+    this.task.turn("instructions");
     return true;
   }
 
@@ -134,13 +134,15 @@ export class PageKeys {
 
   #pageKey(event) {
     const { task } = this;
-    if (typing(event) || !plain(event) || event.repeat) return false;
+    if (!plain(event) || event.repeat) return false;
+    // a number that is being written is left by Escape, not the whole change
+    if (event.code === "Escape" && !event.target.matches("input.count")) return task.keep();
+    if (typing(event)) return false;
     if (event.key === "?") task.help();
     else if (event.shiftKey) return false;
     else if (event.code === "Backspace") return task.previous();
-    else if (event.code === "Escape") return task.keep();
     else if (letterOf(event) === "S") task.skip();
-    else if (letterOf(event) === "I") task.side.toggle("instructions");
+    else if (letterOf(event) === "I") task.turn("instructions");
     else if (letterOf(event) === "P") return togglePlay(document);
     else if (letterOf(event) === "F") return enlarge(document);
     else return false;
@@ -151,7 +153,7 @@ export class PageKeys {
   #click(event) {
     this.sentBy = null;
     const slip = event.detail > 1 && performance.now() - this.task.shownAt < 2 * BOUNCE;
-    if (!this.task.busy && !slip) return;
+    if (!this.task.busy && !this.task.held && !slip) return;
     event.preventDefault();
     event.stopPropagation();
   }

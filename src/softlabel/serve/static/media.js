@@ -1,18 +1,11 @@
 // Pictures, sounds, videos and texts; the next ones are fetched and decoded before they are needed.
 
-import { button, el, key } from "./dom.js";
+import { button, el } from "./dom.js";
+import { PARTS } from "./parts.js";
 
 const DECODED_AHEAD = 3;
 const TINY = 64; // pictures below this many pixels are enlarged with sharp pixels
 const SMALL = 320; // and others up to this many smoothly
-// what only some items need, or nobody at first, is loaded apart
-const PARTS = {
-  video: async () => new (await import("./video.js")).Videos(),
-  viewer: () => import("./viewer.js").then(dress),
-  words: () => import("./words.js").then(dress),
-};
-const dress = (part) => part.styled.then(() => part);
-const NOT_AT_FIRST = 1_000; // ms after all pictures are there
 
 /** Holds what was fetched for the showings ahead, so that it is there even without a network. */
 export class Media {
@@ -22,37 +15,17 @@ export class Media {
     this.look = look;
     this.onzoom = onzoom;
     this.pictures = new Map();
-    this.sounds = new Map();
-    this.parts = {}; // those of PARTS that are loaded
-    this.loading = {};
-  }
-
-  /** Load the parts that the items of this study need. */
-  async prepare() {
-    await Promise.all(this.look.parts.map((name) => this.#part(name)));
-  }
-
-  async #part(name) {
-    try {
-      this.loading[name] ??= PARTS[name]();
-      this.parts[name] = await this.loading[name];
-    } catch (error) {
-      delete this.loading[name]; // tried again when it is needed
-      throw error;
-    }
-    return this.parts[name];
   }
 
   /** Fetch for these showings, in order: the next few at once, the others one after another. */
   async prefetch(showings) {
     this.#drop(showings);
+    if (showings.some((showing) => showing.image)) PARTS.viewer.soon();
     const near = showings.slice(0, DECODED_AHEAD);
     await Promise.allSettled(near.map((showing) => this.#load(showing)));
     for (const showing of showings.slice(DECODED_AHEAD)) {
       await this.#load(showing).catch(() => {}); // tried again when it is shown
     }
-    if (this.loading.viewer || !showings.some((showing) => showing.image)) return;
-    setTimeout(() => this.#part("viewer").catch(() => {}), NOT_AT_FIRST);
   }
 
   /** What the person looks at or listens to, and a promise of its being there. */
@@ -66,15 +39,10 @@ export class Media {
       parts.push(el("div", { class: `pictures ${layout}` }, ...pictures.map(([node]) => node)));
     } else parts.push(...pictures.map(([node]) => node));
     waits.push(...pictures.map(([, ready]) => ready));
-    if (showing.video) {
-      const [node, ready] = this.#draw("video", (videos) => videos.show(this, showing));
+    if (showing.video || showing.audio) {
+      const [node, ready] = this.#draw("players", ({ players }) => players.show(this, showing));
       parts.push(node);
       waits.push(ready);
-    }
-    if (showing.audio) {
-      const sound = this.#sound(showing.audio);
-      parts.push(this.player(sound.element, this.texts.sound));
-      waits.push(sound.ready);
     }
     const { text, text_nodes: nodes, texts, note } = showing;
     if (text !== null && text !== undefined && !nodes) parts.push(this.#text(text));
@@ -95,8 +63,8 @@ export class Media {
       place.replaceChildren(...nodes);
       return ready;
     };
-    const part = this.parts[name];
-    return [place, part ? put(part) : this.#part(name).then(put)];
+    const { here } = PARTS[name];
+    return [place, here ? put(here) : PARTS[name].surely().then(put)];
   }
 
   #picture({ url, alt }) {
@@ -124,20 +92,13 @@ export class Media {
 
   /** Open the picture of this frame in the whole window. */
   async #enlarge(frame) {
-    const viewer = await this.#part("viewer").catch(() => null); // null: no network yet
+    const viewer = await PARTS.viewer.get().catch(() => null); // null: no network yet
     viewer?.enlarge(frame, this.texts, this.onzoom);
   }
 
   broken(text, retry) {
     const again = button({ class: "button", text: this.texts.try_again }, retry);
     return el("div", { class: "broken", role: "alert" }, el("p", { text }), again);
-  }
-
-  player(element, label) {
-    element.controls = true;
-    element.setAttribute("aria-label", label);
-    const hint = el("p", { class: "quiet" }, key("P"), ` ${this.texts.play}`);
-    return el("div", { class: "player" }, element, hint);
   }
 
   #text(text) {
@@ -151,9 +112,8 @@ export class Media {
 
   #load(showing) {
     const waits = picturesOf(showing).map(({ url }) => this.#image(url));
-    if (showing.audio) waits.push(this.#sound(showing.audio).ready);
-    if (showing.video) {
-      waits.push(this.#part("video").then((videos) => videos.fetchWhole(showing.video)));
+    if (showing.audio || showing.video) {
+      waits.push(PARTS.players.get().then(({ players }) => players.load(showing)));
     }
     return Promise.all(waits);
   }
@@ -177,21 +137,10 @@ export class Media {
     return ready;
   }
 
-  #sound(url) {
-    return getPlayer(this.sounds, url, () => new Audio());
-  }
-
   #drop(showings) {
-    const wanted = new Set(
-      showings.flatMap((showing) => [
-        ...picturesOf(showing).map(({ url }) => url),
-        showing.audio,
-        showing.video,
-      ]),
-    );
-    for (const held of [this.pictures, this.sounds, this.parts.video?.players ?? new Map()]) {
-      for (const url of held.keys()) if (!wanted.has(url)) held.delete(url);
-    }
+    const wanted = new Set(showings.flatMap(picturesOf).map(({ url }) => url));
+    for (const url of this.pictures.keys()) if (!wanted.has(url)) this.pictures.delete(url);
+    PARTS.players.here?.players.drop(showings);
   }
 }
 
@@ -201,24 +150,6 @@ function picturesOf(showing) {
   const pictures = image ? [{ url: image, alt }] : [];
   if (other) pictures.push({ url: other === image ? `${other}#2` : other, alt: otherAlt });
   return pictures;
-}
-
-/** The player of a sound or a video, which is made if it is not held already. */
-export function getPlayer(held, url, make) {
-  const known = held.get(url);
-  if (known) return known;
-  const element = make();
-  element.preload = "auto";
-  const ready = new Promise((resolve, reject) => {
-    element.addEventListener("canplay", resolve, { once: true });
-    const fail = () => reject(new Error("sound or video not loaded"));
-    element.addEventListener("error", fail, { once: true });
-  });
-  ready.catch(() => held.delete(url));
-  element.src = url;
-  const made = { element, ready };
-  held.set(url, made);
-  return made;
 }
 
 /** Start or stop the sound or the video on the screen; false if there is none. */

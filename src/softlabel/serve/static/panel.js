@@ -229,7 +229,7 @@ export class Panel {
     this.draw();
     this.context.changed();
     if (step.say) this.context.announce(this.spoken(...step.say));
-    if (step.sends) this.send();
+    if (step.sends) this.#end();
   }
 
   spoken(name, values) {
@@ -243,8 +243,13 @@ export class Panel {
     if (missing !== null) this.context.refuse(this.tell(missing));
     else {
       if (this.others() !== 0) this.strip.remember(value);
-      this.send();
+      this.#end();
     }
+  }
+
+  /** Nothing is missing: the answer goes, unless it would replace another, which waits for Save. */
+  #end() {
+    if (!this.context.revising) this.send();
   }
 
   /** How many labels the rest is about; null if nobody counts. */

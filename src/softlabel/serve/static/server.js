@@ -1,5 +1,5 @@
-// Everything that is said to the server: one request, the plan and the end of a session, and the
-// answers of the outbox, one at a time, in order, from one tab at a time.
+// What is said to the server: one request, the plan of a session, and the answers of the outbox, one
+// at a time, in order, from one tab at a time.
 
 const PATIENCE = 20_000;
 const LARGEST_KEPT_ALIVE = 30_000; // bytes: browsers send at most 64 kB for a page that is gone
@@ -50,17 +50,6 @@ export async function getPlan(onwait = () => {}) {
       location.assign("/");
       await new Promise(() => {}); // the page is leaving
     }
-    onwait(true);
-    await later(Math.max(after, backoff(failures)));
-  }
-}
-
-/** Ask to be let through at the end; the address to go to, or the positions that are missing. */
-export async function askToFinish(onwait) {
-  for (let failures = 0; ; failures += 1) {
-    const { status, body, after } = await call("POST", "/api/finish", {});
-    if (status === 200) return body.open ? { next: body.next } : { missing: body.missing };
-    if (status === 401 || status === 409) return { next: "/" };
     onwait(true);
     await later(Math.max(after, backoff(failures)));
   }

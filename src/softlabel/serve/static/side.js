@@ -2,13 +2,25 @@
 // the labels.  It is not modal: the half-made answer stays, and its keys go on working.
 
 import { button, el } from "./dom.js";
+import { PARTS } from "./parts.js";
 
 const NATIVE = /^(Space|Enter|NumpadEnter|Tab|Home|End|PageUp|PageDown|Arrow\w+)$/;
 
-export class Side {
-  /** `contents` maps a name to {title, make}; `onturn(name, open)` hears of every change. */
-  constructor(after, texts, contents, onturn) {
-    Object.assign(this, { contents, onturn, open: null, buttons: new Map() });
+/** The panel of the task; `onturn(name, open)` hears of every change. */
+export function makeSide(frame, { about, labels }, onturn) {
+  const { root, texts, panels } = frame;
+  const text = document.getElementById("instructions-text");
+  const contents = {
+    instructions: { title: texts.instructions, make: () => text.content.cloneNode(true) },
+    about: { title: texts.about, make: () => PARTS.about.here.listAbout(about, labels, texts) },
+  };
+  return new Side(root, texts, contents, panels, onturn);
+}
+
+class Side {
+  /** `contents` maps a name to {title, make}, `buttons` to what opens it. */
+  constructor(after, texts, contents, buttons, onturn) {
+    Object.assign(this, { contents, onturn, open: null, buttons });
     this.title = el("h2", { id: "side-title" });
     this.body = el("div", { class: "side-body" });
     const close = button(
@@ -23,13 +35,6 @@ export class Side {
       this.body,
     );
     after.after(this.node);
-  }
-
-  /** Tell this button of the page whether its panel is open. */
-  tie(name, made) {
-    this.buttons.set(name, made);
-    made.setAttribute("aria-controls", "side");
-    this.#tell();
   }
 
   toggle(name) {

@@ -1,18 +1,16 @@
 // The task: show an item, take an answer, keep it, go on; whatever happens to page or network.
 
-import { listAbout, Tips } from "./about.js";
-import { askSkip, showFeedback, showKeys } from "./dialogs.js";
 import { fill, isOpen, painted } from "./dom.js";
 import { Frame } from "./frame.js";
 import { PageKeys } from "./keys.js";
 import { Media } from "./media.js";
+import { loadParts, PARTS } from "./parts.js";
 import { Clock, makeRecord } from "./record.js";
-import { askToFinish, getPlan, later, Sender } from "./server.js";
-import { Side } from "./side.js";
+import { getPlan, later, Sender } from "./server.js";
 import { AnsweredElsewhere, Notes, openOutbox } from "./storage.js";
 import { Work } from "./work.js";
 
-const FEEDBACK_PATIENCE = 8_000;
+const PATIENCE = 8_000; // ms for what shows the feedback after a practice item
 const REVISING = "draft:revising";
 const OVER = ["left", "withdrawn"]; // why an answer is refused whose session has ended
 
@@ -26,6 +24,7 @@ class Task {
     this.media = new Media(this.texts, plan.look, (what) => this.zoomed(what));
     this.current = null; // {showing, clock, revising, touched, mode}
     this.busy = false; // between sending an answer and seeing the next item
+    this.held = false; // while a part of the page is on its way that somebody has asked for
     this.shownAt = 0;
     this.screen = null; // stands for what is to be seen just now
     this.submitted = null; // when the last answer was sent, until the next item is there
@@ -36,13 +35,13 @@ class Task {
       onkeep: () => this.keep(),
       onskip: () => this.skip(),
       onhelp: () => this.help(),
-      oninstructions: () => this.side.toggle("instructions"),
-      onabout: Object.keys(plan.about).length > 0 ? () => this.side.toggle("about") : null,
+      oninstructions: () => this.turn("instructions"),
+      onabout: Object.keys(plan.about).length > 0 ? () => this.turn("about") : null,
       languages: plan.languages.length > 1,
       oncomment: () => this.note(),
     });
-    this.tips = new Tips(this.frame.answer, this.frame.root, plan.about, this.texts);
-    this.side = this.makeSide(plan);
+    this.tips = null; // where something is known about the labels
+    this.side = null; // the panel beside the task, once it was opened
     this.sender = new Sender(outbox, {
       onsettled: (record, outcome) => this.settled(record, outcome),
       onstate: (state) => this.tell({ ...state, fleeting: outbox.fleeting }),
@@ -50,27 +49,31 @@ class Task {
     this.tabs = new BroadcastChannel("softlabel-tabs");
   }
 
-  /** The panel for the instructions and for what is known about the labels. */
-  makeSide(plan) {
-    const text = document.getElementById("instructions-text");
-    const contents = {
-      instructions: { title: this.texts.instructions, make: () => text.content.cloneNode(true) },
-      about: {
-        title: this.texts.about,
-        make: () => listAbout(plan.about, plan.labels, this.texts),
-      },
-    };
-    const side = new Side(this.frame.root, this.texts, contents, (name, open) => {
-      this.current?.clock.log("panel", name, open ? "open" : "close");
+  /** What a part of the page exports, or null without a network; inputs do nothing meanwhile. */
+  async part(name) {
+    const { here } = PARTS[name];
+    if (here) return here;
+    this.held = true;
+    const got = await PARTS[name].get().catch(() => null);
+    this.held = false;
+    if (got === null) this.frame.complain(this.texts.waiting_feedback);
+    return got;
+  }
+
+  /** Open or close the panel with the instructions or with what is known about the labels. */
+  async turn(name) {
+    const part = await this.part("side");
+    if (part === null) return;
+    this.side ??= part.makeSide(this.frame, this.work.plan, (shown, open) => {
+      this.current?.clock.log("panel", shown, open ? "open" : "close");
       if (!open) this.mode?.focus();
     });
-    for (const [name, made] of this.frame.panels) side.tie(name, made);
-    return side;
+    this.side.toggle(name);
   }
 
   /** Close what lies over or beside the answer; false if there is nothing. */
   dismiss() {
-    return this.tips.hide() || this.side.close();
+    return this.tips?.hide() || this.side?.close();
   }
 
   get maySkip() {
@@ -84,7 +87,11 @@ class Task {
   async begin() {
     await this.outbox.tidy(false);
     this.notes.begin();
-    await Promise.all([this.work.recall(), this.media.prepare()]);
+    const { about, look } = this.work.plan;
+    await Promise.all([this.work.recall(), ...look.parts.map((name) => PARTS[name].surely())]);
+    const { Tips } = PARTS.about.here ?? {};
+    if (Tips) this.tips = new Tips(this.frame.answer, this.frame.root, about, this.texts);
+    for (const name of ["dialogs", "ending", "side"]) PARTS[name].soon();
     this.tabs.addEventListener("message", ({ data }) => this.hear(data));
     this.broadcast({ kind: "here" });
     this.keys = new PageKeys(this);
@@ -167,7 +174,7 @@ class Task {
     if (refused) this.frame.complain(fill(this.texts.refused, reasonOf(refused)));
     this.current.mode = this.module.mount(this.frame.answer, this.context(showing));
     this.frame.settle();
-    this.tips.describe();
+    this.tips?.describe();
     const written = draft?.comment ?? refused?.envelope.comment ?? "";
     this.frame.comment(this.work.plan.comment ? written : null);
     const before = draft?.draft ?? refused?.draft;
@@ -195,6 +202,8 @@ class Task {
     const shown = await painted();
     if (submitted) performance.measure("softlabel:next", { start: submitted, end: shown });
     this.media.prefetch(this.work.from(current.showing));
+    await loadParts();
+    this.frame.root.dataset.whole = "yes"; // for tests and tools, too
   }
 
   /** Take inputs again; slips of the last one are over a moment later. */
@@ -290,7 +299,8 @@ class Task {
     this.broadcast({ kind: "given", position: record.position });
     const fate = showing.phase === "practice" ? this.fateOf(record.uuid) : null;
     this.sender.kick();
-    if (fate) await this.practice(record, fate);
+    const feedback = fate && (await Promise.race([PARTS.dialogs.surely(), later(PATIENCE)]));
+    if (feedback) await feedback.practise(this, record, fate);
     else await this.next();
   }
 
@@ -309,32 +319,6 @@ class Task {
 
   forgetDraft(showing) {
     this.notes.set(`draft:${showing.position}`, null);
-  }
-
-  /** Practice waits for the server's word, because the feedback comes with it. */
-  async practice(record, fate) {
-    const { current } = this;
-    this.frame.tools({});
-    const complain = () => this.frame.complain(this.texts.waiting_feedback);
-    const slow = setTimeout(complain, 1_000);
-    const outcome = await Promise.race([fate, later(FEEDBACK_PATIENCE)]);
-    clearTimeout(slow);
-    this.frame.complain(null);
-    const feedback = outcome?.body?.feedback;
-    if (!feedback?.text && !feedback?.reference) {
-      await this.next();
-      return;
-    }
-    current.clock.stop();
-    current.mode = null;
-    this.frame.comment(null);
-    const { labels } = this.work.plan;
-    const chosen = showFeedback(this.frame.answer, this.texts, feedback, labels);
-    this.unlock({ position: record.position, phase: "feedback" });
-    const choice = await chosen;
-    if (this.current !== current) return; // another tab has gone on
-    if (choice === "change") this.revise(this.work.given.get(record.position));
-    else await this.next();
   }
 
   fateOf(uuid) {
@@ -388,35 +372,11 @@ class Task {
   }
 
   async skip() {
-    if (!this.mode || !this.maySkip || isOpen()) return;
-    const { current } = this;
-    const reason = await askSkip(this.texts, this.work.plan.skips, this.skipWarning());
-    if (reason === null || this.current !== current) {
-      this.mode?.focus();
-      return;
-    }
-    await this.submit(reason);
-    const warning = this.current && this.current !== current ? this.skipWarning() : null;
-    if (warning) this.frame.complain(warning);
-  }
-
-  /** What to say about skipping when hardly any more may be skipped, or null. */
-  skipWarning() {
-    const { showing, revising } = this.current;
-    const free = showing.phase === "practice" || (revising && this.work.isSkipped(showing));
-    const left = this.work.skipsLeft();
-    if (free || left > 1) return null;
-    return left === 1 ? this.texts.skips_one_left : this.texts.skips_none_left;
+    if (this.mode && this.maySkip && !isOpen()) (await this.part("dialogs"))?.skip(this);
   }
 
   async help() {
-    if (isOpen()) return;
-    const { help } = this.texts;
-    const { image, audio, video } = this.current?.showing ?? {};
-    const item = [...(audio || video ? [help.play] : []), ...(image ? [help.enlarge] : [])];
-    const page = [...(this.maySkip ? [help.skip] : []), help.instructions, help.help];
-    await showKeys(this.texts, [...(this.mode?.help() ?? []), ...item, ...page]);
-    this.mode?.focus();
+    if (!isOpen()) (await this.part("dialogs"))?.help(this);
   }
 
   /** A picture was opened in the whole window, or closed. */
@@ -444,44 +404,20 @@ class Task {
 
   // the end --------------------------------------------------------------------------------
 
-  /** Wait until nothing is left to send. */
-  async sent() {
-    this.sender.kick(true);
-    while ((await this.sender.waiting()) > 0) await later(100);
-  }
-
   async finish() {
-    this.current?.clock.stop();
-    this.current = null;
-    this.notes.set("screen", null);
-    const { total } = this.work.plan;
-    this.frame.progress(total, total, "main");
-    this.screen = null;
-    this.frame.mark({ phase: "finishing" });
-    this.pauseWith(this.texts.finish_title, this.texts.finish_text);
-    await this.sent();
-    if (this.work.open().length > 0) return this.next(); // one was refused at the last moment
-    const { next, missing } = await askToFinish(() => this.tell({ waiting: 0, failing: true }));
-    return next === undefined ? this.giveAgain(missing) : this.leave(next);
+    await (await PARTS.ending.surely()).finish(this);
   }
 
   /** The session has ended, elsewhere or by the researcher; the page of its stage says how. */
   async over() {
     this.busy = true;
-    await this.sent();
-    await this.leave("/");
+    await (await PARTS.ending.surely()).leave(this, "/");
   }
 
-  async giveAgain(missing) {
-    await this.work.reopen(missing, this.texts.lost);
-    this.work.take(await getPlan());
-    return this.next();
-  }
-
-  async leave(next) {
-    await this.outbox.tidy(true);
-    this.notes.tidy(true);
-    location.assign(next);
+  /** Wait until nothing is left to send. */
+  async sent() {
+    this.sender.kick(true);
+    while ((await this.sender.waiting()) > 0) await later(100);
   }
 }
 

@@ -1,8 +1,6 @@
 // A picture in the whole window: zoom, move it, and back to the task.
 
-import { addStyle, button, el, fill, isOpen, key } from "./dom.js";
-
-export const styled = addStyle("viewer.css");
+import { button, el, fill, isOpen, key } from "./dom.js";
 
 const MOST = 16; // times its size in the window
 const STEP = 1.5;

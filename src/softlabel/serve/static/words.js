@@ -1,8 +1,6 @@
 // What the texts of an item are in some studies: Markdown, several under their headings, a note.
 
-import { addStyle, el } from "./dom.js";
-
-export const styled = addStyle("words.css");
+import { el } from "./dom.js";
 
 // Markdown comes from the server as nodes: a text, or [tag, attributes, ...children].
 const TAGS = new Set(

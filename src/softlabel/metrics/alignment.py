@@ -1,0 +1,116 @@
+"""What a metric takes: arrays, tables and data frames, brought to the same items and classes.
+
+``SoftLabels``, ``Predictions`` and data frames name their classes, and mostly their items.  Two of
+them are matched by these names, so the order of rows and columns does not matter; an item or class
+that only one of them has is refused.  A plain array has no names: its places are taken as they are.
+"""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from softlabel.errors import DataError
+from softlabel.tables import Annotations, Floats, Ints, Predictions, SoftLabels, Statements
+
+ITEM, COUNT = "item", "count"  # columns of a frame that are no classes
+Order = slice | Ints
+
+
+class Given(NamedTuple):
+    """One side of a comparison: numbers (m, k), and the names of rows and columns where known."""
+
+    values: Floats
+    items: list[str] | None = None
+    labels: list[str] | None = None
+
+
+def read_given(name: str, source: Any) -> Given:
+    """Read an array, a table of labels or a data frame; ``name`` is what errors call it."""
+    if isinstance(source, Annotations | Statements):
+        raise DataError(
+            f"{name} holds single answers, not one label per item; pool them first "
+            "(softlabel.aggregate.Mean()(answers)), or call softlabel.score, which does"
+        )
+    if isinstance(source, SoftLabels) and not source.answered.all():
+        silent = source.index.items[~source.answered]
+        raise DataError(
+            f"{name} has no label of item {silent[0]!r}, which nobody answered ({len(silent)} of "
+            f"{len(source)} items); leave such items out, or call softlabel.score, which does"
+        )
+    if isinstance(source, SoftLabels | Predictions):
+        return Given(source.probs, source.index.items.tolist(), source.index.labels.tolist())
+    if hasattr(source, "columns") and hasattr(source, "to_numpy"):
+        return _read_frame(name, source)
+    return Given(as_numbers(name, source))
+
+
+def _read_frame(name: str, frame: Any) -> Given:
+    """Read a data frame of pandas or polars: a column per class; the items are in the column
+    ``item``, or else in the index.  A column ``count`` is not read."""
+    columns = list(frame.columns)
+    classes = [column for column in columns if column not in (ITEM, COUNT)]
+    labels = [str(column) for column in classes]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise DataError(f"{name} has two columns called {label!r}")
+    if not classes:
+        raise DataError(f"{name} has no column of a class; it has {', '.join(map(str, columns))}")
+    read = {str(label): _read_column(name, label, frame[label]) for label in classes}
+    items = None
+    if ITEM in columns:
+        items = [str(item) for item in frame[ITEM].to_numpy().tolist()]
+    elif (index := getattr(frame, "index", None)) is not None:
+        counted = getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
+        items = None if counted else [str(item) for item in index]
+    if items is not None and len(set(items)) < len(items):
+        twice = Counter(items).most_common(1)[0]
+        raise DataError(f"{name} has item {twice[0]!r} in {twice[1]} rows; one row per item")
+    return Given(np.stack(list(read.values()), axis=1), items, labels)
+
+
+def _read_column(name: str, label: object, column: Any) -> Floats:
+    try:
+        return np.asarray(column.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{name} has the column {label!r}, which holds {column.dtype} and no numbers; besides "
+            f"{ITEM!r} and {COUNT!r} all columns are classes"
+        ) from None
+
+
+def as_numbers(name: str, values: Any) -> Floats:
+    """Anything that numpy takes for numbers, as float64."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} is not an array of numbers (items, classes): {error}") from None
+
+
+def find_orders(true: Given, predicted: Given) -> tuple[Order, Order]:
+    """The rows and the columns of ``predicted`` in the order of ``true``."""
+    columns = _find_order("class", "classes", true.labels, predicted.labels)
+    rows = _find_order("item", "items", true.items, predicted.items)
+    sizes = [given.values.shape for given in (true, predicted)]
+    if sizes[0] != sizes[1] or len(sizes[0]) != 2:
+        raise DataError(
+            f"true and predicted must have one shape (items, classes), with the same items and "
+            f"classes in the same order; got {sizes[0]} and {sizes[1]}"
+        )
+    return rows, columns
+
+
+def _find_order(kind: str, kinds: str, true: list[str] | None, other: list[str] | None) -> Order:
+    if true is None or other is None or true == other:
+        return slice(None)
+    for side, ours, theirs in (("true", true, other), ("predicted", other, true)):
+        known = set(theirs)
+        odd = [name for name in ours if name not in known]
+        if odd:
+            more = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
+            raise DataError(
+                f"{kind} {odd[0]!r} is only in {side}{more}; true and predicted must have the "
+                f"same {kinds}, in any order"
+            )
+    place = {name: at for at, name in enumerate(other)}
+    return np.array([place[name] for name in true], dtype=np.int64)
