@@ -341,7 +341,7 @@ def test_an_answer_given_twice_is_refused_with_both_lines(tmp_path, name, conten
     path.write_bytes(content)
     error = complaint(path)
     assert words in str(error)
-    assert "--repeats first, mean or all" in str(error)
+    assert "--repeats first, last, mean or all" in str(error)
     assert error.line == line
 
 
