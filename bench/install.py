@@ -19,7 +19,7 @@ from results import circumstances, table, write_section
 ROOT = Path(__file__).parents[1]
 RUNS = 5
 VOTES = "item,annotator,label\na,ann,cat\na,bob,dog\nb,ann,dog\n"
-LABEL = "import sys; from softlabel.cli import main; sys.exit(main(['label','votes.csv','out.csv']))"
+LABEL = "from softlabel.cli import main; raise SystemExit(main(['label', 'votes.csv', 'out.csv']))"
 MAJORITY = (
     "import pandas as pd; from crowdkit.aggregation import MajorityVote; "
     "votes = pd.read_csv('votes.csv', names=['task', 'worker', 'label'], header=0); "

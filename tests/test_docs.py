@@ -149,15 +149,19 @@ def test_examples_run(page, tmp_path, monkeypatch, request, warm_path, start_sof
             if language == "pycon":
                 run_python(block, names, f"{page.name}, block {number}")
             elif language == "console" and where:
-                if where not in terminals:
-                    log = tmp_path / f"terminal-{len(terminals)}.log"
-                    terminals[where] = Terminal(start_softlabel, log)
-                    stack.callback(terminals[where].close)
-                terminals[where].show(block)
+                open_terminal(terminals, where, stack, start_softlabel).show(block)
             elif language == "console":
                 run_console(block, tmp_path, warm_path, monkeypatch.setenv)
             elif written := FILE.match(block):  # a file the reader is told to write
                 (tmp_path / written[1]).write_text(block)
+
+
+def open_terminal(terminals, name, stack, start):
+    """Return the terminal of this name; a new one is closed with the stack."""
+    if name not in terminals:
+        terminals[name] = Terminal(start, Path(f"terminal-{len(terminals)}.log"))
+        stack.callback(terminals[name].close)
+    return terminals[name]
 
 
 def find_port() -> int:

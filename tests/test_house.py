@@ -16,7 +16,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "softlabel"
 
 GROUND = {"errors", "tables", "randomness", "registry", "sampling", "plugins", "_util"}
 GROUND_NAME = dict.fromkeys(GROUND, "ground")
-MOST_LINES = 57_000  # 54,000 before files of other programs were read and written
+MOST_LINES = 64_000  # 42,000 before studies were paid, and data came from everywhere
 FLOORS: dict[str, float] = {
     # the ground is one room: its files build on each other
     **dict.fromkeys(GROUND, 0),
@@ -247,7 +247,7 @@ def test_only_the_command_line_knows_the_papers():
 def test_the_house_stays_small():
     rooms = {HOUSE.room_of(path) for path in HOUSE.files} - GROUND - {"__init__", "__main__"}
     assert len(rooms) + 1 <= 25, "the ground is one room"
-    assert len(HOUSE.files) <= 300
+    assert len(HOUSE.files) <= 335  # 300 before; each format of other programs is a file
     lines = {path: path.read_text().count("\n") for path in HOUSE.files}
     assert sum(lines.values()) <= MOST_LINES
     assert max(lines.values()) <= 600

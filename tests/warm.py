@@ -129,4 +129,5 @@ if __name__ == "__main__":
     import softlabel.serve.process  # noqa: F401
     from softlabel.cli import main
 
+    main(["--version"])  # puts all commands together
     sys.exit(main(fork_on_request(sys.argv[1])))

@@ -132,7 +132,8 @@ GROW = """() => {  // by more than there is between the focus and the ending
   const ending = document.querySelector(".ending");
   const top = ending.getBoundingClientRect().top;
   const grown = top - document.activeElement.getBoundingClientRect().bottom + 20;
-  ending.style.paddingBlockEnd = `${grown + parseFloat(getComputedStyle(ending).paddingBlockEnd)}px`;
+  const before = parseFloat(getComputedStyle(ending).paddingBlockEnd);
+  ending.style.paddingBlockEnd = `${grown + before}px`;
   return grown;
 }"""
 

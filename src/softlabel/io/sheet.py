@@ -242,11 +242,13 @@ class Shape:
 def detect_shape(
     path: Path, columns: Sequence[str], given: Mapping[str, str] | None = None
 ) -> Shape:
-    """Take a table with ``label`` for hard votes, with ``top`` for responses, else soft votes.
-    ``given`` are the names of columns that the user said."""
+    """Take a table with ``label`` for hard votes, with ``top`` for responses, with a column that is
+    called like a label for hard votes, too, else for soft votes.  ``given`` are the names of
+    columns that the user said."""
     item, annotator, label = _find_columns(path, columns, given or {})
     rest = tuple(column for column in columns if column not in (item, annotator))
-    if label is not None:
+    sure = label == LABEL or LABEL in (given or {})
+    if label is not None and (sure or "top" not in rest):
         return Shape("hard", item, annotator, (label,))
     if "top" in rest:
         for column in CLASSIC:
