@@ -99,6 +99,8 @@ def _is_export(path: Path, data: bytes) -> bool:
         _, first = next(_parse(path, data))
     except Exception:  # noqa: BLE001  another kind of file
         return False
+    if not isinstance(first, dict):
+        return False
     flat = isinstance(first.get("label"), str) and {"id", "text"} <= first.keys()
     return _is_record(first) or (path.suffix.lower() == ".csv" and flat)
 
