@@ -787,3 +787,8 @@ def test_other_real_files(data_folder):
     assert people.answers.index.shape[:2] == (246, 8)
     chaos = read(data_folder / "chaosnli/chaosNLI_snli.jsonl.gz")
     assert set(chaos.answers.votes_per_item().tolist()) == {100}
+
+
+def test_a_folder_with_lines_that_are_no_objects_is_no_format(tmp_path):
+    (tmp_path / "notes.jsonl").write_text('"only text"\n')
+    assert files.formats.find_format(tmp_path) is None
