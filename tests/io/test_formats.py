@@ -824,3 +824,8 @@ def test_a_study_folder_is_no_export_and_its_secrets_are_not_read(tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "one.json").write_text('{"id": 1}', encoding="utf-8")
     assert formats.find_format(tmp_path / "other") is None
+
+
+def test_a_folder_with_lines_that_are_no_objects_is_no_format(tmp_path):
+    (tmp_path / "notes.jsonl").write_text('"only text"\n')
+    assert formats.find_format(tmp_path) is None
