@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -215,7 +216,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     given = parser.parse_args(argv)
     if given.write and (given.quick or given.mode):
         parser.error("--write needs all modes, and not --quick")
-    measured: list[Measured] = []
+    load, measured = os.getloadavg()[0], list[Measured]()
     with launch_chromium() as browser:
         for mode, counts in COUNTS.items():
             if given.mode in (None, mode):
@@ -231,7 +232,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             "in a real page; how inputs and seconds are counted is said in its docstring. *Mix*: "
             "35 % of answers hold one class possible, 28 % two, 11 % three, 11 % four, 15 % more, "
             "as in CIFAR-10S (of two labels: one or two). Page: from the last input until the next "
-            f"item is painted. Chromium {version}. {results.circumstances()}"
+            f"item is painted. Load average before it began: {load:.1f}. Chromium {version}. "
+            f"{results.circumstances()}"
         )
         results.write_section(TITLE, [about, whole])
         results.write_block(DOCS / "cost.md", "hands", "modes", results.table(compare(measured)))

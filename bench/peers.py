@@ -63,7 +63,7 @@ def measure(name: str, peer: peers.Peer, program: str, come: Crowd) -> list[str]
         f"{seen.rate:.1f}",
         *(f"{value:,.1f}" for value in (p50, p95, p99)),
         f"{worked:.1f}",
-        f"{fast.rate:.1f}",
+        f"{fast.rate:,.1f}",
         f"{sum(seen.log.errors.values()) + sum(fast.log.errors.values()):,}",
         f"{memory:,.0f}",
         f"{len(lost):,} of {whole:,}",
@@ -128,8 +128,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"texts and ten labels; {come.annotators} annotators who think for {HABITS.think:g} s on "
         f"average during {come.whole / 60:.1f} min, then {FLOOD} clients without thought. *Stored "
         "in*: the request that stores one answer; the pages and tasks that a server makes people "
-        "load before it count in the rates and in the processor's time. *Lost*: answers that were "
-        "acknowledged and are not in the server's files after `kill -9` amid answers."
+        "load before it count in the rates and in the processor's time. Potato asks with "
+        "`soft_label`; Label Studio with choices and a number, on its own SQLite, and everybody "
+        "uses one account, which spares it logins; both and ours run in one process. *Lost*: "
+        "answers that were acknowledged and are not in the server's files after `kill -9` amid "
+        "answers."
         f"{figures.priority(given.realtime)} {results.circumstances()}"
     )
     if not given.quick:

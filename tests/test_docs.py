@@ -135,10 +135,7 @@ def test_examples_run(page, tmp_path, monkeypatch, request, warm_path, start_sof
     ends.  ``$ export NAME=VALUE`` is for all terminals.  Ports are replaced by free ones.
     """
     text = page.read_text()
-    if NEEDS_DATA in text:
-        request.getfixturevalue("data_folder")
-    for package in NEEDS_PACKAGE.findall(page.read_text()):
-        pytest.importorskip(package)
+    skip_without(text, request)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     for family, known in registry.families().items():  # what an example registers is forgotten
@@ -200,6 +197,14 @@ class Terminal:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(30)
         self.process.stdout.close()
+
+
+def skip_without(text, request):
+    """Skip a page whose data or packages are not on this machine."""
+    if NEEDS_DATA in text:
+        request.getfixturevalue("data_folder")
+    for package in NEEDS_PACKAGE.findall(text):
+        pytest.importorskip(package)
 
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -90,6 +90,13 @@ PEOPLE = {
         {"item": ITEMS} | dict(zip(LABELS, COUNTS.T, strict=True))
     ).sample(M, shuffle=True, seed=1),
     "soft labels": SoftLabels(INDEX, COUNTS / 5, np.full(M, 5)),
+    "a frame of votes": pl.DataFrame(
+        {
+            "task": [ITEMS[item] for item in VOTES.item],
+            "worker": [f"p{row % 7}" for row in range(len(VOTES))],
+            "label": [LABELS[label] for label in VOTES.label],
+        }
+    ),
 }
 
 
@@ -102,6 +109,7 @@ def test_every_form_gives_the_same_numbers(people, model):
     if people in ("counts", "a frame of counts"):
         people = "a frame of counts" if named else "counts"
     options = {"from_logits": True} if model == "logits" else {}
+    options |= {} if named else {"labels": LABELS}  # nor have their columns
     found = softlabel.score(given[model], PEOPLE[people], measures=["kl", "ece"], **FEW, **options)
     shares = COUNTS / 5
     assert found["kl"].score.value == pytest.approx(metrics.kl(shares, GUESS).mean())

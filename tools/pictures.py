@@ -131,7 +131,7 @@ def half_search(page: Page) -> None:
         page.keyboard.type(name)
         page.locator("#found [aria-selected=true]").get_by_text(name).wait_for()
         press(page, "Enter")
-    press(page, "PageUp", "+", "+", "+")
+    press(page, "Control+1", "+", "+")
 
 
 def nothing(page: Page) -> None:

@@ -317,7 +317,7 @@ def _ticks(said: Payload, labels: Labels) -> list[str | None]:
     impossible = said["impossible"]
     unnamed = [label for label in labels if label not in (said["top"], said["second"])]
     kept: list[str | None] = [label for label in unnamed if label not in impossible]
-    return [None, *kept] if 1 + len(kept) < len(impossible) else list(impossible)
+    return [None, *kept] if 1 + len(kept) <= len(impossible) else list(impossible)
 
 
 def press_classic(hands: Hands, said: Payload) -> None:

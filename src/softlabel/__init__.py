@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         errors,
         io,
         metrics,
+        publish,
         records,
         registry,
         sampling,
@@ -52,8 +53,8 @@ __all__ = [
     "Annotations", "DataError", "EstimandWarning", "FileError", "Index", "LeftOutWarning",
     "Predictions", "ResponseError", "Score", "SoftLabels", "SoftlabelError", "Statements", "Study",
     "UnknownName", "aggregate", "annotations", "annotators", "construct", "datasets", "deliver",
-    "elicit", "errors", "io", "label", "metrics", "records", "registry", "sampling", "score",
-    "simulate", "study", "tables", "testing", "train",
+    "elicit", "errors", "io", "label", "metrics", "publish", "records", "registry", "sampling",
+    "score", "simulate", "study", "tables", "testing", "train",
 ]  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from softlabel._util.progress import Progress, report_steps, silent
 from softlabel.aggregate import Aggregate, LabelDistribution, Mean, TruthPosterior, takes, watch_fit
 from softlabel.construct import Clamp, Construct
 from softlabel.errors import LeftOutWarning, SoftlabelError
-from softlabel.frames import Form, Layout, Missing
+from softlabel.frames import Form, Layout, Missing, Spelling
 from softlabel.io import AnswerTable, Repeats, Source
 from softlabel.records import votes_to_statements
 from softlabel.sampling import (
@@ -53,7 +53,8 @@ Facts = dict[str, str]  # what to report: name and text
 DEFAULT_POOL = Mean()
 LEVEL = 0.9  # of credible intervals
 OPTION = re.compile(  # as the command line writes it
-    r"(?<![\w-])--(aggregate|construct|gold|intervals|labels|repeats)(?![\w-]) ?"
+    r"(?<![\w-])--(aggregate|construct|gold|intervals|labels|missing|ordered|repeats|spelling)"
+    r"(?![\w-]) ?"
 )
 SAME = 1e-6  # a label nearer than this to the mean of a belief is that mean
 
@@ -97,7 +98,9 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     annotator: Any = None,
     label: Any = None,
     form: Form | None = None,
-    missing: Missing = "error",
+    missing: Missing = "refuse",
+    spelling: Spelling = "refuse",
+    ordered: bool = False,
 ) -> SoftLabels:
     """Return one soft label per item of ``data``.
 
@@ -115,7 +118,9 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     made = None if construct is None else registry.resolve("construct", construct)
     with _in_python():
         plan = Plan(made, pool, repeats, gold=gold, intervals=intervals)
-        source = _read(data, Layout(item, annotator, label, form, labels, missing))
+        source = _read(
+            data, Layout(item, annotator, label, form, labels, missing, spelling, ordered)
+        )
         return pool_source(source, plan)
 
 
@@ -129,7 +134,9 @@ def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but 
     annotator: Any = None,
     label: Any = None,
     form: Form | None = None,
-    missing: Missing = "error",
+    missing: Missing = "refuse",
+    spelling: Spelling = "refuse",
+    ordered: bool = False,
 ) -> Annotations:
     """Return one label per answer of ``data``, ready for a pool.
 
@@ -137,14 +144,18 @@ def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but 
     ``label``, ``answer`` …); ``item``, ``annotator`` and ``label`` name them otherwise, or are the
     values themselves.  ``form`` says what the table is where that cannot be told: ``votes``,
     ``soft`` (a column per class), ``wide`` (a column per annotator) or ``counts`` (votes per
-    class).  ``labels`` are all classes in their order.  ``missing="drop"`` leaves out rows without
-    item, annotator or label, and says how many.  ``repeats`` is what counts where a person answered
-    an item twice: ``first``, ``mean``, ``all`` or ``error``.
+    class).  ``labels`` are all classes in their order, ``ordered`` if they are steps of a scale.
+    ``missing="drop"`` leaves out rows without
+    item, annotator or label, and says how many.  ``spelling`` is what to do with labels that differ
+    by case or space only: ``refuse``, ``merge`` or ``keep``.  ``repeats`` is what counts where
+    a person answered an item twice: ``first``, ``last``, ``mean``, ``all`` or ``error``.
     """
     made = None if construct is None else registry.resolve("construct", construct)
     with _in_python():
         plan = Plan(made, repeats=repeats)
-        source = _read(data, Layout(item, annotator, label, form, labels, missing))
+        source = _read(
+            data, Layout(item, annotator, label, form, labels, missing, spelling, ordered)
+        )
         return prepare(source, plan)[0]
 
 

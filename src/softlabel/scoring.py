@@ -21,7 +21,7 @@ from softlabel._util.progress import Progress, silent
 from softlabel.aggregate import shares
 from softlabel.errors import DataError, UnknownName
 from softlabel.io import Numbers, Source
-from softlabel.labelling import Plan, prepare
+from softlabel.labelling import Plan, annotations, prepare
 from softlabel.metrics import intervals
 from softlabel.tables import Annotations, Bools, Floats, Ints, Score, SoftLabels, Statements
 
@@ -221,6 +221,8 @@ def _read_people(source: Any, labels: Sequence[str] | None) -> Side:
     name = "people"
     if isinstance(source, str | Path):
         name, source = str(source), io.read_people(source, labels)
+    elif _is_frame_of_votes(source):
+        source = annotations(source, labels=labels)
     if isinstance(source, Statements):
         source = Source(name, source)
     notes: list[str] = []
@@ -234,6 +236,12 @@ def _read_people(source: Any, labels: Sequence[str] | None) -> Side:
     else:
         side = _of_numbers(name, metrics.read_given(name, source))
     return side._replace(notes=notes)
+
+
+def _is_frame_of_votes(source: Any) -> bool:
+    """True for a data frame with a column of labels; the others have a column per class."""
+    columns = getattr(source, "columns", None)
+    return columns is not None and io.columns.find("label", columns) is not None
 
 
 def _of_answers(name: str, answers: Annotations) -> Side:

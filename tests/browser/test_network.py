@@ -70,7 +70,7 @@ def test_offline_after_the_last_one_the_page_says_so(served, person, answers):
 
 
 def test_without_a_network_every_part_of_the_page_is_there(served, person):
-    """What the first item does without came after it: panels, dialogs, tree, whole picture."""
+    """What the first item does without was loaded after it: panels, dialogs, tree and viewer."""
     running = served(mode="search", items=2, more="# parts")
     somebody = person(running.url, alone=True).start()
     page = somebody.page

@@ -14,6 +14,7 @@ from softlabel import DataError, registry, testing
 from softlabel.aggregate import Belief, DawidSkene, Dirichlet, Majority, Mean, Softmax
 from softlabel.construct import Clamp, Select, Uniform
 from softlabel.deliver import SLS, Control, Hard, Smoothing, StaleSLS, Subsample
+from softlabel.io import formats
 from softlabel.metrics.base import pair
 from softlabel.tables import Annotations, SoftLabels
 
@@ -483,3 +484,22 @@ def test_examples_hold_every_odd_answer():
     assert (~said.possible.any(axis=1)).any()
     assert isinstance(testing.example_votes()[0], Annotations)
     assert isinstance(Mean()(testing.example_soft()), SoftLabels)
+
+
+def test_format_checks_can_fail():
+    class Greedy(formats.Format):
+        name: ClassVar[str] = "greedy"
+
+        @classmethod
+        def claims(cls, head):
+            return head.kind == "table"
+
+    class Endless(Greedy):
+        claims = classmethod(lambda cls, head: False)
+
+        def write(self, answers, path, contents): ...
+
+    with pytest.raises(AssertionError, match="greedy claims table that begin with"):
+        testing.check_format(Greedy())
+    with pytest.raises(AssertionError, match=r"greedy has the endings \(\)"):
+        testing.check_format(Endless())

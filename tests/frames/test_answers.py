@@ -241,6 +241,18 @@ def test_classes_that_a_type_declares_are_kept_though_nobody_chose_them():
     assert softlabel.label(table, "mean", labels=["hi", "no"])["x"] == {"hi": 1, "no": 0}
 
 
+def test_steps_of_a_scale_are_known_by_option_or_type():
+    assert not softlabel.annotations(TWO).index.ordered
+    assert softlabel.annotations(TWO, ordered=True).index.ordered
+    pandas = pytest.importorskip("pandas")
+    steps = pandas.Categorical(TWO["label"], categories=["y", "x"], ordered=True)
+    index = softlabel.annotations(pandas.DataFrame(TWO).assign(label=steps)).index
+    assert index.ordered
+    assert index.labels.tolist() == ["y", "x"]
+    plain = pandas.DataFrame(TWO).astype({"label": "category"})
+    assert not softlabel.annotations(plain).index.ordered
+
+
 # ── refusals ─────────────────────────────────────────────────────────────────────────────────
 
 SQUARE = np.array([[0, 1], [1, 1]])
@@ -274,15 +286,15 @@ REFUSED = [
     (TWO, {"labels": ["x"]}, "no such class"),
     (TWO, {"labels": "xy"}, "must be a list of all classes"),
     (TWO, {"form": "long"}, "no form called 'long'; there are: counts, soft, votes, wide"),
-    (TWO, {"missing": "skip"}, "there are: drop, error"),
-    (TWO, {"repeats": "last"}, "no way with repeats called 'last'"),
+    (TWO, {"missing": "skip"}, "there are: drop, refuse"),
+    (TWO, {"repeats": "latest"}, "no way with repeats called 'latest'"),
     (TWO, {"aggregate": "dirichlt"}, "did you mean 'dirichlet'?"),
     (TWO, {"aggregate": "softmax:tau=-1"}, "tau = -1.0 is not in"),
     (TWO, {"aggregate": 3}, "aggregate = 3 is no strategy"),
     (TWO, {"construct": "clmp"}, "did you mean 'clamp'?"),
     (TWO, {"aggregate": "mean", "gold": {1: "x"}}, "gold=: mean does not learn"),
     (TWO, {"aggregate": "dawid-skene", "intervals": True}, "intervals=: DawidSkene("),
-    (TWO | {"item": [1, 1], "annotator": ["a", "a"]}, {}, "repeats=first, mean or all"),
+    (TWO | {"item": [1, 1], "annotator": ["a", "a"]}, {}, "repeats=first, last, mean or all"),
     (TWO | {"label": ["x", None]}, {}, "row 2 has no label"),
     (TWO | {"item": [1.0, float("nan")]}, {}, "row 2 has no item"),
     (TWO | {"annotator": ["a", " "]}, {}, "row 2 has no annotator"),
@@ -291,7 +303,9 @@ REFUSED = [
     (TWO | {"item": [1, True]}, {}, "stand for values that are equal"),
     (TWO | {"item": [[1], [2]]}, {}, "which can be no id"),
     (TWO | {"item": pl.Series([[1], [2]])}, {}, "which can be no id"),
-    ("votes.csv", {"item": "x"}, "item= is for tables in memory"),
+    (TWO | {"label": ["x", "X"]}, {}, "spelling="),
+    (TWO, {"spelling": "mend"}, "no way with spellings (spelling=) called 'mend'"),
+    ("votes.csv", {"form": "wide"}, "form = 'wide' is for tables in memory, not for files"),
     ("votes.csv", {}, "there is no such file"),
 ]
 
@@ -312,6 +326,18 @@ def test_missing_values_are_dropped_and_counted():
     same(labels, softlabel.label(kept, "mean"))
     with pytest.warns(LeftOutWarning):
         assert len(softlabel.annotations(table, missing="drop")) == len(ROWS) - 3
+
+
+def test_a_file_takes_the_same_options(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("x,y,z\ni,a,cat\ni,b,\nj,a,Cat\n")
+    named = {"item": "x", "annotator": "y", "label": "z"}
+    with pytest.warns(LeftOutWarning, match="1 without z"):
+        labels = softlabel.label(path, "mean", **named, missing="drop", spelling="merge")
+    assert len(labels) == 2
+    table = pl.read_csv(path)
+    with pytest.warns(LeftOutWarning, match="1 without label"):
+        same(softlabel.label(table, "mean", **named, missing="drop", spelling="merge"), labels)
 
 
 def test_gold_is_a_dict_a_series_a_table_or_a_file(tmp_path):

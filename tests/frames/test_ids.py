@@ -18,7 +18,7 @@ from softlabel.errors import UnknownId
 from softlabel.frames import to_pandas
 
 TEXT = st.text(min_size=1, max_size=8).filter(lambda text: text.strip() and "\0" not in text)
-NAMES = TEXT.filter(lambda text: text.lower() not in ("nan", "item", "annotator", "count"))
+NAMES = TEXT.filter(lambda text: text.lower() not in ("nan", "<na>", "item", "annotator", "count"))
 KINDS = {
     "text": NAMES,
     "numbers": st.integers(),
@@ -43,11 +43,11 @@ def test_ids_come_back_as_they_were(kind, data):
     classes = data.draw(distinct(kind, 1, 4))
     rows = [(i, a, classes[(j + k) % len(classes)]) for j, i in enumerate(items)
             for k, a in enumerate(people)]  # fmt: skip
-    said = softlabel.annotations(rows)
+    said = softlabel.annotations(rows, spelling="keep")
     assert said.index.ids("items") == items
     assert said.index.ids("annotators") == people
     assert set(said.index.ids("labels")) == {label for _, _, label in rows}
-    labels = softlabel.label(rows, "mean")
+    labels = softlabel.label(rows, "mean", spelling="keep")
     assert list(labels) == labels.keys() == items
     for item in items:
         votes = [label for one, _, label in rows if one == item]
@@ -96,7 +96,7 @@ def test_whole_numbers_stay_numbers_in_every_library():
 def test_truth_values_are_classes():
     labels = softlabel.label([("x", "a", True), ("x", "b", False), ("x", "c", True)], "mean")
     assert labels["x"] == pytest.approx({False: 1 / 3, True: 2 / 3})
-    assert labels.index.labels.tolist() == ["false", "true"]  # as in files
+    assert labels.index.labels.tolist() == ["False", "True"]  # as in files
 
 
 def test_an_unknown_item_is_refused_with_what_there_is():

@@ -27,7 +27,7 @@ TABLES = [
     ("a.csv", HEAD + b"\n\n", None, None, None, "has a header but no rows"),
     ("a.csv", b"item,text\ni,x\n", None, "label", None, "there are 'item', 'text'; accepted"),
     ("a.csv", b"item,rater_name,label\ni,w,x\n", None, "annotator", None, "is it 'rater_name'?"),
-    ("a.csv", b"item,anotator,label\ni,w,x\n", None, "annotator", None, "is it 'anotator'?"),
+    ("a.csv", b"item,anntator,label\ni,w,x\n", None, "annotator", None, "is it 'anntator'?"),
     ("a.csv", b"item,annotator\ni,w\n", None, "label", None, "accepted are hard votes"),
     ("a.csv", b"item;annotator;label\ni;w;x\n", None, "item", None, "commas or tabs, not by ';'"),
     ("a.csv", b"item,task,annotator,label\ni,i,w,x\n", None, None, None, "both 'item' and 'task'"),
@@ -341,7 +341,7 @@ def test_an_answer_given_twice_is_refused_with_both_lines(tmp_path, name, conten
     path.write_bytes(content)
     error = complaint(path)
     assert words in str(error)
-    assert "--repeats first, mean or all" in str(error)
+    assert "--repeats first, last, mean or all" in str(error)
     assert error.line == line
 
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softlabel import FileError, SoftlabelError, labelling, registry
+from softlabel import FileError, SoftlabelError, labelling, registry, study
 from softlabel import io as files
 from softlabel.io import formats
 from softlabel.tables import Annotations, Index, Statements, names
@@ -299,6 +299,22 @@ def test_potato_in_a_folder_with_every_trap(tmp_path):
     assert count(source) == 6, "four labels, one empty state, one page"
 
 
+def test_potato_machines_and_spans(tmp_path):
+    """A state with an origin that is not human is a machine's, even if it cannot be read."""
+    machine = json.loads(STATE) | {"origin": {"kind": "llm", "id": "m"}, "user_id": "m",
+                                   "instance_id_to_span_to_value": {"a1": [[{}, "x"]]}}  # fmt: skip
+    (tmp_path / "out" / "m").mkdir(parents=True)
+    (tmp_path / "out" / "ann").mkdir()
+    write(tmp_path / "out" / "m", machine, "user_state.json")
+    write(tmp_path / "out" / "ann", STATE, "user_state.json")
+    source = read(tmp_path / "out")
+    assert source.answers.index.annotators.tolist() == ["ann"]
+    assert source.left_out == {"spans": 1, "by machines": 3, "to other questions": 2}
+    csv = POTATO_CSV.replace("user_id", "user_id,annotator_origin").replace("ann,", "ann,tool,")
+    with pytest.raises(FileError, match="holds no answers by people"):
+        read(write(tmp_path, csv))
+
+
 def test_potato_beliefs(tmp_path):
     def line(user, value):
         labels = {"belief": {"value": json.dumps(value)}}
@@ -429,6 +445,15 @@ def test_doccano_archives(tmp_path):
     source = read(tmp_path / "export", "doccano:multilabel=true,task=negative")
     assert votes(source) == [("7", "ann", "no"), ("7", "bob", "yes"), ("8", "bob", "yes")]
     assert source.left_out["without a label (not annotated, or nothing applies)"] == 1
+
+
+def test_a_study_folder_is_nobodys_export(tmp_path):
+    """Its secret is not even looked at, and a file of settings is no record."""
+    (tmp_path / ".softlabel").mkdir()
+    (tmp_path / ".softlabel" / "secret.json").write_text('{"key": "s"}')
+    assert formats.find_format(tmp_path) is None
+    (tmp_path / "settings.json").write_text('{"key": "s"}')
+    assert formats.find_format(tmp_path) is None
 
 
 # ── LeWiDi ───────────────────────────────────────────────────────────────────────────────────
@@ -787,3 +812,20 @@ def test_other_real_files(data_folder):
     assert people.answers.index.shape[:2] == (246, 8)
     chaos = read(data_folder / "chaosnli/chaosNLI_snli.jsonl.gz")
     assert set(chaos.answers.votes_per_item().tolist()) == {100}
+
+
+def test_a_study_folder_is_no_export_and_its_secrets_are_not_read(tmp_path):
+    study.write_new(tmp_path / "shapes")
+    hidden = tmp_path / "shapes" / ".softlabel" / "secret.json"
+    hidden.parent.mkdir()
+    hidden.write_text('{"pseudonyms": "x"}', encoding="utf-8")
+    assert formats.find_format(tmp_path / "shapes") is None
+    assert not any("secret" in name for name in formats.read_head(tmp_path / "shapes").first)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "one.json").write_text('{"id": 1}', encoding="utf-8")
+    assert formats.find_format(tmp_path / "other") is None
+
+
+def test_a_folder_with_lines_that_are_no_objects_is_no_format(tmp_path):
+    (tmp_path / "notes.jsonl").write_text('"only text"\n')
+    assert formats.find_format(tmp_path) is None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import sys
 
+import numpy as np
 import polars as pl
 import pytest
 
 from softlabel import DataError, FileError
 from softlabel import io as files
 from softlabel.aggregate import DawidSkene, Mean
+from softlabel.tables import Annotations, Index, Statements, names
 
 
 def write(tmp_path, text: str, name: str = "v.csv"):
@@ -87,6 +89,7 @@ def test_probabilities_without_annotators_are_no_counts(tmp_path):
         ("item,cat,dog\ni,2,few\n", "line 2, column 'dog', value 'few': not a number"),
         ("item,cat,dog,count\ni,2,1,4\n", "line 2, column 'count', value 4.0: is not the sum"),
         ("item,cat,dog,count\ni,0.5,0.5,4\n", "column 'count': is a file of soft labels"),
+        ("item,cat,dog\ni,0.5,0.5\nj,1,0\n", "these are labels or predictions, not answers"),
     ],
 )
 def test_numbers_that_are_neither(tmp_path, text, words):
@@ -110,6 +113,18 @@ def test_columns_by_other_names(tmp_path):
     assert votes(files.read_answers(path, reading=given).answers) == [("i", "w", "cat")]
     with pytest.raises(FileError, match="--columns item=photo: no such column"):
         files.read_answers(path, reading=files.Reading(columns={"item": "photo"}))
+
+
+def test_a_form_with_a_column_that_is_called_like_a_label(tmp_path):
+    path = write(tmp_path, "item,annotator,top,p1,second,p2,impossible,rating\ni,w,a,90,,,,5\n")
+    assert isinstance(files.read_answers(path).answers, Statements)
+
+
+def test_soft_votes_for_a_class_that_is_called_like_a_label_are_not_written(tmp_path):
+    index = Index(names(["i"]), names(["w"]), names(["value", "cost"]))
+    votes = Annotations(index, np.array([0]), np.array([0]), probs=np.array([[0.5, 0.5]]))
+    with pytest.raises(DataError, match="a class is called 'value'"):
+        files.write_answers(votes, tmp_path / "v.csv")
 
 
 # ── missing ──────────────────────────────────────────────────────────────────────────────────
@@ -177,6 +192,14 @@ def test_a_list_of_classes_decides_on_spelling(tmp_path):
     ]
     both = files.read_answers(path, ["cat", "Cat", " cat", "dog"]).answers
     assert both.counts().tolist() == [[1, 1, 1, 0], [1, 0, 0, 1]], "named, so meant"
+
+
+def test_columns_of_classes_that_differ_by_case(tmp_path):
+    path = write(tmp_path, "item,annotator,cat,Cat\ni,a,0.5,0.5\n")
+    with pytest.raises(FileError, match="the columns 'Cat' and 'cat' differ by case or space only"):
+        files.read_answers(path)
+    kept = files.read_answers(path, reading=files.Reading(spelling="keep")).answers
+    assert kept.index.labels.tolist() == ["cat", "Cat"]
 
 
 def test_one_number_written_in_two_ways_is_noticed(tmp_path):

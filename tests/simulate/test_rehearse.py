@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
+import signal
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 
 import pytest
 
@@ -117,3 +120,33 @@ def test_other_studies_are_told_what_to_write(folder, tmp_path, capsys):
     (tmp_path / "study.toml").write_text(text)
     assert main(["rehearse", str(tmp_path)]) == 1
     assert 'kind = "prolific"' in capsys.readouterr().err
+
+
+def test_people_come_to_a_practice_platform_while_the_study_is_published(
+    folder, tmp_path, monkeypatch, serve_study, start_softlabel, run_softlabel
+):
+    """Every command of a paid study can be tried by hand; the tutorial does it all."""
+    log, ids = (tmp_path / "log.txt").open("w"), tmp_path / "ids.csv"
+    words = ["prolific", "pretend", str(folder), "--port", "0", "--seed", "1", "--ids", str(ids)]
+    platform = start_softlabel(words, log)
+    try:
+        assert "no money moves" in platform.stdout.readline()
+        for pair in platform.stdout.readline().split()[1:]:
+            monkeypatch.setenv(*pair.split("="))
+        db = str(tmp_path / "practice.db")
+        running = serve_study(folder, "--rehearsal", "--db", db, "--no-token")
+        for step in (("draft", folder, "--url", running.url), ("publish", folder, "--yes")):
+            assert run_softlabel("prolific", *step, "--db", db).returncode == 0
+        said = platform.stdout.readline()
+        assert re.match(r"6 people came: .*[1-9] finished", said), said
+        with store.open(Path(db), read_only=True) as answers:
+            sessions = answers.sessions(studies.read(folder).name)
+        assert len(sessions) >= 6
+        assert all(session.simulated for session in sessions)
+    finally:
+        platform.send_signal(signal.SIGTERM)
+        platform.wait(30)
+        platform.stdout.close()
+        log.close()
+        shutil.rmtree(folder / ".softlabel", ignore_errors=True)
+    assert ids.read_text().startswith("Submission id,Participant id,Status,")

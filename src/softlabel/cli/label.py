@@ -95,7 +95,7 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     from softlabel import io
     from softlabel.labelling import export_source
 
-    if Path(source).is_dir() and from_ is None and io.formats.find_format(Path(source)) is None:
+    if _is_study(Path(source)) and from_ is None:
         options = {"construct": construct, "repeats": repeats, "labels": labels, "mode": mode}
         for name, value in options.items():
             if value is not None:
@@ -116,6 +116,15 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
         answers = shared.open_source(source, classes, tell, asked, reading)
         facts = export_source(answers, output, plan, tell)
     shared.show_facts(facts, output)
+
+
+def _is_study(folder: Path) -> bool:
+    """Return whether this is a folder of a study, not one of another program's files."""
+    from softlabel import io
+
+    if (folder / "study.toml").exists():
+        return True
+    return folder.is_dir() and io.formats.find_format(folder) is None
 
 
 @shared.command()

@@ -11,7 +11,7 @@ from softlabel.cli import shared
 from softlabel.errors import MissingExtra, SoftlabelError
 
 if TYPE_CHECKING:
-    from softlabel.papers.lewidi import Entry
+    from softlabel.papers import lewidi as tasks
 
 
 @shared.command()
@@ -33,16 +33,16 @@ def lewidi(
         raise SoftlabelError(shared.NO_PAPERS)
     if find_spec("sklearn") is None:
         raise MissingExtra("softlabel lewidi", "sklearn")
-    from softlabel.papers import lewidi as task
+    from softlabel.papers import lewidi as tasks
 
-    names = only or list(task.SETS[year])
+    names = only or list(tasks.SETS[year])
     for name in names:
         with shared.progress() as tell:
-            entry = task.run_task(year, name, out, sentences, tell)
-        show_entry(entry, task.read_published(name))
+            entry = tasks.run_task(year, name, out, sentences, tell)
+        show_entry(entry, tasks.read_published(name))
 
 
-def show_entry(entry: Entry, published: dict[str, dict[str, float]]) -> None:
+def show_entry(entry: tasks.Entry, published: dict[str, dict[str, float]]) -> None:
     """Print the table of one set."""
     task = entry.task
     measures = task.measures

@@ -1,7 +1,6 @@
 // Draws any mode from the list of its fields: what a new mode looks like before it has a page.
 
-import { button, el, key } from "/static/dom.js";
-import { nameOf } from "/static/names.js";
+import { button, el, key, nameOf } from "/static/dom.js";
 import { REST } from "/static/panel.js";
 
 const MANY = 30; // beyond this a list that unfolds is easier to use than buttons

@@ -71,7 +71,8 @@ class ClusterPlan:
         plan, path = self.plan, Path(self.source)
         held = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         states = [file.stat() for file in held if file.exists()]
-        return {
+        told = {} if self.reading == io.Reading() else {"reading": repr(self.reading)}
+        return told | {
             "input": str(path.resolve()) if states else self.source,
             "size": sum(state.st_size for state in states),
             "time": max((state.st_mtime_ns for state in states), default=0),

@@ -25,13 +25,14 @@ from softlabel.frames.ids import (
     name_of,
     to_column,
 )
-from softlabel.io import Shape, Sheet, Source, columns
+from softlabel.io import ABSENT, Reading, Shape, Sheet, Source, columns
 from softlabel.registry import check_choice
 from softlabel.sampling import votes_from_counts
 from softlabel.tables import Annotations, Axis, Index, Ints, Statements, names
 
 Form = Literal["votes", "soft", "wide", "counts"]
-Missing = Literal["error", "drop"]
+Missing = Literal["refuse", "drop"]
+Spelling = Literal["refuse", "merge", "keep"]
 FORMS: Mapping[Form, str] = {
     "votes": "a row is a vote",
     "soft": "a row is an answer, a column the probability of a class",
@@ -45,21 +46,32 @@ ITEM, ANNOTATOR, LABEL, ROW = "item", "annotator", "label", "row"
 class Layout:
     """What the caller said about a table: the columns (by name, or the values themselves) of item,
     annotator and label, its form, all classes in their order, and what to do with rows in which
-    an item, an annotator or a label is missing."""
+    an item, an annotator or a label is missing, and with labels that differ by case or space.
+    ``ordered`` says that the classes are steps of a scale."""
 
     item: Any = None
     annotator: Any = None
     label: Any = None
     form: Form | None = None
     labels: Sequence[Any] | None = None
-    missing: Missing = "error"
+    missing: Missing = "refuse"
+    spelling: Spelling = "refuse"
+    ordered: bool = False
 
     def __post_init__(self) -> None:
         if self.form is not None:
             check_choice("form", self.form, get_args(Form))
         check_choice("way with missing values (missing=)", self.missing, get_args(Missing))
+        check_choice("way with spellings (spelling=)", self.spelling, get_args(Spelling))
         if self.labels is not None and (isinstance(self.labels, str) or not len(self.labels)):
             raise SoftlabelError(f"labels = {self.labels!r} must be a list of all classes")
+
+    @property
+    def reading(self) -> Reading:
+        """The same for a file."""
+        said = {ITEM: self.item, ANNOTATOR: self.annotator, LABEL: self.label}
+        named = {role: name for role, name in said.items() if isinstance(name, str)}
+        return Reading(columns=named, missing=self.missing, spelling=self.spelling)
 
     @property
     def class_names(self) -> list[str] | None:
@@ -69,15 +81,24 @@ class Layout:
 
 def read_data(data: Any, layout: Layout) -> Source:
     """Return the answers in ``data``: a table of any library, arrays, records, or a file."""
+    source = _read_any(data, layout)
+    if not layout.ordered:
+        return source
+    index = replace(source.answers.index, ordered=True)
+    return replace(source, answers=replace(source.answers, index=index))
+
+
+def _read_any(data: Any, layout: Layout) -> Source:
     if isinstance(data, Source):
         return data
     if isinstance(data, Annotations | Statements):
         return Source(type(data).__name__.lower(), data)
     if isinstance(data, str | Path):
-        if layout != (bare := Layout(labels=layout.labels)):
-            said = next(key for key, value in vars(layout).items() if value != vars(bare)[key])
-            raise SoftlabelError(f"{said}= is for tables in memory; {str(data)!r} is a file")
-        return io.read_answers(data, layout.class_names)
+        for said in ("item", "annotator", "label", "form"):
+            value = getattr(layout, said)
+            if value is not None and (said == "form" or not isinstance(value, str)):
+                raise SoftlabelError(f"{said} = {value!r} is for tables in memory, not for files")
+        return io.read_answers(data, layout.class_names, reading=layout.reading)
     if is_records(data):
         return io.collect_records(data, layout.class_names)
     grid = gather(data)
@@ -94,6 +115,7 @@ class Roles(NamedTuple):
     label: Column | None
     rest: dict[Any, Column]
     classes: list[Any] | None  # that the type of the label declares
+    ordered: bool  # the type says that they are steps of a scale
 
 
 class Reader:
@@ -120,7 +142,8 @@ class Reader:
         }
         answers = read[form](roles)
         given = {axis: ids.given() for axis, ids in self.ids.items()}
-        index = replace(answers.index, given={axis: one for axis, one in given.items() if one})
+        ids = {axis: one for axis, one in given.items() if one}
+        index = replace(answers.index, given=ids, ordered=roles.ordered)
         return Source(self.grid.name, replace(answers, index=index), left_out=self.left_out)
 
     # ── roles and form ───────────────────────────────────────────────────────────────────────
@@ -143,7 +166,9 @@ class Reader:
         cells = {role: grid.columns[name] for role, name in taken.items()} | values
         rest = {name: cell for name, cell in grid.columns.items() if name not in taken.values()}
         classes = grid.declared.get(taken.get(LABEL))
-        return Roles(cells.get(ITEM), cells.get(ANNOTATOR), cells.get(LABEL), rest, classes)
+        ordered = taken.get(LABEL) in grid.ordered and self.layout.labels is None
+        who = cells.get(ITEM), cells.get(ANNOTATOR)
+        return Roles(*who, cells.get(LABEL), rest, classes, ordered)
 
     def _is_column_name(self, value: Any) -> bool:
         if isinstance(value, str):
@@ -223,7 +248,7 @@ class Reader:
             table = table[rows]
         sheet = Sheet(Path(self.grid.name), table, None, anonymous)
         shape = Shape("hard", ITEM, ANNOTATOR, (LABEL,))
-        return io.read_votes(sheet, shape, self._classes(roles.classes))
+        return io.read_votes(sheet, shape, self._classes(roles.classes), self.layout.reading)
 
     def _read_soft(self, roles: Roles) -> Annotations:
         if roles.item is None:
@@ -241,7 +266,9 @@ class Reader:
             pl.DataFrame(frame), [ITEM, *([] if anonymous else [ANNOTATOR]), *classes]
         )
         sheet = Sheet(Path(self.grid.name), table, None, anonymous)
-        return io.read_votes(sheet, Shape("soft", ITEM, ANNOTATOR, tuple(classes)), None)
+        return io.read_votes(
+            sheet, Shape("soft", ITEM, ANNOTATOR, tuple(classes)), None, self.layout.reading
+        )
 
     def _class_cells(self, roles: Roles) -> dict[Any, Column]:
         """Return one column per class: those named by labels=, a column of lists, or the rest."""
@@ -289,7 +316,8 @@ class Reader:
                 "a cell is -1: if it is no label, make it NaN; if it is one, say labels="
             )
         sheet = Sheet(Path(self.grid.name), table)
-        answers = io.read_votes(sheet, Shape("hard", ITEM, ANNOTATOR, (LABEL,)), classes)
+        shape = Shape("hard", ITEM, ANNOTATOR, (LABEL,))
+        answers = io.read_votes(sheet, shape, classes, self.layout.reading)
         every = items.unique(maintain_order=True)  # also those that nobody labelled
         place = io.find_codes(pl.Series(answers.index.items.tolist()), every)
         index = replace(answers.index, items=names(every.to_list()))
@@ -365,9 +393,11 @@ class Reader:
         """Refuse rows without an item, an annotator or a label, or drop and count them."""
         for column in needed:
             gaps = table[column].is_null()
+            if column == LABEL and self.layout.labels is None and self.layout.missing == "drop":
+                gaps = gaps | table[column].str.to_lowercase().is_in(ABSENT).fill_null(False)
             if not gaps.any():
                 continue
-            if self.layout.missing == "error":
+            if self.layout.missing == "refuse":
                 self._refuse_missing(column, int(gaps.arg_true()[0]), int(gaps.sum()))
             self.left_out[f"without {column}"] = int(gaps.sum())
             table = table.filter(~gaps)

@@ -25,12 +25,14 @@ SHOWN = 12  # columns that an error names
 @dataclass(frozen=True)
 class Grid:
     """Named columns, and what they were: ``rows`` are the ids of the rows where the table has some,
-    ``declared`` the classes that the type of a column declares."""
+    ``declared`` the classes that the type of a column declares, ``ordered`` the columns whose type
+    says that its classes are steps of a scale."""
 
     name: str
     columns: dict[Any, Column]
     rows: Column | None = None
     declared: Mapping[Any, list[Any]] = field(default_factory=dict)
+    ordered: frozenset[Any] = frozenset()
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0
@@ -94,7 +96,8 @@ def _from_pandas(frame: Any) -> Grid:
     plain = len(levels) == 1 and levels[0].name is None
     counted = plain and list(levels[0]) == list(range(len(frame)))
     rows = _pandas_column(levels[0].to_series()) if plain and not counted else None
-    return Grid("pandas DataFrame", cells, rows, declared)
+    steps = (column for column in declared if series[column].dtype.ordered)
+    return Grid("pandas DataFrame", cells, rows, declared, frozenset(steps))
 
 
 def _pandas_column(series: Any) -> Column:

@@ -1,8 +1,8 @@
 """Ids of any type: their names as text, and the way back.
 
 A name is the text that a file would hold: ``17`` for the number 17 and for 17.0 (pandas turns
-whole numbers into decimals where there are gaps), ``true`` for True, ``str(id)`` for a tuple, a
-UUID or a date.  Two ids with one name, such as 17 and "17", are refused.
+whole numbers into decimals where there are gaps), ``str(id)`` for a tuple, a UUID or a date.  Two
+ids with one name, such as 17 and "17", are refused.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -71,10 +71,8 @@ def name_of(value: object) -> str:
 
     >>> from datetime import date
     >>> [name_of(one) for one in ("a", 17, 17.0, 0.5, True, (1, "b"), date(2026, 11, 17))]
-    ['a', '17', '17', '0.5', 'true', "(1, 'b')", '2026-11-17']
+    ['a', '17', '17', '0.5', 'True', "(1, 'b')", '2026-11-17']
     """
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)

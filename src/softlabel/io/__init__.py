@@ -19,7 +19,7 @@ from softlabel.io.source import (
     read_answers,
     read_export,
 )
-from softlabel.io.votes import find_codes, read_gold, read_votes, sort_naturally
+from softlabel.io.votes import ABSENT, find_codes, read_gold, read_votes, sort_naturally
 from softlabel.io.write import (
     soft_label_frame,
     write_answers,
@@ -29,9 +29,9 @@ from softlabel.io.write import (
 )
 
 __all__ = [
-    "AnswerTable", "Cell", "Numbers", "Progress", "Reading", "Repeats", "Shape", "Sheet", "Source",
-    "check_output", "collect_records", "columns", "escape_formula", "escape_formulas", "find_codes",
-    "formats", "large", "read_answers", "read_export", "read_gold", "read_people",
+    "ABSENT", "AnswerTable", "Cell", "Numbers", "Progress", "Reading", "Repeats", "Shape", "Sheet",
+    "Source", "check_output", "collect_records", "columns", "escape_formula", "escape_formulas",
+    "find_codes", "formats", "large", "read_answers", "read_export", "read_gold", "read_people",
     "read_predictions", "read_votes", "silent", "soft_label_frame", "sort_naturally", "write",
     "write_answers", "write_label_lines", "write_soft_labels", "write_table",
 ]  # fmt: skip

@@ -84,6 +84,12 @@ def find(role: Role, columns: Iterable[str]) -> str | None:
     return None
 
 
+def names_of(role: Role, columns: Iterable[str]) -> list[str]:
+    """Return the columns whose names are among those of a role."""
+    wanted = {normalise(name) for group in NAMES[role] for name in group}
+    return [name for name in columns if normalise(name) in wanted]
+
+
 def normalise(name: str) -> str:
     """Return a name without case, marks between its words, and an ``id`` at its end.
 

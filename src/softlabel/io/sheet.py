@@ -215,7 +215,7 @@ class Reading:
     ``format`` None: told from the content.  ``columns`` maps item, annotator and label to the names
     that they have in the file.  ``missing``: rows with an empty cell are refused, or dropped and
     counted.  ``spelling``: labels that differ by case or space only are refused, merged into the
-    most frequent spelling, or kept apart.
+    most frequent spelling without stray spaces, or kept apart.
     """
 
     format: "Format | None" = None
@@ -242,11 +242,13 @@ class Shape:
 def detect_shape(
     path: Path, columns: Sequence[str], given: Mapping[str, str] | None = None
 ) -> Shape:
-    """Take a table with ``label`` for hard votes, with ``top`` for responses, else soft votes.
-    ``given`` are the names of columns that the user said."""
+    """Take a table with ``label`` for hard votes, with ``top`` for responses, with a column that is
+    called like a label for hard votes, too, else for soft votes.  ``given`` are the names of
+    columns that the user said."""
     item, annotator, label = _find_columns(path, columns, given or {})
     rest = tuple(column for column in columns if column not in (item, annotator))
-    if label is not None:
+    sure = label == LABEL or LABEL in (given or {})
+    if label is not None and (sure or "top" not in rest):
         return Shape("hard", item, annotator, (label,))
     if "top" in rest:
         for column in CLASSIC:

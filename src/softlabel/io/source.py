@@ -29,7 +29,7 @@ from softlabel.io.sheet import (
     read_parquet,
     read_text,
 )
-from softlabel.io.votes import prepare, read_counts, read_votes
+from softlabel.io.votes import merge_spellings, prepare, read_counts, read_votes
 from softlabel.records import Line, check_record, describe_left_out, join_lists, read_records
 from softlabel.sampling import first_presentation
 from softlabel.tables import Annotations, Floats, Statements
@@ -39,6 +39,10 @@ Repeats = Literal["first", "last", "mean", "all", "error"]
 
 PLAIN = ("csv", "jsonl", "parquet", "json", "tsv")
 KINDS = (*PLAIN, *(f"{kind}.gz" for kind in PLAIN))
+ONE_EACH = (
+    "holds one distribution for each item and no annotators: these are labels or predictions, not "
+    "answers; if they are answers, add a column annotator"
+)
 COUNTS = "counts of votes, without annotators"
 
 
@@ -191,12 +195,21 @@ def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: R
     if labels is None and shape.kind == "hard":
         declared = sheet.frame[shape.answer[0]].dtype
         labels = declared.categories.to_list() if isinstance(declared, pl.Enum) else None
+    if labels is None and shape.kind == "soft" and reading.spelling != "keep":
+        try:
+            merge_spellings(dict.fromkeys(shape.answer, 1), None, "refuse")
+        except ValueError as error:
+            reason = str(error).partition(";")[0].replace(" (1 times)", "")
+            say = "rename one, or say --spelling keep if they are different classes"
+            raise FileError(sheet.path, f"the columns {reason}; {say}") from None
     sheet, left_out = prepare(sheet, shape, labels, reading)
     if shape.kind == "soft" and (sheet.anonymous or shape.annotator is None):
         votes = read_counts(sheet, shape, labels)
         if votes is not None:
             return Source(name, votes, left_out=left_out, read_as=COUNTS)
     votes = read_votes(sheet, shape, labels, reading)
+    if shape.kind == "soft" and shape.annotator is None and votes.votes_per_item().max() == 1:
+        raise FileError(sheet.path, ONE_EACH)
     return Source(name, votes, sheet.line_of, left_out=left_out)
 
 

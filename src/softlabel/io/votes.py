@@ -206,6 +206,8 @@ def merge_spellings(
 
     >>> merge_spellings({"cat": 5, " Cat": 1, "dog": 2}, None, "merge")
     {' Cat': 'cat'}
+    >>> merge_spellings({" cat": 5, "cat": 1}, None, "merge")
+    {' cat': 'cat'}
     """
     if how == "keep":
         return {}
@@ -213,7 +215,11 @@ def merge_spellings(
     if labels is not None and how == "refuse":
         return {}  # what is not a known class is refused, with the nearest
     groups: dict[str, list[str]] = {}
-    for name in sorted(counts, key=lambda name: (name not in known, -counts[name], name)):
+
+    def order(name: str) -> tuple[bool, bool, int, str]:  # known, tidy and frequent ones first
+        return name not in known, name != " ".join(name.split()), -counts[name], name
+
+    for name in sorted(counts, key=order):
         groups.setdefault(_fold(name), []).append(name)
     for name in known:
         group = groups.get(_fold(name), [])

@@ -15,7 +15,7 @@ import polars as pl
 from softlabel._util.files import file_kind, write_atomically
 from softlabel.errors import DataError
 from softlabel.io.classic import classic_table, collins_json
-from softlabel.io.columns import ANNOTATOR, ITEM, LABEL
+from softlabel.io.columns import ANNOTATOR, ITEM, LABEL, names_of
 from softlabel.io.csv_files import escape_formulas
 from softlabel.io.sheet import RESERVED
 from softlabel.records import LISTS, MOST_LISTED, LabelLists, dump_json, records_of_statements
@@ -130,8 +130,10 @@ def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
         return
     if kind == "json":
         raise DataError(f"{path}: .json holds statements, and these are votes; write to .jsonl")
-    nobody = bool((answers.annotator == ANONYMOUS).all())
-    if kind != "jsonl" and answers.anonymous and (isinstance(answers, Statements) or not nobody):
+    # votes alone are read again without names: a distribution without one could be a label
+    hard = isinstance(answers, Annotations) and answers.hard
+    nobody = hard and bool((answers.annotator == ANONYMOUS).all())
+    if kind != "jsonl" and answers.anonymous and not nobody:
         raise DataError(
             f"{path}: who answered is not known, and a table needs a name in every row; write to "
             f".jsonl{' or .json' if isinstance(answers, Statements) else ''}"
@@ -151,7 +153,7 @@ def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
         column = pl.Series(labels, dtype=pl.Enum(labels)).gather(answers.label)
         frame = pl.DataFrame(who | {LABEL: column})
     else:
-        check_class_names(labels, RESERVED)
+        check_class_names(labels, (*RESERVED, *names_of("label", labels)))
         columns = _split_columns({"": answers.soft()}, labels).items()
         votes = {label: pl.Series(np.ascontiguousarray(values)) for label, values in columns}
         frame = pl.DataFrame(who | votes)

@@ -123,7 +123,10 @@ def check_rehearsal(url: str) -> None:
         try:
             reply = await client.get("/health")
         except OSError as error:
-            raise SoftlabelError(f"{url}: nobody answers there ({error})") from error
+            raise SoftlabelError(
+                f"{url}: nobody answers there ({error.strerror or error}); softlabel serve DIR "
+                "--rehearsal lets simulated people in"
+            ) from error
         finally:
             await client.close()
         if reply.status != 200:

@@ -1,10 +1,10 @@
 """The checks that every strategy passes, ours and yours.
 
-``check_mode``, ``check_construct``, ``check_aggregate``, ``check_deliver`` and ``check_metric`` run
-all checks of a family and raise ``AssertionError`` with a sentence on the first that fails; an
-error of the strategy's own passes through.  Each check tests one property: it is a public function
-of a chapter here whose first parameter is the strategy.  Strategies loaded with ``--load`` are
-checked too.
+``check_mode``, ``check_construct``, ``check_aggregate``, ``check_deliver``, ``check_metric`` and
+``check_format`` run all checks of a family and raise ``AssertionError`` with a sentence on the
+first that fails; an error of the strategy's own passes through.  Each check tests one property: it
+is a public function of a chapter here whose first parameter is the strategy.  Strategies loaded
+with ``--load`` are checked too.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +12,7 @@ from inspect import isfunction, signature
 from types import ModuleType
 from typing import Any
 
+from softlabel import io
 from softlabel.aggregate import Aggregate
 from softlabel.construct import Construct
 from softlabel.deliver import Deliver
@@ -22,9 +23,10 @@ from softlabel.testing.examples import example_soft, example_statements, example
 from softlabel.testing.training import example_teaching
 
 __all__ = [
-    "AGGREGATE_CHECKS", "CONSTRUCT_CHECKS", "DELIVER_CHECKS", "METRIC_CHECKS", "MODE_CHECKS",
-    "check_aggregate", "check_construct", "check_deliver", "check_family", "check_metric",
-    "check_mode", "example_soft", "example_statements", "example_teaching", "example_votes",
+    "AGGREGATE_CHECKS", "CONSTRUCT_CHECKS", "DELIVER_CHECKS", "FORMAT_CHECKS", "METRIC_CHECKS",
+    "MODE_CHECKS", "check_aggregate", "check_construct", "check_deliver", "check_family",
+    "check_format", "check_metric", "check_mode", "example_soft", "example_statements",
+    "example_teaching", "example_votes",
 ]  # fmt: skip
 
 
@@ -41,6 +43,7 @@ CONSTRUCT_CHECKS = _checks(answers, "construct")
 AGGREGATE_CHECKS = _checks(pools, "aggregate")
 DELIVER_CHECKS = _checks(training, "deliver")
 METRIC_CHECKS = _checks(training, "metric")
+FORMAT_CHECKS = _checks(answers, "reader")
 
 
 def check_mode(mode: Mode, labels: Sequence[str] = LABELS) -> None:
@@ -73,6 +76,12 @@ def check_metric(metric: Callable[..., Any]) -> None:
         check(metric)
 
 
+def check_format(reader: io.formats.Format) -> None:
+    """Run all checks of a format of other programs' files."""
+    for check in FORMAT_CHECKS:
+        check(reader)
+
+
 def check_family(family: str, strategy: Any) -> None:
     """Run the checks of a family by its name; a family without checks is an error, not a pass."""
     checks: dict[str, Callable[..., None]] = {
@@ -81,6 +90,7 @@ def check_family(family: str, strategy: Any) -> None:
         "aggregate": check_aggregate,
         "deliver": check_deliver,
         "metric": check_metric,
+        "format": check_format,
     }
     assert family in checks, f"there are no checks for the family {family!r}"
     checks[family](strategy if family == "metric" else strategy())

@@ -1,8 +1,9 @@
-"""Checks of modes and constructions: the way from an answer to its label."""
+"""Checks of modes, constructions and formats: the way from an answer to its label."""
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from softlabel.construct import Clamp, Construct
 from softlabel.elicit import Answer, Kind, Mode
 from softlabel.errors import ResponseError
+from softlabel.io import formats
 from softlabel.records import stack_answers
 from softlabel.tables import Floats, Index, check_simplex, names
 from softlabel.testing.examples import agree, example_statements
@@ -208,3 +210,27 @@ def same_input_same_label(construct: Construct) -> None:
     statements = example_statements()
     first, second = construct(statements).soft(), construct(statements).soft()
     agree(first, second, "two calls differ", exact=True)
+
+
+# ── files of other programs ──────────────────────────────────────────────────────────────────
+
+
+def claims_no_file_of_ours(reader: formats.Format) -> None:
+    """A format does not claim our own files, an empty folder, or JSON of another shape."""
+    kinds: dict[Any, Sequence[Any]] = {
+        "table": (["item", "annotator", "label"], ["item", "cat", "dog"], ["id", "name"]),
+        "lines": ({"schema": "softlabel.response/1"}, {"item": "a", "label": "cat"}, {}),
+        "json": ({}, [{}], [1], {"cat": 1}, {"cat": {}}, [None]),
+        "folder": ([], ["notes.txt"]),
+        "zip": ([], ["notes.txt"]),
+    }
+    for kind, firsts in kinds.items():
+        for first in firsts:
+            claimed = reader.claims(formats.Head(Path("none"), kind, first))
+            assert not claimed, f"{reader.name} claims {kind} that begin with {first!r}"
+
+
+def says_what_it_writes(reader: formats.Format) -> None:
+    """A format that can be written names the endings of its files, and only such a format does."""
+    can_write = hasattr(reader, "write")
+    assert can_write == bool(reader.suffixes), f"{reader.name} has the endings {reader.suffixes}"

@@ -131,3 +131,14 @@ def test_a_study_without_pay_cannot_be_announced(serving, monkeypatch, capsys):
     running = serving(recruit='kind = "prolific"\ncompletion_code = "A"\nscreenout_code = "B"')
     assert main(["prolific", "pause", str(running.folder)]) == 1
     assert "does not say what people are paid" in capsys.readouterr().err
+
+
+def test_an_address_for_no_messages_creates_nothing(serving, fake, capsys):
+    running = serving(
+        recruit='kind = "prolific"\ncompletion_code = "A"\nscreenout_code = "B"\n'
+        '[pay]\ncurrency = "GBP"\nminutes = 5\nper_session = 1.0\n'
+    )
+    words = ["prolific", "draft", str(running.folder), "--url", "http://birds.example.org"]
+    assert main(words) == 1
+    assert "Prolific sends messages to https:// addresses only" in capsys.readouterr().err
+    assert not fake.studies

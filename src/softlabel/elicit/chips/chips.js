@@ -1,9 +1,9 @@
 // chips: a fixed number of chips to lay on the labels, by key, by button, by dragging or by number.
 
-import { button, el, fill, key, once, update } from "/static/dom.js";
-import { digitOf, LabelPicker, letterOf, plain, typing } from "/static/keys.js";
-import { nameOf } from "/static/names.js";
+import { button, el, fill, key, nameOf, once, update } from "/static/dom.js";
+import { digitOf, letterOf, plain, typing } from "/static/keys.js";
 import { isUndo, no, outOf, Panel, Said, without } from "/static/panel.js";
+import { LabelPicker } from "/static/picker.js";
 import { makeTrack, writeNumber } from "/static/track.js";
 
 export function mount(root, context) {

@@ -1,9 +1,8 @@
 // The form of Collins et al. 2022: three blocks, in their order, with their questions.
 // Unless `strict` is on, it lets people contradict themselves as the published form did.
 
-import { button, el, fill, key } from "/static/dom.js";
+import { button, el, fill, key, nameOf } from "/static/dom.js";
 import { letterOf, plain, typing } from "/static/keys.js";
-import { nameOf } from "/static/names.js";
 
 const BLANK = {
   top: null,

@@ -1,8 +1,10 @@
 // One label, one press.  To change an answer that was given takes a second one, which saves it.
 
-import { button, el, key } from "/static/dom.js";
-import { digitOf, LabelPicker, plain, pressing, typing } from "/static/keys.js";
-import { nameOf } from "/static/names.js";
+import { button, el, key, nameOf } from "/static/dom.js";
+import { digitOf, plain, pressing, typing } from "/static/keys.js";
+import { LabelPicker } from "/static/picker.js";
+
+const SAVING = ["Enter", "NumpadEnter", "Space"];
 
 export function mount(root, context) {
   const { labels, words, texts, revising } = context;
@@ -53,7 +55,7 @@ export function mount(root, context) {
     answer: () => ({ label: chosen }),
     problem: () => (chosen === null ? words.hint : null),
     key(event) {
-      const saves = revising && ["Enter", "NumpadEnter"].includes(event.code) && plain(event);
+      const saves = revising && SAVING.includes(event.code) && plain(event);
       if (saves && !pressing(event) && !typing(event)) {
         if (!event.repeat) context.submit();
         return true;

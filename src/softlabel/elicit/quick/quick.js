@@ -1,9 +1,9 @@
 // quick: the most likely label, how sure, what else it could be, and one choice about the rest.
 
-import { button, el, fill, key, once, update } from "/static/dom.js";
-import { digitOf, LabelPicker, letterOf, plain, typing } from "/static/keys.js";
-import { nameOf } from "/static/names.js";
+import { button, el, fill, key, nameOf, once, update } from "/static/dom.js";
+import { digitOf, letterOf, plain, typing } from "/static/keys.js";
 import { isUndo, no, Panel, Said, without } from "/static/panel.js";
+import { LabelPicker } from "/static/picker.js";
 
 const LEVEL_KEYS = ["Q", "W", "E", "R", "T"];
 const LEVEL_WORDS = [50, 70, 90, 100]; // from which chance on the next word of certainty is used

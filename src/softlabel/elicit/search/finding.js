@@ -1,8 +1,7 @@
 // Finding labels: a box to type in with a list of what was found (the combobox of ARIA 1.2), and how
 // labels and their branches are shown.
 
-import { el, update } from "/static/dom.js";
-import { lineOf, nameOf } from "/static/names.js";
+import { el, lineOf, nameOf, update } from "/static/dom.js";
 
 /** The branches above a name, outermost first: "a/b/c" has "a" and "a/b". */
 export function branchesOf(name, path) {

@@ -1,7 +1,6 @@
 // What was picked: each label or branch with a bar of chips, their number, and a way to take it out.
 
-import { button, el, fill, key, update } from "/static/dom.js";
-import { nameOf } from "/static/names.js";
+import { button, el, fill, key, nameOf, update } from "/static/dom.js";
 import { outOf } from "/static/panel.js";
 import { makeTrack, writeNumber } from "/static/track.js";
 import { shown } from "./finding.js";

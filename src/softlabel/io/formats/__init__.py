@@ -37,8 +37,8 @@ FAMILIES["format"].update({kind.name: kind for kind in ALL})
 BROKEN = (KeyError, AttributeError, TypeError, IndexError, ValueError)  # of a shape not expected
 
 __all__ = [
-    "ALL", "Format", "Made", "Row", "Table", "find_format", "hide_annotators", "make_answers",
-    "read_head", "read_table",
+    "ALL", "Format", "Head", "Made", "Row", "Table", "find_format", "hide_annotators",
+    "make_answers", "read_head", "read_table",
 ]  # fmt: skip
 
 

@@ -153,8 +153,10 @@ def read_head(path: Path) -> Head | None:
     """
     try:
         if path.is_dir():
-            inside = (one.relative_to(path).as_posix() for one in path.rglob("*") if one.is_file())
-            return Head(path, "folder", sorted(inside))
+            inside = (one.relative_to(path) for one in path.rglob("*") if one.is_file())
+            # hidden files are nobody's answers; in a study folder they hold its secret
+            shown = (one for one in inside if not any(part.startswith(".") for part in one.parts))
+            return Head(path, "folder", sorted(one.as_posix() for one in shown))
         start = _read_start(path)
         if start.startswith(PARQUET):
             data = io.BytesIO(read_bytes(path)) if path.suffix.lower() == ".gz" else path

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from softlabel._util.files import STREAM, write_atomically
+from softlabel.errors import DataError
 from softlabel.io.formats.base import Collector, Format, Head, Row, Table
 from softlabel.io.json_files import parse_json, parse_lines
 from softlabel.records import Line, dump_json
@@ -37,8 +38,8 @@ class Doccano(Format):
     @classmethod
     def claims(cls, head: Head) -> bool:
         if head.kind in ("folder", "zip"):
-            files = list(head.members(".jsonl", ".json", ".csv")) if head.first else []
-            return bool(files) and all(_is_export(*file) for file in files)
+            known = any(Path(name).suffix.lower() in ENDINGS for name in head.first)
+            return known and all(_is_export(*file) for file in head.members(*ENDINGS))
         return _is_record(head.record)
 
     def read(self, head: Head) -> Table:
@@ -97,7 +98,15 @@ def _is_record(record: Mapping[str, Any]) -> bool:
 def _is_export(path: Path, data: bytes) -> bool:
     try:
         _, first = next(_parse(path, data))
-    except Exception:  # noqa: BLE001  another kind of file
+    except (DataError, ValueError, TypeError, csv.Error, StopIteration):  # another kind of file
+        return False
+    if not isinstance(first, dict):
+        return False
+    if not isinstance(first, Mapping):
+        return False
+    if not isinstance(first, Mapping):
+        return False
+    if not isinstance(first, dict):
         return False
     flat = isinstance(first.get("label"), str) and {"id", "text"} <= first.keys()
     return _is_record(first) or (path.suffix.lower() == ".csv" and flat)

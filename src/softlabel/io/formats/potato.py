@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from softlabel._util.files import write_atomically
-from softlabel.io.formats.base import NOTHING, Collector, Format, Head, Row, Table
+from softlabel.io.formats.base import NOTHING, Collector, Format, Head, Kind, Row, Table
 from softlabel.io.json_files import parse_lines, parse_object
 from softlabel.records import dump_json
 from softlabel.tables import Index
@@ -17,6 +17,7 @@ STATE, HISTORY = "user_state.json", "annotation_history.jsonl"
 LABELS = "instance_id_to_label_to_value"
 TICKED = ("true", "on", "1")  # values of a box that is ticked
 FREE_TEXT, OTHER_PAGES = "free text", "on pages before and after the items"
+SPANS, ORIGIN = "spans", "annotator_origin"
 
 Answers = dict[str, dict[str, Any]]  # schema -> name -> value
 
@@ -80,6 +81,9 @@ class Potato(Format):
         found.left_out[OTHER_PAGES] += sum(
             len(answers) for phase in pages.values() for answers in phase.values()
         )
+        spans = (state.get("instance_id_to_span_to_value") or {}).values()
+        found.left_out[SPANS] += sum(len(marked) for marked in spans)
+        kind = _kind(state.get("origin"))
         stored = []
         for item, labels in held.items():
             place = f"user {person!r}, instance {item!r}"
@@ -91,7 +95,8 @@ class Potato(Format):
                     found.left_out["replaced by a later change"] += 1
             spent = (timed.get(item) or {}).get("total_time_ms")
             seconds = None if spent is None else found.number(spent, place, "total_time_ms") / 1000
-            stored.append((Row(item, person, (), place, seconds=seconds), answers))
+            row = Row(item, person, (), place, kind=kind, seconds=seconds)
+            stored.append((row, answers))
         return stored
 
     def write(self, index: Index, path: Path, contents: Mapping[str, Any]) -> None:
@@ -136,8 +141,10 @@ def _read_line(found: Collector, number: int, line: dict[str, Any]) -> tuple[Row
     person = found.name(line.get("user_id", line.get("user")), place, "user_id")
     if "displayed_text" in line:
         found.contents[item] = {"text": line["displayed_text"]}
+    found.left_out[SPANS] += len(line.get("spans") or ())
     key = "labels" if "labels" in line else "label_annotations"
-    return Row(item, person, (), place), _pairs(found, found.get(line, key, place, dict), place)
+    row = Row(item, person, (), place, kind=_kind(line.get(ORIGIN)))
+    return row, _pairs(found, found.get(line, key, place, dict), place)
 
 
 def _read_cells(found: Collector, number: int, cells: dict[str, str]) -> tuple[Row, Answers]:
@@ -149,7 +156,14 @@ def _read_cells(found: Collector, number: int, cells: dict[str, str]) -> tuple[R
         schema, dot, name = column.partition(".")
         if dot and value != "":
             answers.setdefault(schema, {})[name] = value
-    return Row(item, person, (), place), answers
+    return Row(item, person, (), place, kind=_kind(cells.get(ORIGIN))), answers
+
+
+def _kind(origin: Any) -> Kind:
+    """Return who rated: without an origin it was a person, and with one that does not say so it
+    was a machine."""
+    said = origin.get("kind") if isinstance(origin, dict) else origin
+    return "person" if origin in (None, "", {}) or said == "human" else "machine"
 
 
 # ── what a schema holds: it is not said, so it is told from all its values ──────────────────────

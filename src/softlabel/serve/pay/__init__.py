@@ -17,6 +17,6 @@ from softlabel.serve.pay.ledger import Sent, approve, confirm, format_file, plan
 __all__ = [
     "Bill", "Identities", "Line", "Score", "Sent", "add_ids", "add_pseudonyms", "approve",
     "bill_screenouts", "confirm", "default_kinds", "format_file", "get_pay", "identify",
-    "make_bill", "parse_kinds", "plan", "read_own", "score_people", "score_study", "select", "send",
-    "undo",
+    "make_bill", "parse_kinds", "plan", "read_own", "score_people", "score_study", "select",
+    "send", "undo",
 ]  # fmt: skip

@@ -83,6 +83,8 @@ def draft(desk: Desk, url: str) -> str:
     A draft whose creation was cut off is found again by its internal name, and not made twice.
     """
     study, client, link = desk.study, desk.client, desk.link
+    if link.hook is None:  # before anything is made there
+        _check_target(url)
     name = f"softlabel {study.name} {desk.store.id}"
     fields = describe(study, url, name)
     known = client.get_study(link.study) if link.study else client.find_study(name)
@@ -95,7 +97,6 @@ def draft(desk: Desk, url: str) -> str:
     link = replace(link, study=str(known["id"]))
     write_link(study.folder, link)
     if link.hook is None:
-        _check_target(url)
         workspace = client.get_workspace(get_advert(study).project)
         hook, secret = client.subscribe(workspace, url.rstrip("/") + PATH)
         write_link(study.folder, replace(link, hook=hook, secret=secret))

@@ -23,8 +23,8 @@ from softlabel.study import Study
 
 KIND = "prolific"
 EVERY = 600.0  # seconds between two looks at the platform
-# A reply is dated in whole seconds, and what it lists was true a moment before it was sent:
-# messages from so many seconds before its date on are newer than what it lists.
+# A reply is dated in whole seconds, and what it lists was true a moment before it was sent: a
+# message from so many seconds before its date, or later, is newer than what it lists.
 SLACK = 2.0
 WAITING = "AWAITING REVIEW"
 TURNED_AWAY = ("screened-out", "full")  # stages of people who return with the screen-out code

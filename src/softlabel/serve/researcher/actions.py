@@ -56,13 +56,15 @@ class ActionPages:
         """What can be done to the study now."""
         site, control = self.site, self.running.read()
         entries = site.store.audit(site.study.name, most=RECENT)
+        answers = site.store.answers_per_item(site.study.name).values()
+        missing = sum(max(0, control.per_item - n) for n in answers)
         stored = site.store.study(site.study.name)
         return self._render(
             "run",
             "Run",
             control=control,
             in_file=control.per_item if stored is None else stored.per_item,
-            missing=wording.count(self.live.counts().missing),
+            missing=wording.count(missing),
             entries=[self._word(entry) for entry in entries],
             tables=TABLES,
             batches=bool(site.study.batches),
@@ -178,7 +180,7 @@ class ActionPages:
         }
 
     def _render(self, name: str, page: str, status: int = 200, **values: Any) -> Response:
-        rehearsal = wording.rehearsal_note(self.live.counts().simulated)
+        rehearsal = wording.rehearsal_note(self.live.last_counts().simulated)
         template = f"research/{name}.html"
         return self.site.render(template, status, None, page=page, rehearsal=rehearsal, **values)
 

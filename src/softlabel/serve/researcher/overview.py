@@ -354,6 +354,10 @@ class LiveOverview:
                 self._count_at = self.now() + max(COUNT_EVERY, seconds / COUNT_SHARE)
             return self._counts
 
+    def last_counts(self) -> Counts:
+        """Return the last counts, however old: for pages that need none of what changes."""
+        return self._counts or self.counts()
+
     def renew(self) -> None:
         """Compute what is out of date, slowly; do nothing while another thread does it."""
         if not self._computing.acquire(blocking=False):

@@ -1,8 +1,7 @@
 // What people are told about the labels: a tip with the description and examples of each (on hover,
 // on focus and after a long touch), and a list of all of them.
 
-import { el, fill } from "./dom.js";
-import { markOf } from "./names.js";
+import { el, fill, markOf } from "./dom.js";
 
 const ROWS = ".label-row, .chip-row, .option, .label, #found li"; // what a label stands in
 const HOVER = 350; // ms before a tip opens, and
