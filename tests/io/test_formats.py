@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softlabel import FileError, SoftlabelError, labelling, registry
+from softlabel import FileError, SoftlabelError, labelling, registry, study
 from softlabel import io as files
 from softlabel.io import formats
 from softlabel.tables import Annotations, Index, Statements, names
@@ -812,3 +812,15 @@ def test_other_real_files(data_folder):
     assert people.answers.index.shape[:2] == (246, 8)
     chaos = read(data_folder / "chaosnli/chaosNLI_snli.jsonl.gz")
     assert set(chaos.answers.votes_per_item().tolist()) == {100}
+
+
+def test_a_study_folder_is_no_export_and_its_secrets_are_not_read(tmp_path):
+    study.write_new(tmp_path / "shapes")
+    hidden = tmp_path / "shapes" / ".softlabel" / "secret.json"
+    hidden.parent.mkdir()
+    hidden.write_text('{"pseudonyms": "x"}', encoding="utf-8")
+    assert formats.find_format(tmp_path / "shapes") is None
+    assert not any("secret" in name for name in formats.read_head(tmp_path / "shapes").first)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "one.json").write_text('{"id": 1}', encoding="utf-8")
+    assert formats.find_format(tmp_path / "other") is None

@@ -104,6 +104,10 @@ def _is_export(path: Path, data: bytes) -> bool:
         return False
     if not isinstance(first, Mapping):
         return False
+    if not isinstance(first, Mapping):
+        return False
+    if not isinstance(first, dict):
+        return False
     flat = isinstance(first.get("label"), str) and {"id", "text"} <= first.keys()
     return _is_record(first) or (path.suffix.lower() == ".csv" and flat)
 
