@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 import pytest
 
 PROLIFIC = """
@@ -15,14 +17,22 @@ ARRIVAL = "/?PROLIFIC_PID={:024x}&STUDY_ID=" + "a" * 24 + "&SESSION_ID={:024x}"
 
 
 def arrive(somebody, number):
-    """Come from the recruiter; what it hears when people come back is remembered."""
+    """Come from the recruiter; what it hears when people come back is remembered.
+
+    By the browser's own protocol, because Playwright's routes do not see where a redirect leads.
+    """
     returned = []
+    tools = somebody.context.new_cdp_session(somebody.page)
 
-    def hear(route):
-        returned.append(route.request.url)
-        route.fulfill(body="back at the recruiter")
+    def hear(paused):
+        returned.append(paused["request"]["url"])
+        body = b64encode(b"back at the recruiter").decode()
+        reply = {"requestId": paused["requestId"], "responseCode": 200, "body": body}
+        tools.send("Fetch.fulfillRequest", reply)
 
-    somebody.context.route("https://app.prolific.com/**", hear)
+    tools.on("Fetch.requestPaused", hear)
+    pages = {"urlPattern": "https://app.prolific.com/*", "resourceType": "Document"}
+    tools.send("Fetch.enable", {"patterns": [pages]})
     somebody.page.goto(somebody.url + ARRIVAL.format(number, number))
     return returned
 

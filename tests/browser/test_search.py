@@ -226,6 +226,7 @@ def test_the_tree_is_browsed_by_clicks_and_from_the_server(served, person, answe
     branch.locator("> .node .name").click()
     page.locator("[data-name='kind 42/some sort of 07-4207']").click()
     branch.locator("> .node .whole").click()
+    page.locator(".pick").nth(1).wait_for()
     assert page.locator(".pick .mark").all_inner_texts()[1].startswith("somewhere in here")
     page.locator("#search-box").focus()
     somebody.answer("Alt+x").saved()
