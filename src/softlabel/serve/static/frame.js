@@ -53,6 +53,7 @@ export class Frame {
     document.documentElement.style.setProperty(name, `${part.offsetHeight}px`);
     const focused = document.activeElement;
     if (focused === this.answer || !this.answer.contains(focused) || part.contains(focused)) return;
+    if (!focused.matches(":focus-visible")) return; // nothing moves under the pointer that pressed it
     if (overlap(focused, part)) focused.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
 
