@@ -5,6 +5,7 @@ size of the study, and no long read keeps the database from cleaning up.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -114,16 +115,19 @@ FLAGGED: dict[Flag, sa.ColumnElement[bool]] = {
 COMMENTED = _newest_first.where(
     response.c.payload.contains('"comment"'), ~response.c.payload.contains('"comment":null')
 ).limit(bind("most"))
-MINUTES = (
+_spent = (  # first by session, then names: a join for every answer would take twice as long
     sa.select(
-        session.c.annotator,
-        sa.func.max(response.c.received_at) - session.c.entered_at,
-        sa.func.sum(sa.func.coalesce(response.c.active_ms, 0.0)),
+        response.c.session,
+        sa.func.max(response.c.received_at).label("last"),
+        sa.func.sum(sa.func.coalesce(response.c.active_ms, 0.0)).label("active"),
     )
-    .select_from(response.join(session, session.c.id == response.c.session))
     .where(response.c.study == bind("of"))
-    .group_by(session.c.id, session.c.annotator, session.c.entered_at)
+    .group_by(response.c.session)
+    .subquery()
 )
+MINUTES = sa.select(
+    session.c.annotator, _spent.c.last - session.c.entered_at, _spent.c.active
+).select_from(_spent.join(session, session.c.id == _spent.c.session))
 
 
 def select_responses(filters: Filters) -> sa.Select[Any]:
@@ -206,25 +210,21 @@ ITEMS = sa.select(
     sa.func.coalesce(sa.func.sum(item.c.taken), 0),
     sa.func.count().filter(item.c.taken >= bind("quota")),
 ).where(_targets)
-_shown_targets = sa.select(sa.func.count()).where(
-    showing.c.study == bind("of"), showing.c.kind == "target", COUNTED
+_skip = (  # looked up only where it matters, because most showings were answered
+    sa.select(response.c.skip).where(response.c.id == showing.c.response).scalar_subquery()
 )
-ANSWERED = _shown_targets.where(showing.c.state == "answered")
-_current = showing.join(response, response.c.id == showing.c.response)
-_released = _shown_targets.where(showing.c.state == "released")
-LATE = _released.select_from(_current).where(response.c.skip.is_(None))
-SKIPS = (
-    sa.select(response.c.skip, sa.func.count())
-    .select_from(_current)
-    .where(
-        showing.c.study == bind("of"),
-        showing.c.kind != PRACTICE,
-        showing.c.state == "skipped",
-        COUNTED,
+_settled = (
+    sa.select(
+        showing.c.kind,
+        showing.c.state,
+        showing.c.response.is_not(None).label("told"),
+        sa.case((showing.c.state.in_(("released", "skipped")), _skip)).label("reason"),
     )
-    .group_by(response.c.skip)
-    .order_by(response.c.skip)
+    .where(showing.c.study == bind("of"), showing.c.state != "open", COUNTED)
+    .subquery()
 )
+# all kinds, states and reasons in one pass over the showings
+FATES: sa.Select[Any] = sa.select(*_settled.c, sa.func.count()).group_by(*_settled.c)
 RESPONSE_COUNT = sa.select(sa.func.count(), sa.func.max(response.c.received_at)).where(
     response.c.study == bind("of")
 )
@@ -280,14 +280,22 @@ def get_progress(connection: sa.Connection, of: str) -> Progress:
     quota, values = get_control(connection, of).per_item, {"of": of}
     items, taken, full = connection.execute(ITEMS, values | {"quota": quota}).one()
     responses, last_at = connection.execute(RESPONSE_COUNT, values).one()
+    answered, late, skips = 0, 0, Counter[str]()
+    for kind, state, told, reason, count in connection.execute(FATES, values):
+        if state == "skipped" and kind != PRACTICE and told:
+            skips[reason] += count
+        elif kind == "target" and state == "answered":
+            answered += count
+        elif kind == "target" and state == "released" and told and reason is None:
+            late += count
     return Progress(
         items=items,
         wanted=items * quota,
         taken=taken,
-        answered=connection.execute(ANSWERED, values).scalar_one(),
+        answered=answered,
         full=full,
-        late=connection.execute(LATE, values).scalar_one(),
-        skips={reason: count for reason, count in connection.execute(SKIPS, values)},
+        late=late,
+        skips=dict(sorted(skips.items())),
         responses=responses,
         sessions={stage: count for stage, count in connection.execute(STAGES, values)},
         last_at=last_at,
