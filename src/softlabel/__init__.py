@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from softlabel.study import Study
     from softlabel.tables import Annotations, Index, Predictions, Score, SoftLabels, Statements
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 HOMES = {
     "labelling": "annotations label",

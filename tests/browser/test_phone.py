@@ -128,7 +128,7 @@ def test_what_has_the_focus_comes_into_sight_again_when_the_ending_grows(somebod
     assert (now["name"], now["hidden"] <= 1) == ("label", True), now
 
 
-# the ending grows over what has the focus; how much of it is hidden then
+# by more than there is between the focus and the ending, of which it then hides so much
 GROW = """() => {
   const ending = document.querySelector(".ending");
   const room = () => {

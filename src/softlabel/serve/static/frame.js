@@ -47,13 +47,13 @@ export class Frame {
     return this.answer.querySelector(".ending");
   }
 
-  /** How much of the window a part covers: no focus hides behind it, nor when it has grown.
-   *  Under a pointer nothing moves: what is pressed must be there when it is let go. */
+  /** How much of the window a part covers: no focus hides behind it, nor when it has grown. */
   #measure(part) {
     const name = part === this.item ? "--above" : "--below";
     document.documentElement.style.setProperty(name, `${part.offsetHeight}px`);
-    const focused = this.answer.querySelector(":focus-visible");
-    if (focused === null || part.contains(focused)) return;
+    const focused = document.activeElement;
+    if (focused === this.answer || !this.answer.contains(focused) || part.contains(focused)) return;
+    if (!focused.matches(":focus-visible")) return; // nothing moves under the pointer that pressed it
     if (overlap(focused, part)) focused.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
 
