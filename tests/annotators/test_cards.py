@@ -292,7 +292,7 @@ def test_people_without_answers_and_items_without_others():
 
 def test_anonymous_people_have_no_cards():
     votes = votes_from_counts(Index(["a"], [], ["x", "y"]), np.array([[2, 1]]))
-    with pytest.raises(DataError, match="anonymous"):
+    with pytest.raises(DataError, match="do not say who gave them"):
         make_cards(votes)
 
 

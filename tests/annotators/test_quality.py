@@ -171,7 +171,7 @@ def test_nobody_out_nothing_changes():
 def test_anonymous_answers_cannot_be_judged():
     table = answers(said())
     nobody = Statements(table.index, table.item, [-1], table.named, table.percent, table.possible)
-    with pytest.raises(DataError, match="anonymous"):
+    with pytest.raises(DataError, match="do not say who gave them"):
         inspect(nobody, get_rules("paper"), Clamp(), Mean())
 
 

@@ -128,7 +128,8 @@ def test_what_has_the_focus_comes_into_sight_again_when_the_ending_grows(somebod
     assert (now["name"], now["hidden"] <= 1) == ("label", True), now
 
 
-GROW = """() => {  // by more than there is between the focus and the ending, of which it hides so much
+# by more than there is between the focus and the ending, of which it then hides so much
+GROW = """() => {
   const ending = document.querySelector(".ending");
   const room = () => {
     const box = document.activeElement.getBoundingClientRect();

@@ -234,6 +234,7 @@ def _label_parts(
         "annotators": np.array(partitions.people()[NAME].to_list(), dtype=np.str_),
         "estimand": np.array(pooler.estimand),
         "made_by": np.array(repr(pooler)),
+        "ordered": np.array(False),  # an engine does not know the order of classes
     }
     combine(_read_rows(folder), job.out, about)
     facts = {"items": f"{items:,}", "pool": registry.describe(pooler)}
