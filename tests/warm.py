@@ -7,6 +7,8 @@ Importing what a server needs takes 20 times as long as starting it.  Ends when 
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import os
 import select
@@ -14,7 +16,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -126,8 +130,17 @@ if __name__ == "__main__":
     import psycopg  # noqa: F401
     import uvicorn.loops.auto  # noqa: F401
 
-    import softlabel.serve.process  # noqa: F401
+    import softlabel.serve.process
+    import softlabel.serve.recruit.prolific  # noqa: F401
     from softlabel.cli import main
 
     main(["--version"])  # puts all commands together
-    sys.exit(main(fork_on_request(sys.argv[1])))
+    gc.freeze()  # or a fork would copy everything to look for garbage in it
+    code = main(fork_on_request(sys.argv[1]))
+    # end as the interpreter does, but leave what was imported to the system: to free it takes
+    # longer than most commands
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+    os._exit(code)
