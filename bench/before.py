@@ -9,9 +9,10 @@ SOURCE is the folder ``src`` of the earlier code, for instance of a worktree:
 
 The annotators are those of bench/server.py.  They meet, by turns in one run, so that whatever else
 uses the machine disturbs all alike: the earlier code, this code, and this code while a researcher
-does something on the page *Run* every second: pause, resume; then twice leave somebody out, take
-them in again, change the quota, and set it back; each with its question and its confirmation.
-During the second of a pause people who come in are turned away and try again.
+does something on the page *Run* every second: leave somebody out, take them in again, change the
+quota, and set it back; each with its question and its confirmation.  The last line adds pauses: a
+second in every ten.  People who come in during one are turned away and try again, and the others
+are not given their next batch, so that there are fewer answers to share the server's work.
 
 The main figure is the processor's milliseconds that the server used per answer once everybody is
 at work, because others' load changes it least.  Prints one table and puts it into RESULTS.md (not
@@ -44,17 +45,18 @@ HEAD = [
 
 def compare(source: Path, annotators: int, times: Sequence[float], n: int) -> list[list[str]]:
     """One line for each code; ``times`` are the seconds of arriving, reading and counting."""
-    ways: dict[str, tuple[Path | None, bool]] = {
-        "before": (source, False),
-        "now": (None, False),
-        "now, an action every second": (None, True),
+    ways: dict[str, tuple[Path | None, dict[str, bool]]] = {
+        "before": (source, {}),
+        "now": (None, {}),
+        "now, an action every second": (None, {"acting": True}),
+        "now, pauses among the actions": (None, {"acting": True, "pausing": True}),
     }
     done: dict[str, list[Run]] = {way: [] for way in ways}
     for turn in range(n):
         for way, (code, acting) in ways.items():
             if acting and turn % 2:
                 continue  # what it adds is seen without repeating all of it
-            one = runs.visit(Crowd(annotators, *times, acting=acting), code)
+            one = runs.visit(Crowd(annotators, *times, **acting), code)
             done[way].append(one)
             print(annotators, way, f"{one.worked:.3f} ms", one.answers, one.trouble, flush=True)
     before = statistics.median(one.worked for one in done["before"])

@@ -26,13 +26,14 @@ TURNED_AWAY = 1.0  # seconds until somebody tries again who has met a paused stu
 @dataclass(frozen=True)
 class Crowd:
     """How many come, over how many seconds, how long they read, and how long we count; whether the
-    researcher does something every second."""
+    researcher does something every second, and whether pauses are among it."""
 
     annotators: int
     ramp: float
     reading: float
     seconds: float
     acting: bool = False
+    pausing: bool = False
 
     @property
     def whole(self) -> float:
@@ -76,7 +77,7 @@ async def _run(load: Load, site: Site, come: Crowd, token: str, server: int) -> 
     if come.acting:
         await _come_and_go(load, site, next(people))
         alone = await doer.find_person()
-        busy.append(asyncio.create_task(doer.act(alone, site.study.per_item)))
+        busy.append(asyncio.create_task(doer.act(alone, site.study.per_item, come.pausing)))
     end = time.perf_counter() + come.whole
     async with asyncio.TaskGroup() as group:
         group.create_task(_count(load, come, server))

@@ -43,9 +43,9 @@ class Researcher:
             await asyncio.sleep(1)
         raise TimeoutError("nobody is on the list of people")
 
-    async def act(self, annotator: str, per_item: int) -> None:
-        """Do one thing a second: pause, resume; then twice leave this person out, take them in
-        again, change the quota, and set it back."""
+    async def act(self, annotator: str, per_item: int, pausing: bool) -> None:
+        """Do one thing a second: leave this person out, take them in again, change the quota, and
+        set it back; and with ``pausing`` pause and resume after every second round."""
         somebody = {"annotator": annotator, "reason": "a trial"}
         others = [
             ("exclude", somebody),
@@ -53,7 +53,8 @@ class Researcher:
             ("quota", {"number": str(per_item + 1)}),
             ("quota", {"number": str(per_item)}),
         ]
-        actions = cycle([("pause", {}), ("resume", {}), *others, *others])
+        pauses: list[tuple[str, dict[str, str]]] = [("pause", {}), ("resume", {})]
+        actions = cycle([*(pauses if pausing else ()), *others, *others])
         for name, fields in actions:
             begin = time.perf_counter()
             if await self._do(name, fields):

@@ -206,6 +206,14 @@ def test_more_evidence_under_the_same_prior():
     np.testing.assert_array_equal(before.evidence, COUNTS)
 
 
+def test_the_belief_about_some_items_is_that_about_all():
+    whole = believed(COUNTS, None)
+    some = whole.take(np.array([4, 1, 2]))
+    assert some.index.items.tolist() == ["i4", "i1", "i2"]
+    for part, every in ((some.mean(), whole.mean()), (some.gain(), whole.gain())):
+        np.testing.assert_allclose(part, every[[4, 1, 2]], rtol=1e-12)
+
+
 def test_one_class_is_certain():
     belief = believed([[3.0], [0.0]], None)
     np.testing.assert_allclose(belief.mean(), 1, atol=1e-15)

@@ -159,6 +159,11 @@ class Belief:
         np.add.at(total, np.asarray(items), np.asarray(evidence, dtype=np.float64))
         return replace(self, evidence=tables.given_away(total), given=self.prior)
 
+    def take(self, items: Ints) -> Self:
+        """Return the belief about these items (codes) alone, in this order, same prior."""
+        index = replace(self.index, items=self.index.items[items])
+        return replace(self, index=index, evidence=self.evidence[items], given=self.prior)
+
     def _per_item(self, function: ByRow, prior: Prior | None = None) -> Floats:
         rows, where = self._distinct
         return _by_chunks(function, prior or self.prior, rows)[where]
