@@ -34,7 +34,8 @@ SETS = (
     *("summeval", "10k_prompts", "cebab_stars"),
 )
 VOTES = (1, 2, 3, 5)
-FEW_ITEMS = 100  # the same with so many items only
+FEW_ITEMS = (100, 30)  # the same with so many items only
+SEEDS = (2, 20)  # random divisions; more of very few items
 
 
 def counts_of(name: str) -> Ints:
@@ -104,7 +105,8 @@ def learn_usual(sets: dict[str, Ints]) -> tuple[dict[float, float], dict[float, 
 def losses(pool, drawn: Ints, held: Ints, rng: np.random.Generator) -> tuple[Floats, float]:
     """(m,) the loss of each item, and the share of intervals that hold what was held out."""
     m, k = drawn.shape
-    index = Index([str(i) for i in range(m)], [], [str(j) for j in range(k)], ordered=True)
+    told = isinstance(pool, Ordinal)  # the others, auto too, are not told of the order
+    index = Index([str(i) for i in range(m)], [], [str(j) for j in range(k)], ordered=told)
     labels = pool(votes_from_counts(index, drawn))
     loss = -(held * np.log(labels.probs)).sum(axis=1) / held.sum(axis=1)
     label = rng.integers(0, k, m)
@@ -119,7 +121,7 @@ def compare(name: str, counts: Ints, votes: int, items: int | None, seeds: int) 
     pools = {"auto": Auto(), "mixture": DirichletMixture(), "ordinal": Ordinal()}
     found: dict[str, list[Floats]] = {pool: [] for pool in pools}
     covered = []
-    if (counts.sum(axis=1) > votes).sum() < FEW_ITEMS:
+    if (counts.sum(axis=1) > votes).sum() < FEW_ITEMS[0]:
         return None
     for seed in range(seeds):
         rng = np.random.default_rng([seed, votes])
@@ -133,7 +135,7 @@ def compare(name: str, counts: Ints, votes: int, items: int | None, seeds: int) 
     cells = [f"{mean[kind].mean():.4f}" for kind in pools]
     for kind in ("auto", "mixture"):
         gap = mean["ordinal"] - mean[kind]
-        error = 1.96 * gap.std() / np.sqrt(len(gap) / seeds)
+        error = 1.96 * gap.std() / np.sqrt(min(len(gap), len(drawn)))  # of different items
         cells.append(f"{gap.mean():+.4f} ± {error:.4f}")
     size = str(min(items or len(drawn), len(drawn)))
     return [name, size, str(votes), *cells, f"{np.mean(covered):.2f}"]
@@ -154,9 +156,10 @@ def main() -> None:
     for name, counts in sets.items():
         others = {key: value for key, value in sets.items() if key != name}
         ordinal.WIDTHS, ordinal.STRENGTHS = learn_usual(others)
-        for items in (None, FEW_ITEMS):
+        for items in (None, *FEW_ITEMS):
+            seeds = SEEDS[items is not None and items < FEW_ITEMS[0]]
             for votes in VOTES:
-                row = compare(name, counts, votes, items, 1 if asked.quick else 2)
+                row = compare(name, counts, votes, items, 1 if asked.quick else seeds)
                 if row is not None:
                     rows.append(row)
                     print("  ".join(row), flush=True)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from softlabel import Annotations, Index, datasets, registry
-from softlabel.aggregate import Atoms, Auto, Dirichlet, DirichletMixture, Extremised, Stack
+from softlabel.aggregate import (
+    Atoms,
+    Auto,
+    Dirichlet,
+    DirichletMixture,
+    Extremised,
+    Ordinal,
+    Stack,
+)
 from softlabel.sampling import subsample, votes_from_counts
 
 
@@ -40,6 +50,27 @@ def test_votes_alone(items, each, pool, because):
     assert because in made.why
     assert made.made_by == "Auto()"
     np.testing.assert_allclose(made.probs, pool(said).probs, atol=1e-12)
+
+
+@pytest.mark.parametrize(("items", "each"), [(20, 1), (20, 4), (300, 3)])
+def test_steps_of_a_scale(items, each):
+    """Whatever the number of items and votes; two classes have no order, a prior is used."""
+    said = votes(items, each)
+    ordered = replace(said, index=replace(said.index, ordered=True))
+    made = Auto()(ordered)
+    assert made.chosen == "ordinal"
+    assert f"{each} votes each, and 3 classes that are steps of a scale" in made.why
+    np.testing.assert_allclose(made.probs, Ordinal()(ordered).probs, atol=1e-12)
+    prior = DirichletMixture()(votes(400, 5, seed=1)).belief.prior
+    assert Auto()(ordered, prior=prior).chosen == "dirichlet-mixture"
+    two = Index(said.index.items, [], ["no", "yes"], ordered=True)
+    yes_or_no = votes_from_counts(two, np.full((items, 2), 2))
+    assert Auto()(yes_or_no).chosen == ("dirichlet" if items < 200 else "dirichlet-mixture")
+
+
+@pytest.mark.parametrize("part", ["popquorn/offensiveness", "lewidi2025/paraphrase"])
+def test_published_ratings_are_known_to_be_ordered(data_folder, part):
+    assert Auto()(datasets.load(part).annotations).chosen == "ordinal"
 
 
 def test_many_classes_need_many_items():

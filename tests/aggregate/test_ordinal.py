@@ -15,9 +15,9 @@ from softlabel.sampling import votes_from_counts
 STEPS = np.array([-2.0, -0.7, 0.7, 2.0])
 
 
-def index(items, classes):
+def index(items, classes, ordered=True):
     names = [f"i{i}" for i in range(items)], [], [str(j) for j in range(classes)]
-    return Index(*names, ordered=True)
+    return Index(*names, ordered=ordered)
 
 
 def simulate(rng, items=300):
@@ -28,7 +28,9 @@ def simulate(rng, items=300):
 
 
 def pool(kind, counts):
-    return kind(votes_from_counts(index(*counts.shape), counts))
+    """Only the ordinal pool is told of the order."""
+    ordered = isinstance(kind, Ordinal)
+    return kind(votes_from_counts(index(*counts.shape, ordered), counts))
 
 
 def loss(labels, truth):

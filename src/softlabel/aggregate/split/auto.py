@@ -10,6 +10,7 @@ from softlabel.aggregate.base import Map
 from softlabel.aggregate.split.base import LabelDistribution, separate_rich
 from softlabel.aggregate.split.dirichlet import Atoms, Dirichlet, DirichletMixture
 from softlabel.aggregate.split.mixtures import Prior
+from softlabel.aggregate.split.ordinal import Ordinal
 from softlabel.aggregate.split.simple import Extremised
 from softlabel.aggregate.split.stack import ENOUGH, Stack
 from softlabel.registry import Options
@@ -19,13 +20,14 @@ FEW_VOTES, MANY_VOTES = 2.0, 10.0  # per item
 # From so many items, and so many per class, a Dirichlet for each class beats one for all.  Chosen
 # by leaving one data set out at a time (bench/intervals.py, docs/pools/auto.md).
 LEAST_ITEMS, LEAST_PER_CLASS = 200, 50
+LEAST_STEPS = 3  # two classes have no order
 
 
 @dataclass(frozen=True)
 class Auto(Options):
-    """Votes: one Dirichlet for fewer than 200 items, 50 items per class or 2 votes each; else the
-    Dirichlet mixture.  With a ``prior`` of other items: that prior, and ``atoms`` upon it above 10
-    votes each.
+    """Votes for steps of a scale: the ``ordinal`` pool.  Other votes: one Dirichlet for fewer than
+    200 items, 50 items per class or 2 votes each; else the Dirichlet mixture.  With a ``prior`` of
+    other items: that prior, and ``atoms`` upon it above 10 votes each.
     Rich answers: the ``stack`` if at least 200 items have votes too, else the ``extremised`` pool.
 
     The result says what was chosen, and why.
@@ -68,7 +70,7 @@ class Auto(Options):
 
 def choose_for_votes(
     annotations: Annotations, prior: Prior | None
-) -> tuple[Dirichlet | DirichletMixture | Atoms, str]:
+) -> tuple[Dirichlet | DirichletMixture | Atoms | Ordinal, str]:
     """Return the pool for these votes, and why."""
     size = annotations.votes_per_item()
     items = int((size > 0).sum())
@@ -79,6 +81,8 @@ def choose_for_votes(
             return Atoms(), f"{facts}: more than {MANY_VOTES:g}, so these items join the prior"
         return DirichletMixture(), f"{facts}, and a prior from other items"
     classes = len(annotations.index.labels)
+    if annotations.index.ordered and classes >= LEAST_STEPS:
+        return Ordinal(), f"{facts}, and {classes:,} classes that are steps of a scale"
     if items < LEAST_ITEMS:
         why = f"fewer than {LEAST_ITEMS} items are too few for one prior per class"
         return Dirichlet(), f"{facts}: {why}"

@@ -74,6 +74,6 @@ export function mount(root, context) {
     },
     draft: () => ({ chosen }),
     focus: () => root.focus({ preventScroll: true }),
-    help: () => [words.help.labels, ...(revising ? [texts.help.submit] : [])],
+    help: () => (revising ? [words.help.change, texts.help.submit] : [words.help.labels]),
   };
 }

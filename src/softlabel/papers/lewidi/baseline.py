@@ -9,6 +9,7 @@ who is not in train is predicted as everybody.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -98,13 +99,20 @@ def _compare_words(first: Sequence[str], second: Sequence[str]) -> Floats:
     return np.array(rows, dtype=np.float64)
 
 
-def see_sentences(task: Task, rows: Ints) -> Any:
-    """Features of MiniLM; of a pair, both, their difference and their product."""
+@lru_cache(maxsize=1)
+def encode_sentences(task: Task) -> Floats:
+    """Return what MiniLM makes of all texts, (m, d); of a pair, both, their difference and their
+    product.  They are encoded once, here and on disk."""
     from softlabel import train
 
     encoder = train.text_encoders.MiniLM()
     sides = list(task.texts.values()) if len(task.texts) == 2 else [_join(task)]
-    features = train.text_encoders.encode_texts(sides, encoder).astype(np.float64)
+    return train.text_encoders.encode_texts(sides, encoder).astype(np.float64)
+
+
+def see_sentences(task: Task, rows: Ints) -> Any:
+    """Features of MiniLM, standardised."""
+    features = encode_sentences(task)
     centre, scale = features[rows].mean(axis=0), features[rows].std(axis=0)
     return csr_matrix(0.1 * (features - centre) / np.where(scale > 0, scale, 1))
 

@@ -199,7 +199,9 @@ class _Calculation:
         if pay.bonus_rule == "none":
             return Fraction(0)
         if one.excluded:
-            why.append("left out: no bonus")
+            stays = (one.annotator, "bonus") in self.known
+            after = "after the bonus was planned: it stays" if stays else "of the study: no bonus"
+            why.append(f"left out {after}")
             return Fraction(0)
         if pay.bonus_rule == "column":
             units, reason = self.own.get(one.annotator, (0, ""))

@@ -236,7 +236,7 @@ class Task {
       frame: plan.frame,
       repeatRest: plan.repeat_rest,
       revising,
-      texts: revising ? { ...texts, next: texts.save } : texts,
+      texts: revising ? textsOfSaving(texts) : texts,
       words: { ...own, ...own[plan.frame], ...(question === null ? {} : { question }) },
       index: this.work.placeOf(showing),
       memory: {
@@ -419,6 +419,14 @@ class Task {
     this.sender.kick(true);
     while ((await this.sender.waiting()) > 0) await later(100);
   }
+}
+
+/** The texts while an answer is changed: what goes on to the next item saves instead. */
+function textsOfSaving(texts) {
+  const { save, save_help: said, help } = texts;
+  const { submit, ctrl_enter } = help;
+  const keys = { submit: [submit[0], said], ctrl_enter: [ctrl_enter[0], said] };
+  return { ...texts, next: save, help: { ...help, ...keys } };
 }
 
 function reasonOf({ refusal }) {
