@@ -1,7 +1,7 @@
 """A release as other programs see it: Hugging Face's datasets, mlcroissant, YAML parsers.
 
-The first two are large.  They are used if they can be imported here, or by the Python that
-SOFTLABEL_PEERS names: an environment of its own with ``datasets``, ``mlcroissant`` and ``pyarrow``.
+The first two bring many packages.  They are used if they can be imported here, or by the Python
+that SOFTLABEL_PEERS names; ``make test`` sets one up in ``.venv/peers``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -34,9 +35,12 @@ def peer(module):
     if importlib.util.find_spec(module):
         return sys.executable
     other = os.environ.get("SOFTLABEL_PEERS")
+    if other is None:
+        pytest.skip(f"{module} is not installed; name a Python that has it in SOFTLABEL_PEERS")
+    if not Path(other).exists():
+        pytest.skip(f"{module} is not installed, and pip could not install it for {other}")
     probe = f"import importlib.util, sys; sys.exit(not importlib.util.find_spec({module!r}))"
-    if not other or subprocess.run([other, "-c", probe], check=False).returncode:
-        pytest.skip(f"{module} is not installed here, nor for the Python of SOFTLABEL_PEERS")
+    assert not subprocess.run([other, "-c", probe], check=False).returncode, f"{other}: no {module}"
     return other
 
 
