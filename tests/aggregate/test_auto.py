@@ -52,17 +52,28 @@ def test_votes_alone(items, each, pool, because):
     np.testing.assert_allclose(made.probs, pool(said).probs, atol=1e-12)
 
 
-@pytest.mark.parametrize(("items", "each"), [(20, 1), (20, 4), (300, 3)])
-def test_steps_of_a_scale(items, each):
-    """Whatever the number of items and votes; two classes have no order, a prior is used."""
+@pytest.mark.parametrize(
+    ("items", "each", "pool"),
+    [
+        (30, 1, Ordinal()),
+        (99, 2, Dirichlet()),
+        (100, 2, Ordinal()),
+        (300, 1, Ordinal()),
+        (300, 12, Ordinal()),
+    ],
+)
+def test_steps_of_a_scale(items, each, pool):
+    """As measured in bench/ordinal.py.  Two classes have no order, and a prior is used."""
     said = votes(items, each)
     ordered = replace(said, index=replace(said.index, ordered=True))
     made = Auto()(ordered)
-    assert made.chosen == "ordinal"
-    assert f"{each} votes each, and 3 classes that are steps of a scale" in made.why
-    np.testing.assert_allclose(made.probs, Ordinal()(ordered).probs, atol=1e-12)
+    assert made.chosen == pool.name
+    if pool == Ordinal():
+        assert f"{each} votes each, and 3 classes that are steps of a scale" in made.why
+    np.testing.assert_allclose(made.probs, pool(ordered).probs, atol=1e-12)
     prior = DirichletMixture()(votes(400, 5, seed=1)).belief.prior
-    assert Auto()(ordered, prior=prior).chosen == "dirichlet-mixture"
+    with_prior = Auto()(ordered, prior=prior).chosen
+    assert with_prior == ("dirichlet-mixture" if each <= 10 else "atoms")
     two = Index(said.index.items, [], ["no", "yes"], ordered=True)
     yes_or_no = votes_from_counts(two, np.full((items, 2), 2))
     assert Auto()(yes_or_no).chosen == ("dirichlet" if items < 200 else "dirichlet-mixture")

@@ -216,6 +216,12 @@ def test_changing_an_answer_says_so_and_can_be_saved_or_cancelled(
     assert notice.inner_text() == "You are changing your last answer."
     check(page)
     assert page.get_by_role("button", name="Next").count() == 0
+    page.get_by_role("button", name="Keys").click()
+    keys = page.locator("dialog").inner_text()
+    assert mode == "search" or "save the changed answer and return to where you were" in keys
+    assert "choose a label and go on" not in keys
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="detached")
     cancel.click()
     somebody.ready(after=0)
     assert not notice.is_visible()

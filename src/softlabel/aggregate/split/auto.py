@@ -20,14 +20,17 @@ FEW_VOTES, MANY_VOTES = 2.0, 10.0  # per item
 # From so many items, and so many per class, a Dirichlet for each class beats one for all.  Chosen
 # by leaving one data set out at a time (bench/intervals.py, docs/pools/auto.md).
 LEAST_ITEMS, LEAST_PER_CLASS = 200, 50
-LEAST_STEPS = 3  # two classes have no order
+# Of ratings, the ordinal pool is the better one from so many items on, and with one vote per item
+# always (bench/ordinal.py, docs/pools/ordinal.md).  Two classes have no order.
+LEAST_RATED, LEAST_STEPS = 100, 3
 
 
 @dataclass(frozen=True)
 class Auto(Options):
-    """Votes for steps of a scale: the ``ordinal`` pool.  Other votes: one Dirichlet for fewer than
-    200 items, 50 items per class or 2 votes each; else the Dirichlet mixture.  With a ``prior`` of
-    other items: that prior, and ``atoms`` upon it above 10 votes each.
+    """Votes for steps of a scale: the ``ordinal`` pool from 100 items on, or with one vote each.
+    Other votes: one Dirichlet for fewer than 200 items, 50 items per class or 2 votes each; else
+    the Dirichlet mixture.  With a ``prior`` of other items: that prior, and ``atoms`` upon it above
+    10 votes each.
     Rich answers: the ``stack`` if at least 200 items have votes too, else the ``extremised`` pool.
 
     The result says what was chosen, and why.
@@ -81,7 +84,8 @@ def choose_for_votes(
             return Atoms(), f"{facts}: more than {MANY_VOTES:g}, so these items join the prior"
         return DirichletMixture(), f"{facts}, and a prior from other items"
     classes = len(annotations.index.labels)
-    if annotations.index.ordered and classes >= LEAST_STEPS:
+    scale = annotations.index.ordered and classes >= LEAST_STEPS
+    if scale and (items >= LEAST_RATED or size.max(initial=0) <= 1):
         return Ordinal(), f"{facts}, and {classes:,} classes that are steps of a scale"
     if items < LEAST_ITEMS:
         why = f"fewer than {LEAST_ITEMS} items are too few for one prior per class"
