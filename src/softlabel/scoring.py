@@ -240,8 +240,10 @@ def _read_people(source: Any, labels: Sequence[str] | None) -> Side:
 
 def _is_frame_of_votes(source: Any) -> bool:
     """True for a data frame with a column of labels; the others have a column per class."""
-    columns = getattr(source, "columns", None)
-    return columns is not None and io.columns.find("label", columns) is not None
+    columns = getattr(source, "column_names", None) or getattr(source, "columns", None)
+    if columns is None or io.columns.find("soft", columns) is not None:
+        return False
+    return io.columns.find("label", columns) is not None
 
 
 def _of_answers(name: str, answers: Annotations) -> Side:

@@ -198,6 +198,16 @@ def test_a_skip_that_is_taken_back_may_be_used_again(served, person):
     assert running.store.progress("animals").skips == {}
 
 
+def check_keys(page, mode):
+    """The keys are those of saving a change."""
+    page.get_by_role("button", name="Keys").click()
+    said = page.locator("dialog").inner_text()
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="detached")
+    assert "choose a label and go on" not in said
+    assert mode == "search" or "save the changed answer and return to where you were" in said
+
+
 @pytest.mark.parametrize("mode", ["quick", "chips", "search", "classic", "hard"])
 def test_changing_an_answer_says_so_and_can_be_saved_or_cancelled(
     served, person, answers, check, mode
@@ -216,12 +226,7 @@ def test_changing_an_answer_says_so_and_can_be_saved_or_cancelled(
     assert notice.inner_text() == "You are changing your last answer."
     check(page)
     assert page.get_by_role("button", name="Next").count() == 0
-    page.get_by_role("button", name="Keys").click()
-    keys = page.locator("dialog").inner_text()
-    assert mode == "search" or "save the changed answer and return to where you were" in keys
-    assert "choose a label and go on" not in keys
-    page.keyboard.press("Escape")
-    page.locator("dialog").wait_for(state="detached")
+    check_keys(page, mode)
     cancel.click()
     somebody.ready(after=0)
     assert not notice.is_visible()

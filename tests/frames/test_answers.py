@@ -164,6 +164,42 @@ def test_a_matrix_of_whole_numbers_with_gaps_is_wide():
     assert np.asarray(labels).tobytes() == softlabel.label(COLUMNS, "mean").probs.tobytes()
 
 
+def test_arrays_of_scikit_activeml_are_wide():
+    """Its missing label is NaN, of whole numbers often -1, of texts "nan"."""
+    numbers = wide((0, 1, 2)).astype(np.float64)
+    expected = softlabel.label(numbers, "mean").probs
+    whole = np.where(np.isnan(numbers), -1, numbers).astype(int)
+    texts = np.where(np.isnan(numbers), "nan", np.char.add("class ", whole.astype(str)))
+    for array in (whole, texts):
+        found = softlabel.label(array, "mean", form="wide", missing="drop")
+        assert found.probs.tobytes() == expected.tobytes()
+
+
+def test_a_row_can_list_all_votes_for_its_item():
+    """In the order of the annotators, if they are listed; as Hugging Face holds them."""
+    rows = list(zip(*COLUMNS.values(), strict=True))
+    items = dict.fromkeys(COLUMNS["item"])
+    votes, people = (
+        [[row[place] for row in rows if row[0] == item] for item in items] for place in (2, 1)
+    )
+    table = {"id": list(items), "text": ["some words"] * len(items), "annotations": votes}
+    full = table | {"annotators": people}
+    ours = softlabel.annotations(COLUMNS)
+    for holder in (dict, pl.DataFrame, lambda data: pl.DataFrame(data).to_arrow()):
+        found = softlabel.annotations(holder(full))
+        assert found.index.annotators.tolist() == ours.index.annotators.tolist()
+        assert (found.counts() == ours.counts()).all()
+        nobody = softlabel.annotations(holder(table))
+        assert nobody.anonymous
+        assert (nobody.counts() == ours.counts()).all()
+    named = {"picture": list(items), "said": votes, "by": people}
+    found = softlabel.annotations(named, item="picture", label="said", annotator="by")
+    assert (found.counts() == ours.counts()).all()
+    some = softlabel.label(table | {"annotations": [*votes[:-2], [], [None]]}, "mean")
+    assert some.facts["left out"] == "2 without a vote"
+    assert some.count.sum() == sum(map(len, votes[:-2]))
+
+
 def test_an_item_without_a_label_keeps_its_row():
     numbers = np.array([[0, np.nan], [np.nan, np.nan], [1, 1]])
     labels = softlabel.label(numbers, "mean")
@@ -268,7 +304,14 @@ REFUSED = [
     ({"item": [1, 2], "mood": ["x", "y"], "text": ["a b", "c"]}, {}, "the label (label=), or form"),
     ({"item": [1, 2], "annotator": [1, 2], "mood": ["x", "y"]}, {}, "name it with label="),
     (np.array([[3, np.nan], [np.nan, 1]]), {}, "could mean several things"),  # counts without 0
-    (SQUARE - 1, {"form": "wide"}, "a cell is -1"),
+    (SQUARE - 1, {"form": "wide"}, "a cell is -1: if it is no label, say missing='drop'"),
+    (
+        {"item": [1], "annotations": [["x", "y"]], "annotators": [["a"]]},
+        {},
+        "row 1: 'annotations' lists 2 votes and 'annotators' 1 annotators",
+    ),
+    ({"item": [1], "annotations": [[]]}, {}, "no list in 'annotations' holds a vote"),
+    ({"item": [1], "annotator": ["a"], "label": [["x", "y"]]}, {}, "which can be no id"),
     (SQUARE + 0.5, {"form": "counts"}, "column 0, row 1: 0.5 is no number of votes"),
     ({"a": {"b": 1}}, {}, "say form='wide' for {item: {annotator: label}}"),
     ({"a": [1], "b": [1, 2]}, {}, "columns of equal length"),

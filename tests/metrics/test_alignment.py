@@ -46,7 +46,22 @@ def pandas_frame_with_items():
     return pandas_frame().rename_axis("item").reset_index()
 
 
-FORMS = [predictions, polars_frame, pandas_frame, pandas_frame_with_items]
+def arrow_table():
+    pytest.importorskip("pyarrow")
+    return polars_frame().to_arrow()
+
+
+class OnlyArrow:
+    """Any table with the interface of Arrow, and nothing else."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return polars_frame().__arrow_c_stream__(requested_schema)
+
+
+FORMS = [
+    *(predictions, polars_frame, pandas_frame, pandas_frame_with_items),
+    *(arrow_table, OnlyArrow),
+]
 
 
 @pytest.mark.parametrize("form", FORMS)

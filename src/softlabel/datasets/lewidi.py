@@ -169,9 +169,7 @@ def _encode(items: list[Item], labels: list[str]) -> tuple[Index, Ints, Ints]:
     people = sorted(set(everybody), key=lambda name: (len(name), name))  # Ann2 before Ann10
     code = {name: i for i, name in enumerate(people)}
     ordered = labels == LABELS["paraphrase"]
-    index = Index(
-        names([one.name for one in items]), names(people), names(labels), ordered=ordered
-    )
+    index = Index(names([one.name for one in items]), names(people), names(labels), ordered=ordered)
     item = np.repeat(np.arange(len(items)), [len(one.people) for one in items])
     return index, item, np.array([code[name] for name in everybody])
 

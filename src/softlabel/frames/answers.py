@@ -14,7 +14,7 @@ import polars as pl
 
 from softlabel import io
 from softlabel.errors import DataError, SoftlabelError
-from softlabel.frames.grid import Grid, gather, is_records, is_values
+from softlabel.frames.grid import Grid, gather, is_records, is_values, unfold_votes
 from softlabel.frames.ids import (
     Column,
     Ids,
@@ -40,6 +40,7 @@ FORMS: Mapping[Form, str] = {
     "counts": "a row is an item, a column a class, a cell the number of votes",
 }
 ITEM, ANNOTATOR, LABEL, ROW = "item", "annotator", "label", "row"
+NO_LABEL = "-1"  # where nobody labelled, in arrays of whole numbers
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,12 @@ def _read_any(data: Any, layout: Layout) -> Source:
     grid = gather(data)
     if not len(grid):
         raise DataError(f"{grid.name}: has no rows")
+    if layout.form in (None, "votes"):
+        said = {ITEM: layout.item, ANNOTATOR: layout.annotator, LABEL: layout.label}
+        each = unfold_votes(grid, said)
+        if each is not None:
+            found = {role: role if role in each.columns else None for role in said}
+            grid, layout = each, replace(layout, **found)
     return Reader(grid, layout).read()
 
 
@@ -123,7 +130,7 @@ class Reader:
 
     def __init__(self, grid: Grid, layout: Layout) -> None:
         self.grid, self.layout = grid, layout
-        self.left_out: dict[str, int] = {}
+        self.left_out = {"without a vote": grid.empty} if grid.empty else dict[str, int]()
         self.ids: dict[Axis, Ids] = {
             "items": Ids(f"{grid.name}, item"),
             "annotators": Ids(f"{grid.name}, annotator"),
@@ -308,12 +315,14 @@ class Reader:
             who = pl.Series([person]).new_from_index(0, len(label))
             votes.append(pl.DataFrame({ROW: rows, ITEM: items, ANNOTATOR: who, LABEL: label}))
         table = pl.concat(votes).drop_nulls(LABEL).sort(ROW, maintain_order=True).drop(ROW)
+        if self.layout.missing == "drop" and self.layout.labels is None:
+            table = table.filter(~table[LABEL].str.to_lowercase().is_in([*ABSENT, NO_LABEL]))
         if not len(table):
             self.grid.refuse("no cell holds a label")
         classes = self._classes(None)
-        if classes is None and (table[LABEL] == "-1").any():
+        if classes is None and (table[LABEL] == NO_LABEL).any():
             self.grid.refuse(
-                "a cell is -1: if it is no label, make it NaN; if it is one, say labels="
+                "a cell is -1: if it is no label, say missing='drop'; if it is one, say labels="
             )
         sheet = Sheet(Path(self.grid.name), table)
         shape = Shape("hard", ITEM, ANNOTATOR, (LABEL,))

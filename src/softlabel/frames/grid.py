@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from softlabel.errors import DataError
-from softlabel.frames.ids import Column, to_column
+from softlabel.frames.ids import Column, is_missing, to_column
+from softlabel.io import columns
 
 ACCEPTED = (
     "a table of pandas, polars, Arrow or Hugging Face, a numpy array, a dict of columns, a list "
@@ -26,13 +27,15 @@ SHOWN = 12  # columns that an error names
 class Grid:
     """Named columns, and what they were: ``rows`` are the ids of the rows where the table has some,
     ``declared`` the classes that the type of a column declares, ``ordered`` the columns whose type
-    says that its classes are steps of a scale."""
+    says that its classes are steps of a scale; ``empty`` counts items whose list of votes was
+    empty."""
 
     name: str
     columns: dict[Any, Column]
     rows: Column | None = None
     declared: Mapping[Any, list[Any]] = field(default_factory=dict)
     ordered: frozenset[Any] = frozenset()
+    empty: int = 0
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0
@@ -116,6 +119,14 @@ def _from_huggingface(data: Any) -> Grid:
         codes = frame[name]
         known = codes.is_between(0, len(classes) - 1)  # -1 means that there is none
         grid.columns[name] = pl.Series(classes).gather(codes.set(~known, None))
+    for name in kept:  # lists of classes
+        classes = getattr(getattr(kinds[name], "feature", None), "names", None)
+        if classes is not None:
+            known = dict(enumerate(classes))
+            rows = [
+                None if row is None else [known.get(code) for code in row] for row in frame[name]
+            ]
+            grid.columns[name], declared[name] = pl.Series(rows), list(classes)
     return replace(grid, declared={**grid.declared, **declared})
 
 
@@ -162,6 +173,70 @@ def _from_list(data: Sequence[Any]) -> Grid:
     if any(isinstance(row, tuple | list | Mapping) for row in rows):
         raise DataError(f"{name} entries of which the first is {rows[0]!r}: must be {ACCEPTED}")
     return Grid(name, {"label": to_column(rows)})
+
+
+# ── lists of votes ───────────────────────────────────────────────────────────────────────────
+
+
+def unfold_votes(grid: Grid, said: Mapping[str, Any]) -> Grid | None:
+    """Return a table with a row per vote of one whose rows hold lists of all votes for an item; and
+    None if it holds none.  ``said`` are the columns that the caller named, by role.
+
+    A list of annotators, if there is one, is in the order of the votes.  A gap in a list is no
+    vote.
+    """
+    lists = {name: list(cells) for name, cells in grid.columns.items() if _is_lists(cells)}
+    votes, people = _find_lists(grid, lists, said)
+    if votes is None:
+        return None
+    item = columns.find("item", grid.columns) if said["item"] is None else said["item"]
+    cells = grid.columns.get(item) if isinstance(item, str) else item
+    cells = grid.rows if cells is None else to_column(cells)
+    items = list(range(len(grid)) if cells is None else cells)
+    rows, empty = list[tuple[Any, Any, Any]](), 0
+    for number, (name, cell) in enumerate(zip(items, lists[votes], strict=True)):
+        given = [] if cell is None else list(cell)
+        who = [None] * len(given) if people is None else list(lists[people][number])
+        if len(who) != len(given):
+            reason = f"{votes!r} lists {len(given)} votes and {people!r} {len(who)} annotators"
+            grid.refuse(f"row {number + 1}: {reason}")
+        both = zip(who, given, strict=True)
+        each = [(name, person, vote) for person, vote in both if not is_missing(vote)]
+        empty += not each
+        rows += each
+    if not rows:
+        grid.refuse(f"no list in {votes!r} holds a vote")
+    parts = zip(("item", "annotator", "label"), zip(*rows, strict=True), strict=True)
+    table = {role: to_column(list(values)) for role, values in parts}
+    if people is None:
+        del table["annotator"]
+    declared = {"label": grid.declared[votes]} if votes in grid.declared else {}
+    return Grid(f"{grid.name}, votes in {votes!r}", table, None, declared, empty=empty)
+
+
+def _find_lists(
+    grid: Grid, lists: Mapping[Any, Any], said: Mapping[str, Any]
+) -> tuple[str | None, str | None]:
+    """Return the columns with lists of votes and of annotators; None where there is none."""
+    plain = [name for name in grid.columns if name not in lists]
+    votes, people = said["label"], said["annotator"]
+    if votes is None and not any(columns.find(role, plain) for role in ("label", "counts")):
+        votes = columns.find("votes", lists)
+    if not isinstance(votes, str) or votes not in lists:
+        return None, None
+    if people is None:
+        people = columns.find("annotators", lists) or columns.find("annotator", lists)
+        one_person = columns.find("annotator", plain) is not None
+    else:
+        one_person = not isinstance(people, str) or people not in lists
+    return (None, None) if one_person else (votes, people)
+
+
+def _is_lists(cells: Column) -> bool:
+    if isinstance(cells, pl.Series):
+        return isinstance(cells.dtype, pl.List | pl.Array)
+    given = [cell for cell in cells if cell is not None]
+    return bool(given) and all(isinstance(cell, list | np.ndarray) for cell in given)
 
 
 def is_records(data: Any) -> bool:

@@ -17,7 +17,18 @@ from softlabel.errors import DataError, UnknownName
 
 ITEM, ANNOTATOR, LABEL = "item", "annotator", "label"
 Role = Literal[
-    "item", "annotator", "label", "gold", "soft", "counts", "count", "kind", "seconds", "when"
+    "item",
+    "annotator",
+    "label",
+    "gold",
+    "soft",
+    "counts",
+    "votes",
+    "annotators",
+    "count",
+    "kind",
+    "seconds",
+    "when",
 ]
 
 NAMES: Mapping[Role, tuple[tuple[str, ...], ...]] = {
@@ -41,6 +52,10 @@ NAMES: Mapping[Role, tuple[tuple[str, ...], ...]] = {
     # one cell holds a whole distribution, or the votes of all annotators by class
     "soft": (("soft_label", "soft_labels"), ("label_dist", "label_distribution", "probs")),
     "counts": (("label_counter", "label_count"),),
+    # one cell is a list of all votes for an item, or of those who gave them.  Not ``labels``: there
+    # a list is often one answer with several labels.
+    "votes": (("annotations", "annotator_labels", "individual_human_scores"), ("votes",)),
+    "annotators": (("annotators", "annotator_ids"), ("workers", "worker_ids"), ("users", "raters")),
     # how many annotators gave this row's label
     "count": (("count", "votes"), ("n", "n_votes", "num_votes", "frequency")),
     "kind": (("kind", "annotator_kind"),),

@@ -1,11 +1,13 @@
 """What a metric takes: arrays, tables and data frames, brought to the same items and classes.
 
-``SoftLabels``, ``Predictions`` and data frames name their classes, and mostly their items.  Two of
-them are matched by these names, so the order of rows and columns does not matter; an item or class
-that only one of them has is refused.  A plain array has no names: its places are taken as they are.
+``SoftLabels``, ``Predictions`` and data frames of pandas, polars, Arrow and Hugging Face name their
+classes, and mostly their items.  Two of them are matched by these names, so the order of rows and
+columns does not matter; an item or class that only one of them has is refused.  A plain array has
+no names: its places are taken as they are.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from softlabel.errors import DataError
 from softlabel.tables import Annotations, Floats, Ints, Predictions, SoftLabels, Statements
 
 ITEM, COUNT = "item", "count"  # columns of a frame that are no classes
+SOFT = "soft_label"  # a column of lists
 Order = slice | Ints
 
 
@@ -42,7 +45,30 @@ def read_given(name: str, source: Any) -> Given:
         return Given(source.probs, source.index.items.tolist(), source.index.labels.tolist())
     if hasattr(source, "columns") and hasattr(source, "to_numpy"):
         return _read_frame(name, source)
+    if hasattr(source, "features") and hasattr(source, "with_format"):  # Hugging Face
+        return _read_arrow(name, source.with_format("arrow")[:], source.features)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _read_arrow(name, source, {})
     return Given(as_numbers(name, source))
+
+
+def _read_arrow(name: str, table: Any, kinds: Mapping[str, Any]) -> Given:
+    """Read a table of Arrow: a column per class, or a column ``soft_label`` of lists, whose classes
+    are those of the feature ``label`` if it declares some."""
+    import polars as pl
+
+    frame = pl.DataFrame(table)
+    if SOFT not in frame.columns:
+        return _read_frame(name, frame)
+    rows = frame[SOFT].to_list()
+    sizes = {0 if row is None else len(row) for row in rows}
+    if len(sizes) != 1:
+        found = ", ".join(map(str, sorted(sizes)))
+        raise DataError(f"{name} has lists of different lengths in {SOFT!r}: {found}")
+    classes = getattr(kinds.get("label"), "names", None) or range(*sizes)
+    probs = np.array(rows, dtype=np.float64)
+    cells = {str(label): probs[:, place] for place, label in enumerate(classes)}
+    return _read_frame(name, pl.DataFrame(cells).with_columns(frame.select(pl.col(f"^{ITEM}$"))))
 
 
 def _read_frame(name: str, frame: Any) -> Given:
