@@ -6,7 +6,7 @@ estimate which class is true.  ``em`` is how the latter are fitted, wherever the
 
 from softlabel.aggregate.base import Aggregate, pool, takes
 from softlabel.aggregate.split import simple
-from softlabel.aggregate.split.auto import Auto
+from softlabel.aggregate.split.auto import Auto, choose_for_votes
 from softlabel.aggregate.split.base import (
     Belief,
     LabelDistribution,
@@ -46,6 +46,7 @@ __all__ = [
     "DawidSkene", "Dirichlet", "DirichletMixture", "Extremised", "FastDawidSkene", "Features",
     "Glad", "GladPosterior", "Kos", "LabelDistribution", "LogPool", "Mace", "Majority", "Mean",
     "OneCoin", "Ordinal", "Posterior", "Prior", "Share", "Softmax", "Stack", "TruthPosterior",
-    "Wawa", "Weighted", "ZenCrowd", "ZeroBasedSkill", "em", "fit_logit", "pool", "posterior_mean",
-    "predict_logit", "rich_weight", "shares", "simple", "takes", "update", "watch_fit",
+    "Wawa", "Weighted", "ZenCrowd", "ZeroBasedSkill", "choose_for_votes", "em", "fit_logit", "pool",
+    "posterior_mean", "predict_logit", "rich_weight", "shares", "simple", "takes", "update",
+    "watch_fit",
 ]  # fmt: skip

@@ -49,7 +49,9 @@ class Auto(Options):
         has_rich, tables = separate_rich(annotations, rich)
         votes = int((tables[0].votes_per_item() > 0).sum()) if len(tables) == 2 else 0
         if not has_rich:
-            pool, why = choose_for_votes(annotations, prior)
+            answered = int((annotations.votes_per_item() > 0).sum())
+            classes = len(annotations.index.labels)
+            pool, why = choose_for_votes(answered, len(annotations), classes, prior)
             chosen, labels = pool.name, pool(annotations, map, shards, prior=prior)
         elif votes >= ENOUGH:
             why = f"{votes:,} items have votes beside their rich answers"
@@ -67,18 +69,15 @@ class Auto(Options):
 
 
 def choose_for_votes(
-    annotations: Annotations, prior: Prior | None
+    items: int, votes: float, classes: int, prior: Prior | None = None
 ) -> tuple[Dirichlet | DirichletMixture | Atoms, str]:
-    """Return the pool for these votes, and why."""
-    size = annotations.votes_per_item()
-    items = int((size > 0).sum())
-    mean = len(annotations) / max(items, 1)
+    """Return the pool for so many ``votes`` on so many ``items`` that have any, and why."""
+    mean = votes / max(items, 1)
     facts = f"{items:,} items with {mean:.3g} votes each"
     if prior is not None:
         if mean > MANY_VOTES:
             return Atoms(), f"{facts}: more than {MANY_VOTES:g}, so these items join the prior"
         return DirichletMixture(), f"{facts}, and a prior from other items"
-    classes = len(annotations.index.labels)
     if items < LEAST_ITEMS:
         why = f"fewer than {LEAST_ITEMS} items are too few for one prior per class"
         return Dirichlet(), f"{facts}: {why}"

@@ -1,0 +1,183 @@
+"""Policies: which item to ask about next, in which mode, and when to stop.
+
+A policy scores every item; the ``Allocation`` asks where the score is highest.  With the belief
+q = E[p] about the split of an item after m answers, and the price of the next answer in seconds:
+
+* ``uniform``: the fewest answers first, so that all items get equally many;
+* ``greedy``: the expected gain in KL per second, G / t, with
+  G = H(q_n) - sum_k q_n(k) H(q_{n + e_k}) (``Belief.gain``);
+* ``entropy``: H(q) / (m + 1) per second, which does not look ahead.
+
+A ``Price`` says what an answer in a mode costs and what it is worth.  A ``Fit`` turns evidence into
+beliefs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from scipy.special import entr
+
+from softlabel.aggregate import Belief, Dirichlet, DirichletMixture, Prior, choose_for_votes
+from softlabel.errors import DataError
+from softlabel.registry import FAMILIES, Options
+from softlabel.tables import Floats, Index, Ints
+
+SECONDS_PER_VOTE = 1.8  # the median of CIFAR-10H
+MOST = 10**6  # answers per item: no limit in practice
+
+
+# ── what an answer costs, and what it is worth ───────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Price(Options):
+    """An answer in a mode takes ``seconds`` and teaches as much as ``worth`` votes.
+
+    A rich answer is worth about one vote (.7 to 1.4, see docs/pools/worth.md).
+    """
+
+    mode: str = "hard"
+    seconds: float = SECONDS_PER_VOTE
+    worth: float = 1.0
+
+    limits: ClassVar = {"seconds": (1e-3, 1e6), "worth": (1e-3, 1e3)}
+
+    @property
+    def rate(self) -> float:
+        """Votes per second."""
+        return self.worth / self.seconds
+
+
+# ── from evidence to beliefs ─────────────────────────────────────────────────────────────────
+
+
+class Fit(Protocol):
+    """Makes the belief about all items from their evidence.  ``least`` is how many answers each
+    item needs before its gain can be trusted."""
+
+    @property
+    def least(self) -> int: ...
+
+    def __call__(self, index: Index, evidence: Floats) -> Belief: ...
+
+
+@dataclass(frozen=True, eq=False)
+class FitVotes:
+    """The belief of the pool that suits the votes: one Dirichlet or a mixture, as ``auto`` chooses;
+    with a ``prior`` fitted to other items, that prior."""
+
+    prior: Prior | None = None
+
+    @property
+    def least(self) -> int:
+        """One answer with a prior; two where the prior is learned from these items."""
+        return 2 if self.prior is None else 1
+
+    def __call__(self, index: Index, evidence: Floats) -> Belief:
+        if self.prior is not None:
+            return Belief(index, evidence, self.prior)
+        answered = int((evidence.sum(axis=1) > 0).sum())
+        chosen, _ = choose_for_votes(answered, float(evidence.sum()), len(index.labels))
+        assert isinstance(chosen, Dirichlet | DirichletMixture), "atoms need a prior"
+        return Belief(index, evidence, chosen.fit(index, evidence))
+
+
+# ── policies ─────────────────────────────────────────────────────────────────────────────────
+
+
+class Policy(Protocol):
+    """A policy: a frozen dataclass of its parameters, called with the belief about some items.
+
+    ``stop``: an item is done when the expected gain per second falls below this many nats (0:
+    never).  ``most``: answers per item, at most.  ``least``: answers that every item gets first
+    (None: as the ``Fit`` says).  ``explore``: the share of questions that go to an unfinished item
+    drawn at random, so that every assignment has a known chance above 0.
+    """
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    looks: ClassVar[bool]  # whether scores depend on the belief
+
+    @property
+    def stop(self) -> float: ...
+    @property
+    def most(self) -> int: ...
+    @property
+    def least(self) -> int | None: ...
+    @property
+    def explore(self) -> float: ...
+
+    def __call__(self, belief: Belief, answers: Ints, rate: Floats) -> Floats:
+        """Return the score (j,) of each item, given its answers so far (j,) and how many votes a
+        second buys (j,); the highest is asked first."""
+
+
+@dataclass(frozen=True)
+class Uniform(Options):
+    """Ask about the item with the fewest answers: equally many for all."""
+
+    stop: float = 0.0
+    most: int = MOST
+    least: int | None = None
+    explore: float = 0.0
+
+    name: ClassVar[str] = "uniform"
+    paper: ClassVar[str] = "the usual quota"
+    looks: ClassVar[bool] = False
+    limits: ClassVar = {
+        "stop": (0, 1e6),
+        "most": (1, MOST),
+        "least": (0, MOST),
+        "explore": (0, 1),
+    }
+
+    def __call__(self, belief: Belief, answers: Ints, rate: Floats) -> Floats:
+        return -np.asarray(answers, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Greedy(Uniform):
+    """Ask where one more answer is expected to bring the label closest to the split, per second."""
+
+    explore: float = 0.05
+
+    name: ClassVar[str] = "greedy"
+    paper: ClassVar[str] = "Lindley 1956"
+    looks: ClassVar[bool] = True
+
+    def __call__(self, belief: Belief, answers: Ints, rate: Floats) -> Floats:
+        return np.maximum(belief.gain(), 0) * rate
+
+
+@dataclass(frozen=True)
+class Entropy(Uniform):
+    """Ask where the label is most uncertain for its number of answers: H(q) / (m + 1) per second.
+
+    It does not look ahead, and is robust where the belief is wrong.
+    """
+
+    explore: float = 0.05
+
+    name: ClassVar[str] = "entropy"
+    paper: ClassVar[str] = "Lewis & Gale 1994"
+    looks: ClassVar[bool] = True
+
+    def __call__(self, belief: Belief, answers: Ints, rate: Floats) -> Floats:
+        return np.asarray(entr(belief.mean()).sum(axis=1) / (answers + 1) * rate)
+
+
+POLICIES: dict[str, type[Policy]] = FAMILIES["policy"]
+POLICIES.update({kind.name: kind for kind in (Greedy, Entropy, Uniform)})
+
+
+def check_prices(prices: Sequence[Price]) -> tuple[Price, ...]:
+    """Refuse a mode that is there twice, and no mode at all."""
+    modes = [price.mode for price in prices]
+    if not modes:
+        raise DataError("prices: at least one mode is needed")
+    if len(set(modes)) < len(modes):
+        twice = next(mode for mode in modes if modes.count(mode) > 1)
+        raise DataError(f"prices: the mode {twice!r} is there twice; give each mode one price")
+    return tuple(prices)
