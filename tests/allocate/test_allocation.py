@@ -11,6 +11,7 @@ from softlabel.aggregate import Belief, DirichletMixture, Prior
 from softlabel.allocate import Allocation, Entropy, FitVotes, Greedy, Price, Uniform
 
 LABELS = ["x", "y", "z"]
+PURE = Greedy(explore=0, blend=0, even=1)  # the gain alone
 
 
 def index_of(items):
@@ -41,7 +42,7 @@ def start(policy, evidence, alpha=(1.0, 0.5, 0.2), **more):
 def test_greedy_asks_where_the_gain_is_largest():
     evidence = [[4, 0, 0], [2, 2, 0], [1, 0, 0], [0, 0, 3]]
     by_hand = [gain_by_hand([1.0, 0.5, 0.2], row) for row in evidence]
-    state = start(Greedy(explore=0), evidence)
+    state = start(PURE, evidence)
     np.testing.assert_allclose(state.gain, by_hand, atol=1e-12)
     order = state.choose(4, rng=np.random.default_rng(0)).items
     assert order.tolist() == np.argsort(by_hand)[::-1].tolist()
@@ -49,10 +50,36 @@ def test_greedy_asks_where_the_gain_is_largest():
 
 def test_entropy_asks_where_the_label_is_most_uncertain_for_its_answers():
     evidence = np.array([[4, 0, 0], [2, 2, 0], [1, 0, 0], [0, 0, 3]])
-    q = (evidence + [1.0, 0.5, 0.2]) / (evidence.sum(axis=1, keepdims=True) + 1.7)
+    q = (evidence + np.array([1.0, 0.5, 0.2])) / (evidence.sum(axis=1, keepdims=True) + 1.7)
     by_hand = entropy(q, axis=1) / (evidence.sum(axis=1) + 1)
-    order = start(Entropy(explore=0), evidence).choose(4, rng=np.random.default_rng(0)).items
+    order = (
+        start(Entropy(explore=0, even=1), evidence).choose(4, rng=np.random.default_rng(0)).items
+    )
     assert order.tolist() == np.argsort(by_hand)[::-1].tolist()
+
+
+def test_a_blend_is_a_geometric_mean():
+    evidence = np.array([[4, 0, 0], [2, 2, 0], [1, 0, 0], [0, 0, 3]])
+    belief = start(PURE, evidence).belief
+    size, rate = evidence.sum(axis=1), np.full(4, 0.5)
+    ends = PURE(belief, size, rate), Entropy()(belief, size, rate)
+    np.testing.assert_allclose(
+        Greedy(blend=0.25)(belief, size, rate), ends[0] ** 0.75 * ends[1] ** 0.25, rtol=1e-12
+    )
+
+
+def test_items_that_hardly_differ_are_asked_evenly():
+    alike = [[2, 1, 0], [1, 2, 0], [2, 1, 1], [1, 2, 1]]
+    unlike = [[9, 0, 0], [9, 0, 0], [9, 0, 0], [3, 4, 3]]
+    for evidence, even in ((alike, True), (unlike, False)):
+        state = start(Greedy(explore=0), evidence)
+        q = state.belief.mean()
+        h = entropy(q, axis=1)
+        assert state.evenness == pytest.approx(h.mean() ** 2 / (h**2).mean())
+        assert state.is_even == even
+    rng = np.random.default_rng(9)
+    assert set(start(Greedy(explore=0), alike).choose(2, rng=rng).items.tolist()) == {0, 1}
+    assert state.choose(1, rng=rng).items.tolist() == [3], "though it has most answers"
 
 
 def test_uniform_gives_every_item_equally_many():
@@ -75,14 +102,14 @@ def test_what_is_touched_is_what_a_fresh_start_would_compute():
     np.testing.assert_allclose(state.gain, fresh.gain(), atol=1e-12)
     np.testing.assert_allclose(state.belief.mean(), fresh.mean(), atol=1e-12)
     assert state.answers.sum() == 120
-    again = Allocation(state.index, Greedy(explore=0), fit=FitVotes(prior), evidence=state.evidence)
+    again = Allocation(state.index, PURE, fit=FitVotes(prior), evidence=state.evidence)
     left = again.answers >= again.least
     best = np.flatnonzero(left)[fresh.gain()[left].argmax()]
     assert again.choose(1, left, rng=rng).items[0] == best
 
 
 def test_items_get_their_first_answers_first():
-    cold = Allocation(index_of(5), Greedy(explore=0))
+    cold = Allocation(index_of(5), PURE)
     assert cold.least == 2
     assert start(Greedy(), np.zeros((5, 3))).least == 1, "with a prior of other items"
     assert start(Greedy(least=4), np.zeros((5, 3))).least == 4
@@ -94,7 +121,7 @@ def test_items_get_their_first_answers_first():
 
 def test_answers_that_are_out_with_others_count():
     evidence = [[1, 1, 0], [1, 1, 0], [9, 0, 0]]
-    state = start(Greedy(explore=0), evidence)
+    state = start(PURE, evidence)
     rng = np.random.default_rng(4)
     assert state.choose(1, pending=np.array([1, 0, 0]), rng=rng).items.tolist() == [1]
     assert state.choose(1, pending=np.array([40, 40, 0]), rng=rng).items.tolist() == [2]
@@ -107,7 +134,9 @@ def test_answers_that_are_out_with_others_count():
 
 def test_stated_chances_are_the_frequencies():
     """Of ordered pairs: the product of both chances, with ties and exploration."""
-    state = start(Greedy(explore=0.4), [[2, 2, 0], [2, 2, 0], [1, 0, 0], [9, 0, 0]])
+    state = start(
+        Greedy(explore=0.4, blend=0, even=1), [[2, 2, 0], [2, 2, 0], [1, 0, 0], [9, 0, 0]]
+    )
     rng = np.random.default_rng(5)
     seen, stated = {}, {}
     draws = 20_000
@@ -126,7 +155,7 @@ def test_stated_chances_are_the_frequencies():
 
 
 def test_without_exploration_the_best_is_certain():
-    chosen = start(Greedy(explore=0), [[2, 2, 0], [1, 0, 0], [9, 0, 0]]).choose(3)
+    chosen = start(PURE, [[2, 2, 0], [1, 0, 0], [9, 0, 0]]).choose(3)
     assert chosen.propensity.tolist() == [1, 1, 1]
 
 
@@ -137,10 +166,10 @@ def test_an_item_is_done_when_a_second_buys_too_little():
     evidence = [[4, 0, 0], [2, 2, 0], [40, 0, 0]]
     gains = [gain_by_hand([1.0, 0.5, 0.2], row) for row in evidence]
     level = (gains[0] + gains[1]) / 2 / 2.0
-    state = start(Greedy(stop=level), evidence, prices=[Price(seconds=2.0)])
+    state = start(Greedy(stop=level, even=1), evidence, prices=[Price(seconds=2.0)])
     assert state.done.tolist() == [True, False, True]
     assert state.choose(3).items.tolist() == [1]
-    quick = start(Greedy(stop=level), evidence, prices=[Price(seconds=1.0)])
+    quick = start(Greedy(stop=level, even=1), evidence, prices=[Price(seconds=1.0)])
     assert not quick.done[1]
     assert start(Uniform(stop=level), evidence, prices=[Price(seconds=2.0)]).done[0]
 
@@ -169,7 +198,7 @@ def test_a_limit_of_answers_and_a_budget_end_the_asking():
 def test_the_mode_that_buys_most_votes_per_second_is_chosen():
     prices = [Price("hard", 1.8, 1.0), Price("quick", 5.7, 1.4), Price("chips", 2.0, 1.2)]
     evidence = [[2, 2, 0], [1, 0, 0], [9, 0, 0]]
-    state = start(Greedy(explore=0), evidence, prices=prices)
+    state = start(PURE, evidence, prices=prices)
     assert state.choose(3).modes.tolist() == [2, 2, 2]
     only = np.array([[True, True, False], [False, True, False], [False, False, False]])
     chosen = state.choose(3, only)
@@ -221,7 +250,7 @@ def test_what_the_next_answers_buy_is_what_they_bought():
     alpha = np.array([1.0, 0.5, 0.2])
     split = rng.dirichlet(alpha, items) + 1e-12
     first = np.array([rng.multinomial(2, p / p.sum()) for p in split])
-    state = start(Greedy(explore=0), first, alpha)
+    state = start(PURE, first, alpha)
     for n in (500, 4000):
         before = entropy(split, state.belief.mean(), axis=1).mean()
         said = state.expected(n)

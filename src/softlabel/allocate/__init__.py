@@ -1,8 +1,10 @@
 """Whom to ask about what next: policies, their state, replays of recorded votes, and plans."""
 
 from softlabel.allocate.allocation import Allocation, Chosen
+from softlabel.allocate.planning import Pilot, Step, draw_plan, forecast
 from softlabel.allocate.policies import (
     POLICIES,
+    SECONDS_PER_VOTE,
     Entropy,
     Fit,
     FitVotes,
@@ -25,7 +27,8 @@ from softlabel.allocate.replay import (
 )
 
 __all__ = [
-    "POLICIES", "Allocation", "Chosen", "Comparison", "Entropy", "Fit", "FitVotes", "Greedy",
-    "Policy", "Price", "Recorded", "Setting", "Uniform", "apply_floor", "compare", "draw_curves",
-    "grassberger", "kl_star", "part_of", "split_folds",
+    "POLICIES", "SECONDS_PER_VOTE", "Allocation", "Chosen", "Comparison", "Entropy", "Fit",
+    "FitVotes", "Greedy", "Pilot", "Policy", "Price", "Recorded", "Setting", "Step", "Uniform",
+    "apply_floor", "compare", "draw_curves", "draw_plan", "forecast", "grassberger", "kl_star",
+    "part_of", "split_folds",
 ]  # fmt: skip

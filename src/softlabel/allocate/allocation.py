@@ -26,7 +26,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from softlabel.aggregate import Belief
-from softlabel.allocate.policies import Fit, FitVotes, Policy, Price, check_prices
+from softlabel.allocate.policies import (
+    Fit,
+    FitVotes,
+    Policy,
+    Price,
+    check_prices,
+    measure_doubt,
+)
 from softlabel.errors import DataError
 from softlabel.tables import Bools, Floats, Index, Ints, broken, check_simplex
 
@@ -84,6 +91,7 @@ class Allocation:
         self._added: Floats
         self._gain: Floats
         self._score: Floats
+        self._doubt: Floats
         self.refits = 0
         self.next_refit = FIRST_REFIT
         self.refit()
@@ -124,6 +132,16 @@ class Allocation:
         cheapest = float(self._seconds.min())
         return self.spent + cheapest > self.budget * (1 + 1e-12) or bool(self.done.all())
 
+    @property
+    def evenness(self) -> float:
+        """mean(H)^2 / mean(H^2) of the labels: 1 if all items are equally uncertain."""
+        return float(self._doubt.mean() ** 2 / max(np.mean(self._doubt**2), 1e-300))
+
+    @property
+    def is_even(self) -> bool:
+        """Whether items differ so little that all are asked equally often."""
+        return not self.policy.looks or (self.policy.even < 1 and self.evenness > self.policy.even)
+
     def expected(self, n: int) -> float:
         """Return by how many nats per item the next ``n`` answers are expected to bring labels
         closer to the splits, in KL.
@@ -163,7 +181,8 @@ class Allocation:
         room = (self.budget - self.spent) / float(self._seconds.min()) * (1 + 1e-12)
         if math.isfinite(room):
             n = min(n, math.floor(room))
-        score = self._score * rate / self._rates.max() if self.policy.looks else self._score.copy()
+        even = self.is_even
+        score = -1.0 * self.answers if even else self._score * rate / self._rates.max()
         have = self.answers
         if pending is not None:
             waits = np.asarray(pending)
@@ -171,13 +190,16 @@ class Allocation:
                 raise DataError(f"pending has shape {waits.shape} or numbers below 0; expected {m}")
             have = self.answers + waits
             open_ &= have < self.policy.most
-            if self.policy.looks:  # the gain of the answer after those that are out
-                score *= ((self.answers + 1) / (have + 1)) ** 2
-            else:
+            if even:
                 score -= waits
+            else:  # the gain of the answer after those that are out
+                score *= ((self.answers + 1) / (have + 1)) ** 2
         few = have < self.least
         score[few] = SEED_FIRST - have[few]
-        items, propensity = _draw(score, np.flatnonzero(open_), n, self.policy.explore, rng)
+        # first answers, and all answers while items are even, go to items at random as it is
+        spread = (few & open_).any() or (even and self.policy.looks)
+        explore = 0.0 if spread else self.policy.explore
+        items, propensity = _draw(score, np.flatnonzero(open_), n, explore, rng)
         return Chosen(items, mode[items], propensity)
 
     def _check_eligible(self, eligible: Bools | None) -> Bools:
@@ -247,6 +269,8 @@ class Allocation:
             belief = belief.take(items).update(np.arange(len(items)), self._added[items])
         rate = np.full(len(items), self._rates.max())
         self._score[items] = self.policy(belief, self.answers[items], rate)
+        if self.policy.looks:
+            self._doubt[items] = measure_doubt(belief)
         if len(self._gain):
             self._gain[items] = belief.gain()
 
@@ -275,6 +299,7 @@ class Allocation:
         needs_gain = self.policy.stop > 0
         self._gain = now.gain() if needs_gain else np.zeros(0)
         self._score = self.policy(now, self.answers, rate)
+        self._doubt = measure_doubt(now) if self.policy.looks else np.ones(len(self.answers))
         self.refits += 1
         while self.answers.mean() >= self.next_refit:
             grown = math.floor(GROWTH * self.next_refit + 0.5)

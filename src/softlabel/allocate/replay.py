@@ -7,8 +7,8 @@ equal KL*; ratios of it mean nothing, because a small constant is left in it.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
