@@ -22,6 +22,7 @@ HOMES = {  # the room whose door fills the family
     "deliver": "softlabel.deliver",
     "metric": "softlabel.metrics",
     "format": "softlabel.io",
+    "policy": "softlabel.allocate",
 }
 FAMILIES: dict[str, dict[str, Any]] = {family: {} for family in HOMES}
 TYPES = {  # of options, in words

@@ -503,3 +503,28 @@ def test_format_checks_can_fail():
         testing.check_format(Greedy())
     with pytest.raises(AssertionError, match=r"greedy has the endings \(\)"):
         testing.check_format(Endless())
+
+
+@dataclass(frozen=True)
+class Asking:
+    score: Any
+    name: ClassVar[str] = "asking"
+    looks: ClassVar[bool] = False
+
+    def __call__(self, belief, answers, rate):
+        return self.score(belief, answers)
+
+
+@pytest.mark.parametrize(
+    ("complaint", "score"),
+    [
+        ("scores have shape", lambda belief, answers: belief.mean()),
+        ("not a finite number", lambda belief, answers: answers / 0.0),
+        ("depends on the others", lambda belief, answers: 1.0 * np.arange(len(answers))),
+        ("looks is False", lambda belief, answers: belief.gain()),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_policy_checks_can_fail(complaint, score):
+    with pytest.raises(AssertionError, match=complaint):
+        testing.check_policy(Asking(score))

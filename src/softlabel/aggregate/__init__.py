@@ -16,6 +16,7 @@ from softlabel.aggregate.split.base import (
     shares,
     update,
 )
+from softlabel.aggregate.split.choice import choose_for_votes
 from softlabel.aggregate.split.dirichlet import Atoms, Dirichlet, DirichletMixture
 from softlabel.aggregate.split.mixtures import Prior
 from softlabel.aggregate.split.ordinal import Ordinal
@@ -46,6 +47,7 @@ __all__ = [
     "DawidSkene", "Dirichlet", "DirichletMixture", "Extremised", "FastDawidSkene", "Features",
     "Glad", "GladPosterior", "Kos", "LabelDistribution", "LogPool", "Mace", "Majority", "Mean",
     "OneCoin", "Ordinal", "Posterior", "Prior", "Share", "Softmax", "Stack", "TruthPosterior",
-    "Wawa", "Weighted", "ZenCrowd", "ZeroBasedSkill", "em", "fit_logit", "pool", "posterior_mean",
-    "predict_logit", "rich_weight", "shares", "simple", "takes", "update", "watch_fit",
+    "Wawa", "Weighted", "ZenCrowd", "ZeroBasedSkill", "choose_for_votes", "em", "fit_logit", "pool",
+    "posterior_mean", "predict_logit", "rich_weight", "shares", "simple", "takes", "update",
+    "watch_fit",
 ]  # fmt: skip

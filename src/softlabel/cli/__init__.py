@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from softlabel.cli import (  # noqa: F401  importing them adds their commands
+    allocate,
     annotators,
     catalogue,
     control,

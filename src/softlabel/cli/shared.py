@@ -40,9 +40,10 @@ ORDER = (
     *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
     *("label", "inspect", "agree", "annotators", "convert", "publish"),
+    *("plan", "replay"),
     *("score", "train", "grid", "predict", "evaluate", "report", "reproduce", "lewidi"),
     *("list", "data", "demo"),
-)  # collect; run a study; pay; keep answers safe; make labels; train and measure; look around
+)  # collect; run a study; pay; keep answers safe; make labels; plan; train; look around
 
 
 class Contents(TyperGroup):

@@ -1,10 +1,10 @@
 """The checks that every strategy passes, ours and yours.
 
-``check_mode``, ``check_construct``, ``check_aggregate``, ``check_deliver``, ``check_metric`` and
-``check_format`` run all checks of a family and raise ``AssertionError`` with a sentence on the
-first that fails; an error of the strategy's own passes through.  Each check tests one property: it
-is a public function of a chapter here whose first parameter is the strategy.  Strategies loaded
-with ``--load`` are checked too.
+``check_mode``, ``check_construct``, ``check_aggregate``, ``check_deliver``, ``check_metric``,
+``check_format`` and ``check_policy`` run all checks of a family and raise ``AssertionError`` with a
+sentence on the first that fails; an error of the strategy's own passes through.  Each check tests
+one property: it is a public function of a chapter here whose first parameter is the strategy.
+Strategies loaded with ``--load`` are checked too.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,9 +24,9 @@ from softlabel.testing.training import example_teaching
 
 __all__ = [
     "AGGREGATE_CHECKS", "CONSTRUCT_CHECKS", "DELIVER_CHECKS", "FORMAT_CHECKS", "METRIC_CHECKS",
-    "MODE_CHECKS", "check_aggregate", "check_construct", "check_deliver", "check_family",
-    "check_format", "check_metric", "check_mode", "example_soft", "example_statements",
-    "example_teaching", "example_votes",
+    "MODE_CHECKS", "POLICY_CHECKS", "check_aggregate", "check_construct", "check_deliver",
+    "check_family", "check_format", "check_metric", "check_mode", "check_policy", "example_soft",
+    "example_statements", "example_teaching", "example_votes",
 ]  # fmt: skip
 
 
@@ -44,6 +44,7 @@ AGGREGATE_CHECKS = _checks(pools, "aggregate")
 DELIVER_CHECKS = _checks(training, "deliver")
 METRIC_CHECKS = _checks(training, "metric")
 FORMAT_CHECKS = _checks(answers, "reader")
+POLICY_CHECKS = _checks(pools, "policy")
 
 
 def check_mode(mode: Mode, labels: Sequence[str] = LABELS) -> None:
@@ -82,6 +83,12 @@ def check_format(reader: io.formats.Format) -> None:
         check(reader)
 
 
+def check_policy(policy: Any) -> None:
+    """Run all checks of a policy that decides what to ask next."""
+    for check in POLICY_CHECKS:
+        check(policy)
+
+
 def check_family(family: str, strategy: Any) -> None:
     """Run the checks of a family by its name; a family without checks is an error, not a pass."""
     checks: dict[str, Callable[..., None]] = {
@@ -91,6 +98,7 @@ def check_family(family: str, strategy: Any) -> None:
         "deliver": check_deliver,
         "metric": check_metric,
         "format": check_format,
+        "policy": check_policy,
     }
     assert family in checks, f"there are no checks for the family {family!r}"
     checks[family](strategy if family == "metric" else strategy())

@@ -1,4 +1,4 @@
-"""Checks of aggregators.
+"""Checks of aggregators, and of policies that ask on.
 
 A pool for a fixed number of classes says so (``classes: ClassVar[int] = 2``) and is checked with
 that many; all others with three.  Checks of what only some pools have (gold, a warm start, a
@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 
 from softlabel.aggregate import Aggregate, Belief, Posterior, Share, TruthPosterior, takes
-from softlabel.tables import Annotations, Bools, Floats, Index, SoftLabels, check_simplex, names
+from softlabel.tables import (
+    Annotations,
+    Bools,
+    Floats,
+    Index,
+    Ints,
+    SoftLabels,
+    check_simplex,
+    names,
+)
 from softlabel.testing.examples import agree, example_soft, example_votes, reindex, rename
 
 FALL = 1e-9  # of the objective, relative: rounding
@@ -259,3 +268,35 @@ def one_more_vote_never_hurts(aggregate: Aggregate) -> None:
         gain = belief.gain()
         assert gain.shape == soft.count.shape, "gain has one entry per item"
         assert (gain >= 0).all(), f"the expected gain of a vote is {float(gain.min()):.3g}"
+
+
+# ── policies: what to ask next ───────────────────────────────────────────────────────────────
+
+
+def _asked(policy: Any) -> tuple[Belief, Ints, Floats, Floats]:
+    """Return a belief, answers, votes per second and the scores of the policy."""
+    votes, _ = example_votes(items=60)
+    belief = Belief(votes.index, votes.counts())
+    answers = votes.votes_per_item()
+    rate = np.linspace(0.3, 0.6, len(answers))
+    return belief, answers, rate, policy(belief, answers, rate)
+
+
+def every_item_has_a_score(policy: Any) -> None:
+    _, answers, _, score = _asked(policy)
+    assert np.shape(score) == answers.shape, f"{policy.name}: scores have shape {np.shape(score)}"
+    assert np.isfinite(score).all(), f"{policy.name}: a score is not a finite number"
+
+
+def scores_ignore_the_order_of_items(policy: Any) -> None:
+    belief, answers, rate, score = _asked(policy)
+    order = np.random.default_rng(4).permutation(len(answers))
+    moved = policy(belief.take(order), answers[order], rate[order])
+    agree(moved, score[order], "the score of an item depends on the others, or on their order")
+
+
+def a_policy_says_whether_it_looks(policy: Any) -> None:
+    belief, answers, rate, score = _asked(policy)
+    flat = policy(replace(belief, evidence=np.ones_like(belief.evidence)), answers, rate)
+    if not policy.looks:
+        agree(flat, score, "looks is False, but scores depend on the belief")

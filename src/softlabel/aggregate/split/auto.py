@@ -8,21 +8,12 @@ import numpy as np
 
 from softlabel.aggregate.base import Map
 from softlabel.aggregate.split.base import LabelDistribution, separate_rich
-from softlabel.aggregate.split.dirichlet import Atoms, Dirichlet, DirichletMixture
+from softlabel.aggregate.split.choice import choose_for_votes
 from softlabel.aggregate.split.mixtures import Prior
-from softlabel.aggregate.split.ordinal import Ordinal
 from softlabel.aggregate.split.simple import Extremised
 from softlabel.aggregate.split.stack import ENOUGH, Stack
 from softlabel.registry import Options
 from softlabel.tables import ANONYMOUS, Annotations, Estimand, given_away
-
-FEW_VOTES, MANY_VOTES = 2.0, 10.0  # per item
-# From so many items, and so many per class, a Dirichlet for each class beats one for all.  Chosen
-# by leaving one data set out at a time (bench/intervals.py, docs/pools/auto.md).
-LEAST_ITEMS, LEAST_PER_CLASS = 200, 50
-# Of ratings, the ordinal pool is the better one from so many items on, and with one vote per item
-# always (bench/ordinal.py, docs/pools/ordinal.md).  Two classes have no order.
-LEAST_RATED, LEAST_STEPS = 100, 3
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class Auto(Options):
         has_rich, tables = separate_rich(annotations, rich)
         votes = int((tables[0].votes_per_item() > 0).sum()) if len(tables) == 2 else 0
         if not has_rich:
-            pool, why = choose_for_votes(annotations, prior)
+            pool, why = choose_for_votes(annotations.index, annotations.votes_per_item(), prior)
             chosen, labels = pool.name, pool(annotations, map, shards, prior=prior)
         elif votes >= ENOUGH:
             why = f"{votes:,} items have votes beside their rich answers"
@@ -69,30 +60,3 @@ class Auto(Options):
             chosen, labels = "extremised", Extremised()(annotations, map, shards)
         why = f"{why}; {labels.why}" if labels.why else why
         return replace(labels, made_by=repr(self), chosen=chosen, why=why)
-
-
-def choose_for_votes(
-    annotations: Annotations, prior: Prior | None
-) -> tuple[Dirichlet | DirichletMixture | Atoms | Ordinal, str]:
-    """Return the pool for these votes, and why."""
-    size = annotations.votes_per_item()
-    items = int((size > 0).sum())
-    mean = len(annotations) / max(items, 1)
-    facts = f"{items:,} items with {mean:.3g} votes each"
-    if prior is not None:
-        if mean > MANY_VOTES:
-            return Atoms(), f"{facts}: more than {MANY_VOTES:g}, so these items join the prior"
-        return DirichletMixture(), f"{facts}, and a prior from other items"
-    classes = len(annotations.index.labels)
-    scale = annotations.index.ordered and classes >= LEAST_STEPS
-    if scale and (items >= LEAST_RATED or size.max(initial=0) <= 1):
-        return Ordinal(), f"{facts}, and {classes:,} classes that are steps of a scale"
-    if items < LEAST_ITEMS:
-        why = f"fewer than {LEAST_ITEMS} items are too few for one prior per class"
-        return Dirichlet(), f"{facts}: {why}"
-    if items < LEAST_PER_CLASS * classes:
-        why = f"fewer than {LEAST_PER_CLASS} items for each of {classes:,} classes are too few"
-        return Dirichlet(), f"{facts}: {why} for one prior per class"
-    if mean < FEW_VOTES:
-        return Dirichlet(), f"{facts}: fewer than {FEW_VOTES:g} cannot tell kinds of items apart"
-    return DirichletMixture(), f"{facts}, and no prior from other items"

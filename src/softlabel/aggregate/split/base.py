@@ -149,6 +149,13 @@ class Belief:
         """
         return self._per_item(lambda n, r: _gain(self.prior, n, r)[:, None])[:, 0]
 
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """(m, k) a split of each item, drawn from the posterior."""
+        chance = self.kinds().cumsum(axis=1)
+        kind = (chance < rng.random((len(chance), 1)) * chance[:, [-1]]).sum(axis=1)
+        gamma = rng.standard_gamma(self.prior.alpha[kind] + self.evidence) + 1e-300
+        return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
+
     def kinds(self) -> Floats:
         """(m, C) r_c: which kind of item each one is likely to be."""
         return self._per_item(lambda n, r: r)

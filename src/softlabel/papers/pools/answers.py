@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from softlabel import aggregate
+from softlabel.allocate import apply_floor, part_of, split_folds
 from softlabel.metrics import cross_entropy, kl
 from softlabel.papers.claims import Table
 from softlabel.papers.pools import votes as replay
@@ -49,9 +50,9 @@ def score_answers(
         first = take_first(each, numbers, seed)
         sums = {number: aggregate.Features(True).sums(part) for number, part in first.items()}
         scores: dict[tuple[str, object, bool], Floats] = {}  # row, column, alone: by item
-        for rest, test in replay.split_folds(len(counts), FOLDS, seed):
+        for rest, test in split_folds(len(counts), FOLDS, seed):
             prior = aggregate.DirichletMixture().fit(
-                replay.part_of(index, rest), made.votes(replay.BUILD)[rest]
+                part_of(index, rest), made.votes(replay.BUILD)[rest]
             )
             tell(f"rich answers, split {seed}")
             fold = Fold(made, first, sums, rest, test, prior)
@@ -105,8 +106,8 @@ class Fold:
         sharpen = partial(extremise, made.share, lin, self.rest, self.test)
         posterior_mean = partial(aggregate.posterior_mean, self.prior)
         return {
-            "linear pool, floor 1e-12": replay.apply_floor(lin[self.test], replay.CLIP),
-            "linear pool, floor 1e-3": replay.apply_floor(lin[self.test], replay.FLOOR),
+            "linear pool, floor 1e-12": apply_floor(lin[self.test], replay.CLIP),
+            "linear pool, floor 1e-3": apply_floor(lin[self.test], replay.FLOOR),
             "+ even floor": sharpen(start=[0.1]),
             "+ confusion-shaped floor": sharpen(table, [0.1]),
             "log pool, floor and power fitted": self._pool_logs(number),

@@ -5,20 +5,20 @@ votes on CIFAR-10H, the coverage of their intervals, and ChaosNLI (three classes
 ambiguous) as an outside check.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import psi
 
 from softlabel import aggregate, datasets
-from softlabel.metrics import cross_entropy, entropy, entropy_pearson, kl, total_variation
+from softlabel.allocate import apply_floor, grassberger, kl_star, part_of, split_folds
+from softlabel.metrics import cross_entropy, entropy_pearson, kl, total_variation
 from softlabel.papers.claims import Table
 from softlabel.sampling import votes_from_counts
 from softlabel.tables import Bools, Floats, Index, Ints, names
 
-CLIP, FLOOR = 1e-12, 1e-3
+CLIP, FLOOR = 1e-12, 1e-3  # the least probability
 BUILD = 26  # votes of CIFAR-10H that may be used
 Tell = Callable[[str], None]
 
@@ -61,13 +61,6 @@ def replay_votes(index: Index, counts: Ints, build: int, seed: int) -> Replay:
     return Replay(index, counts, label[start[:, None] + np.arange(build)])
 
 
-def split_folds(items: int, number: int, seed: int) -> Iterator[tuple[Bools, Bools]]:
-    """Yield (rest, test) for each fold: what is fitted on the rest is judged on the test."""
-    fold = np.random.default_rng([seed, 1]).permutation(items) % number
-    for one in range(number):
-        yield fold != one, fold == one
-
-
 def cross_fit(
     items: int, number: int, seed: int, label: Callable[[Bools, Bools], Floats]
 ) -> Floats:
@@ -94,11 +87,6 @@ def fit_label(
     return aggregate.simple.search(loss, start, limits)
 
 
-def part_of(index: Index, these: Bools) -> Index:
-    """Return the index of some of the items."""
-    return Index(index.items[these], index.annotators, index.labels)
-
-
 def fit_others(
     made: Replay,
     build: int,
@@ -120,30 +108,7 @@ def label_with_priors(n: Floats, seed: int, priors: Sequence[aggregate.Prior]) -
     return label
 
 
-def apply_floor(label: Floats, floor: float) -> Floats:
-    """Raise all probabilities (m, k) to the floor, and scale them to sum to 1."""
-    return aggregate.shares(np.maximum(label, floor))
-
-
 # ── scores ───────────────────────────────────────────────────────────────────────────────────
-
-
-def grassberger(counts: Ints) -> Floats:
-    """Estimate the entropy (m,) of the distributions behind counts (Grassberger 2003):
-
-    log N - (1/N) sum_k n_k G(n_k), G(n) = psi(n) + (-1)^n/2 [psi((n + 1)/2) - psi(n/2)].
-    The remaining bias is at most 1/(2N), the same for all labels of an item.
-    """
-    n = np.arange(1, int(counts.max()) + 1)
-    g = np.r_[0, psi(n) + 0.5 * (-1.0) ** n * (psi((n + 1) / 2) - psi(n / 2))]
-    total = counts.sum(axis=1)
-    return np.asarray(np.log(total) - (counts * g[counts]).sum(axis=1) / total)
-
-
-def kl_star(share: Floats, label: Floats, entropies: Floats) -> Floats:
-    """Return the cross-entropy (m,) to the held-out shares minus the entropy of all votes: KL
-    without the constant that few held-out votes add to it."""
-    return kl(share, label) + entropy(share) - entropies
 
 
 def half_width(values: Floats) -> float:

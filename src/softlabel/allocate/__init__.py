@@ -1,0 +1,34 @@
+"""Whom to ask about what next: policies, their state, replays of recorded votes, and plans."""
+
+from softlabel.allocate.allocation import Allocation, Chosen
+from softlabel.allocate.planning import Pilot, Step, draw_plan, forecast
+from softlabel.allocate.policies import (
+    POLICIES,
+    SECONDS_PER_VOTE,
+    Entropy,
+    Fit,
+    FitVotes,
+    Greedy,
+    Policy,
+    Price,
+    Uniform,
+)
+from softlabel.allocate.replay import (
+    Comparison,
+    Recorded,
+    Setting,
+    apply_floor,
+    compare,
+    draw_curves,
+    grassberger,
+    kl_star,
+    part_of,
+    split_folds,
+)
+
+__all__ = [
+    "POLICIES", "SECONDS_PER_VOTE", "Allocation", "Chosen", "Comparison", "Entropy", "Fit",
+    "FitVotes", "Greedy", "Pilot", "Policy", "Price", "Recorded", "Setting", "Step", "Uniform",
+    "apply_floor", "compare", "draw_curves", "draw_plan", "forecast", "grassberger", "kl_star",
+    "part_of", "split_folds",
+]  # fmt: skip

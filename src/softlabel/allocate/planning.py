@@ -1,0 +1,184 @@
+"""Plans: what a budget will buy, forecast from a pilot.
+
+A forecast simulates the study that is still to come.  Each draw takes a prior that the pilot leaves
+possible (its items are resampled, and the prior is fitted again), draws a split p for every item
+from the belief under that prior, lets people vote by these splits where the policy asks, and
+measures KL(p || label).  Intervals are the middle of all draws, so they hold three things: which
+splits the items have, how the votes fall, and how well the pilot has taught the prior.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from softlabel._util.progress import Progress, silent
+from softlabel.aggregate import Belief
+from softlabel.allocate.allocation import Allocation
+from softlabel.allocate.policies import FitVotes, Policy, Price
+from softlabel.errors import DataError
+from softlabel.metrics import cross_entropy, kl
+from softlabel.report import Frame, Html, Line, charts
+from softlabel.tables import Floats, Index, Ints, Score
+
+DRAWS = 60
+LEVEL = 0.9
+ROUNDS = 20  # a question to one item in so many is decided at once
+LEAST = 1e-300  # of a share that was drawn: a Dirichlet with small alphas draws exact zeros
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is expected after ``answers`` more answers per item on average, which take ``seconds``
+    per item.
+
+    ``kl`` is the mean of KL(split || label), ``gain`` how much lower that is than now, both with
+    an interval over draws; ``spread`` are the median and the 90 and 99 % of answers per item, with
+    those of the pilot.
+    """
+
+    seconds: float
+    answers: float
+    kl: Score
+    gain: Score
+    spread: tuple[float, float, float]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values, for JSON and CSV."""
+        flat: dict[str, object] = {"seconds": self.seconds, "answers": self.answers}
+        for name, score in (("kl", self.kl), ("gain", self.gain)):
+            flat |= {f"{name}_{part}": getattr(score, part) for part in ("value", "low", "high")}
+        return flat | dict(zip(("median", "p90", "p99"), self.spread, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """Evidence (m, k) that a pilot gave on the items of a study; most items may have none.
+
+    ``fit`` makes beliefs of it.  ``held`` is how many held-out votes per item will judge the
+    labels: 0 if the splits themselves are meant, as they are in a plan.
+    """
+
+    index: Index
+    evidence: Floats
+    fit: FitVotes = field(default_factory=FitVotes)
+    held: int = 0
+
+    def __post_init__(self) -> None:
+        m, _, k = self.index.shape
+        evidence = np.asarray(self.evidence, dtype=np.float64)
+        if evidence.shape != (m, k):
+            raise DataError(f"Pilot: evidence has shape {evidence.shape}, expected {(m, k)}")
+        if not evidence.any():
+            raise DataError("Pilot: there are no answers, so nothing can be forecast from them")
+        object.__setattr__(self, "evidence", evidence)
+
+    def belief(self) -> Belief:
+        """Return what is believed after the pilot."""
+        return self.fit(self.index, self.evidence)
+
+    def redraw(self, rng: np.random.Generator) -> Belief:
+        """Return what might be believed: the same evidence under the prior of resampled items."""
+        if self.fit.prior is not None:
+            return self.belief()
+        answered = np.flatnonzero(self.evidence.sum(axis=1) > 0)
+        rows = np.zeros_like(self.evidence)
+        rows[answered] = self.evidence[rng.choice(answered, len(answered))]
+        return Belief(self.index, self.evidence, self.fit(self.index, rows).prior)
+
+
+def forecast(
+    pilot: Pilot,
+    policy: Policy,
+    goals: Sequence[float],
+    price: Price | None = None,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    tell: Progress = silent,
+) -> list[Step]:
+    """Return what is expected at each of ``goals``, in further seconds per item, rising."""
+    if list(goals) != sorted(goals) or not goals or goals[0] < 0:
+        raise DataError(f"goals = {list(goals)}: give seconds per item of 0 or more, rising")
+    if draws < 2:
+        raise DataError(f"draws = {draws}: at least 2 are needed for an interval")
+    price = price or Price()
+    now = pilot.belief().mean()
+    found = []
+    for draw in range(draws):
+        tell("simulating the study", draw, draws)
+        found.append(
+            _simulate(pilot, policy, goals, price, now, np.random.default_rng([seed, draw]))
+        )
+    values = np.array([[[step[0], step[1], step[2]] for step in one] for one in found])
+    spreads = np.array([[step[3] for step in one] for one in found]).mean(axis=0)
+    steps = []
+    for place, goal in enumerate(goals):
+        after, gain, answers = values[:, place].T
+        spread = spreads[place].tolist()
+        scores = (_middle(after), _middle(gain))
+        steps.append(Step(goal, float(answers.mean()), *scores, (spread[0], spread[1], spread[2])))
+    return steps
+
+
+def _middle(values: Floats) -> Score:
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Score(float(values.mean()), float(low), float(high), len(values))
+
+
+def _simulate(
+    pilot: Pilot,
+    policy: Policy,
+    goals: Sequence[float],
+    price: Price,
+    now: Floats,
+    rng: np.random.Generator,
+) -> list[tuple[float, float, float, Floats]]:
+    """Return KL, gain, answers per item and their spread at each goal, in one possible study."""
+    belief = pilot.redraw(rng)
+    split = np.maximum(belief.draw(rng), LEAST)
+    split /= split.sum(axis=1, keepdims=True)
+    target = split if not pilot.held else rng.multinomial(pilot.held, split) / pilot.held
+    m = len(split)
+    # the study will learn this prior as its answers arrive
+    fit = FitVotes(belief.prior)
+    state = Allocation(pilot.index, policy, fit=fit, prices=[price], evidence=pilot.evidence)
+    first = state.answers.copy()
+    steps = []
+    for goal in goals:
+        while (left := goal * m - state.spent) > price.seconds / 2:
+            n = max(1, min(m // ROUNDS, math.floor(left / price.seconds + 0.5)))
+            chosen = state.choose(n, rng=rng)
+            if not len(chosen):
+                break
+            state.record(chosen.items, _vote(split[chosen.items], rng))
+        label = state.belief.mean()
+        lost = kl(split, label).mean()
+        gain = (cross_entropy(target, now) - cross_entropy(target, label)).mean()
+        spread = np.percentile(state.answers, [50, 90, 99])
+        steps.append((float(lost), float(gain), float((state.answers - first).mean()), spread))
+    return steps
+
+
+def _vote(split: Floats, rng: np.random.Generator) -> Ints:
+    """(j,) one vote by each split."""
+    below = split.cumsum(axis=1)[:, :-1] < rng.random((len(split), 1))
+    return np.asarray(below.sum(axis=1))
+
+
+def draw_plan(curves: dict[str, list[Step]], width: float = 660) -> Html:
+    """Draw the expected KL against further seconds per item, a curve per policy."""
+    lines = [
+        Line(
+            name,
+            [step.seconds for step in steps],
+            [step.kl.value for step in steps],
+            [step.kl.low for step in steps],
+            [step.kl.high for step in steps],
+        )
+        for name, steps in curves.items()
+    ]
+    said = "; ".join(f"{line.name}: {line.y[0]:.3f} to {line.y[-1]:.3f}" for line in lines)
+    axes = "further seconds per item", "expected KL (nats)"
+    return charts.lines(lines, Frame("What more answers will buy", said, *axes, width, 340))
