@@ -173,6 +173,15 @@ def open_answers(
     return io.Source(text, table, seconds=seconds), dataset.gold
 
 
+def open_judges(text: str | None) -> Any:
+    """Return what models said: the data set that ``text`` names, or the file."""
+    if text is None or not text.startswith(DATASET):
+        return text
+    from softlabel import datasets
+
+    return datasets.load(text.removeprefix(DATASET))
+
+
 def mark_ordered(source: Source) -> Source:
     """Return the same answers, whose classes are steps of a scale."""
     index = replace(source.answers.index, ordered=True)
