@@ -43,6 +43,7 @@ FLOORS: dict[str, float] = {
     "integrations": 3,
     "report": 3.2,
     "publish": 3.2,
+    "judges": 3,
     # the street
     "serve": 4,
     "simulate": 4.5,
@@ -67,7 +68,7 @@ HOMES = {  # packages that only these rooms import
     "uvicorn": {"serve"},
     "jinja2": {"serve", "publish"},
     "markdown_it": {"serve"},
-    "httpx": {"serve"},
+    "httpx": {"serve", "judges"},
     "jwt": {"serve"},
     "cryptography": {"serve"},
     "playwright": {"simulate"},
@@ -246,7 +247,7 @@ def test_only_the_command_line_knows_the_papers():
 
 def test_the_house_stays_small():
     rooms = {HOUSE.room_of(path) for path in HOUSE.files} - GROUND - {"__init__", "__main__"}
-    assert len(rooms) + 1 <= 25, "the ground is one room"
+    assert len(rooms) + 1 <= 27, "the ground is one room"  # 25 before models were asked
     assert len(HOUSE.files) <= 335  # 300 before; each format of other programs is a file
     lines = {path: path.read_text().count("\n") for path in HOUSE.files}
     assert sum(lines.values()) <= MOST_LINES

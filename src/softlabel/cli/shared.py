@@ -39,7 +39,7 @@ ORDER = (
     *("exclude", "include", "end", "audit"),
     *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
-    *("label", "inspect", "agree", "annotators", "convert", "publish"),
+    *("judge", "label", "inspect", "agree", "annotators", "convert", "publish"),
     *("score", "train", "grid", "predict", "evaluate", "report", "reproduce", "lewidi"),
     *("list", "data", "demo"),
 )  # collect; run a study; pay; keep answers safe; make labels; train and measure; look around

@@ -22,13 +22,12 @@ from softlabel.errors import DataError, FileError, nearest
 from softlabel.frames.grid import gather
 from softlabel.frames.ids import Column, Ids, to_column
 from softlabel.io import Source, columns
-from softlabel.records import JUDGED, Line
+from softlabel.records import JUDGED, JUDGES, Line
 from softlabel.tables import SIMPLEX_TOLERANCE, Annotations, Floats, Index, Ints, Statements, names
 
 LOGPROB = "logprob:"  # begins the name of a column that holds the log-probability of a class
 SLACK = 1e-3  # by which probabilities of tokens may sum to more than 1, as they are rounded
 UNREADABLE = "unreadable replies"
-FOLDER = "judges"  # in a study folder
 ACCEPTED = (
     "an answer is a label, a score, one column per class with its probability, or columns "
     "logprob:CLASS"
@@ -173,7 +172,7 @@ def _read_log(path: Path, lines: Sequence[Line], labels: list[str] | None) -> So
 
 def _read_folder(folder: Path, labels: list[str] | None) -> Source:
     """Read all logs in a study folder, or in its folder of logs."""
-    inner = folder / FOLDER if (folder / "study.toml").exists() else folder
+    inner = folder / JUDGES if (folder / "study.toml").exists() else folder
     paths = sorted(inner.glob("*.jsonl"))
     if not paths:
         raise FileError(inner, "holds no logs of models (*.jsonl); see softlabel judge")
