@@ -140,7 +140,7 @@ class Prompt:
             lines.append(f"{name}: {about}" if about else name)
         texts = [item.text or "", *(f"{head}:\n{text}" for head, text in item.texts)]
         question = item.question or said["question"]
-        values = {
+        values: dict[str, str] = {
             "{instructions}": said["instructions"],
             "{question}": f"{question}\n\n{FRAMES[self.study.frame]}".strip(),
             "{item}": "\n\n".join(text for text in (*texts, item.note or "") if text),
