@@ -123,6 +123,15 @@ def test_tokens_of_one_code_are_added_and_absent_codes_share_what_is_left():
     assert chances["dog"] == chances["fox"] == pytest.approx(0.001 / 0.502)
 
 
+def test_the_first_token_tells_if_its_chance_is_on_codes():
+    """A rare token was drawn, and the reply is no answer; the chances are there all the same."""
+    top = {"A": 0.6, "B": 0.2, "C": 0.1, "The": 0.1}
+    chances = read_tokens([token("The", 0.1, top=top), token(" cat", 1.0)], None, ask_codes())
+    assert chances == pytest.approx({"cat": 6 / 9, "dog": 2 / 9, "fox": 1 / 9})
+    top = {"The": 0.6, "A": 0.4}
+    assert read_tokens([token("The", 0.6, top=top)], None, ask_codes()) is None
+
+
 def test_the_token_is_found_in_json_and_after_a_thought():
     wrong = token("A", 0.9, top={"A": 0.9})
     right = token('"B', 0.7, top={'"B': 0.7, '"A': 0.3})

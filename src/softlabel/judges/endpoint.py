@@ -29,7 +29,7 @@ CHAT = "/chat/completions"
 TIMEOUT = 120.0  # seconds without a byte
 TRIES = 6
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds
-MOST_TOKENS = 16  # of a reply: a code, or a small JSON object
+MOST_TOKENS = 32  # of a reply: a code, or a small JSON object
 LIKELIEST = 20  # tokens whose log-probabilities are asked for; the most that OpenAI gives
 FEWER = 5  # the most that some others give
 WRONG = (400, 422)  # something in the request
@@ -174,11 +174,12 @@ class Endpoint:
         }
         named = {"name": "answer", "strict": True, "schema": schema}
         optional: dict[str, Any] = {
-            "response_format": {"type": "json_schema", "json_schema": named},
             "seed": asked.seed,
             "max_tokens": MOST_TOKENS,
             "temperature": 1,
         }
+        if asked.bound:
+            optional["response_format"] = {"type": "json_schema", "json_schema": named}
         if asked.single:
             fewer = "top_logprobs" in given_up
             optional |= {"logprobs": True, "top_logprobs": FEWER if fewer else LIKELIEST}
@@ -225,9 +226,9 @@ def _read_body(
     used = raw.get("usage") or {}
     chances: Mapping[str, float] | None = None if label is None else {label: 1.0}
     how: How = "reply"
-    if label is not None:
-        shares = read_tokens((choice.get("logprobs") or {}).get("content"), label, asked)
-        chances, how = (chances, how) if shares is None else (shares, "logprobs")
+    shares = read_tokens((choice.get("logprobs") or {}).get("content"), label, asked)
+    if shares is not None:
+        chances, how = shares, "logprobs"
     return Said(
         raw,
         chances,

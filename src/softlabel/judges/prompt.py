@@ -38,6 +38,7 @@ FRAMES = {
 }
 MARKS = " \t\r\n\"'`*_.,:;()[]{}"  # around a code
 THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
+MOST = 0.5  # of the chance of a first token that must be on codes for it to be an answer
 TOLERANCE = 1e-3  # of the sum of chances that a model's maker computed
 Messages = list[dict[str, Any]]
 
@@ -57,6 +58,12 @@ class Asked:
     def digest(self) -> str:
         """The hash of what is sent."""
         return sha256(json.dumps(self.messages).encode()).hexdigest()
+
+    @property
+    def bound(self) -> bool:
+        """Whether the server is to hold the reply to the codes.  Not at first: a model that must
+        write JSON around its answer has less certain beliefs, and its first token tells them."""
+        return self.sample > 1 or not self.single
 
     @property
     def text(self) -> str:
@@ -200,30 +207,47 @@ def read_reply(text: str, codes: Mapping[str, str]) -> str | None:
     return None
 
 
-def read_tokens(tokens: Any, label: str, asked: Asked) -> dict[str, float] | None:
-    """Return the chance of each label by the log-probabilities of the token that named ``label``;
-    None if no token is a code.  Labels that are not among the likeliest tokens share what these
-    leave, none of them more than the least likely token that is listed."""
-    if not asked.single or not isinstance(tokens, list):
+def read_tokens(tokens: Any, label: str | None, asked: Asked) -> dict[str, float] | None:
+    """Return the chance of each label by the log-probabilities of the token that named ``label``.
+    If the reply named none, the first token tells as long as most of its chance is on codes.  None
+    if no token does."""
+    if not asked.single or not isinstance(tokens, list) or not tokens:
         return None
     known = {code.casefold(): name for code, name in asked.codes.items()}
+    if label is None:
+        found, listed = _add_chances(tokens[0], known)
+        return _share_rest(found, listed, asked) if sum(found.values()) >= MOST else None
     for token in reversed(tokens):
-        if known.get(_plain(token)) != label:
-            continue
-        listed = token.get("top_logprobs") or []
-        if not any(other.get("token") == token.get("token") for other in listed):
-            listed = [*listed, token]
-        chances = [math.exp(min(float(other["logprob"]), 0.0)) for other in listed]
-        found: dict[str, float] = {}
-        for other, chance in zip(listed, chances, strict=True):
-            if name := known.get(_plain(other)):
-                found[name] = found.get(name, 0.0) + chance
-        absent = [name for name in asked.codes.values() if name not in found]
-        if absent:
-            share = min(max(1 - sum(chances), 0.0) / len(absent), min(chances))
-            found |= dict.fromkeys(absent, share)
-        return _normalise(found)
+        if known.get(_plain(token)) == label:
+            return _share_rest(*_add_chances(token, known), asked)
     return None
+
+
+def _add_chances(
+    token: Mapping[str, Any], known: Mapping[str, str]
+) -> tuple[dict[str, float], list[float]]:
+    """Return the chances of the labels among the likeliest tokens in one place, and of all."""
+    listed = token.get("top_logprobs") or []
+    if not any(other.get("token") == token.get("token") for other in listed):
+        listed = [*listed, token]
+    chances = [math.exp(min(float(other["logprob"]), 0.0)) for other in listed]
+    found: dict[str, float] = {}
+    for other, chance in zip(listed, chances, strict=True):
+        if name := known.get(_plain(other)):
+            found[name] = found.get(name, 0.0) + chance
+    return found, chances
+
+
+def _share_rest(
+    found: dict[str, float], listed: Sequence[float], asked: Asked
+) -> dict[str, float] | None:
+    """Return the chance of each label; those that are not listed share what the listed tokens
+    leave, none of them more than the least likely token that is listed."""
+    absent = [name for name in asked.codes.values() if name not in found]
+    if absent:
+        share = min(max(1 - sum(listed), 0.0) / len(absent), min(listed))
+        found = found | dict.fromkeys(absent, share)
+    return _normalise(found)
 
 
 def _plain(token: Any) -> str:
