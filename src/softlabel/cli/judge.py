@@ -40,8 +40,8 @@ def judge(  # noqa: PLR0913  (a command has as many arguments as options)
 
     The prompt is made from the study: its question, the labels with their descriptions, and the
     item's texts and pictures. Where the server gives log-probabilities one request per item is
-    enough; otherwise the model is asked --samples times. The labels stand in an order that is
-    drawn for each request.
+    enough; otherwise the model is asked several times. The labels stand in an order that is drawn
+    for each request.
 
     Run the same command again to go on after an interruption: what was answered is not asked
     again. Replies that name no label are kept and counted, and are not used. 'softlabel label

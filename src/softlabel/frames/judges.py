@@ -157,6 +157,9 @@ def _tabulate(path: Path, lines: Sequence[Line]) -> "Table":
 def _read_log(path: Path, lines: Sequence[Line], labels: list[str] | None) -> Source:
     """Read a log of ``softlabel judge``: a head, and a line for each request."""
     head, rows, unreadable = lines[0][1], [], 0
+    for key in ("name", "labels"):
+        if key not in head:
+            raise FileError(path, "this key is missing", line=1, column=key)
     for line, row in lines[1:]:
         if "item" not in row or "chances" not in row:
             raise FileError(path, "must have the keys item and chances", line=line)

@@ -25,7 +25,7 @@ from softlabel import io
 from softlabel._util.progress import Progress, silent
 from softlabel.errors import FileError, SoftlabelError
 from softlabel.judges.endpoint import Answerer, Command, Endpoint, Failed, Said, wrap
-from softlabel.judges.prompt import Asked, Prompt
+from softlabel.judges.prompt import Asked, Prompt, make_codes
 from softlabel.records import JUDGED, JUDGES, dump_json, format_time
 from softlabel.study import Item, Study
 
@@ -140,10 +140,17 @@ def find_log(prompt: Prompt, name: str) -> tuple[Path, str]:
 
 def read_head(path: Path) -> dict[str, Any] | None:
     """Return the head of a log; None if there is no log, or not even a whole head."""
-    if not path.exists() or b"\n" not in path.read_bytes():
+    if not path.exists():
         return None
-    head = io.read_lines(path)[0][1]
-    if head.get("schema") != JUDGED:
+    with path.open("rb") as file:
+        line = file.readline()
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        head = json.loads(line)
+    except ValueError:
+        head = None
+    if not isinstance(head, dict) or head.get("schema") != JUDGED:
         raise FileError(path, f"is no log of softlabel judge: its schema is not {JUDGED}", line=1)
     return head
 
@@ -208,11 +215,11 @@ def estimate(
     items = study.items[:limit]
     left = [(item, log.list_missing(item, samples)) for item in items]
     left = [(item, missing) for item, missing in left if missing]
-    read = sum(
-        len(prompt.ask(item, 1).text) // TOKEN
-        + PICTURE * sum(media.mime.startswith("image") for media in item.media)
-        for item, _ in left
-    )
+    codes, _ = make_codes(study.labels)
+    read = 0
+    for item, _ in left:
+        prompt.refuse(item)
+        read += len(prompt.write(item, codes)) // TOKEN + PICTURE * len(item.media)
     most = sum(len(missing) for _, missing in left)
     return Estimate(len(left), (len(left), most), (read, REPLY * len(left)), len(items) - len(left))
 

@@ -34,6 +34,7 @@ LIKELIEST = 20  # tokens whose log-probabilities are asked for; the most that Op
 FEWER = 5  # the most that some others give
 WRONG = (400, 422)  # something in the request
 CLOSED = (401, 402, 403, 404)
+AGAIN = (408, 409, 425, 429)  # of the caller's mistakes, those that time mends
 SHOWN = 300  # characters of a server's message
 # in the order in which they are given up if the message names none of them
 OPTIONAL = (
@@ -135,6 +136,8 @@ class Endpoint:
                         raise Failed(f"{self.address}, item {asked.item!r}: {fault}")
                     given_up = given_up | {field}
                     continue
+                if reply.is_client_error and reply.status_code not in AGAIN:
+                    raise Failed(f"{self.address}, item {asked.item!r}: {fault}")
                 wait = max(wait, retry_after(reply.headers.get("retry-after")))
             failures += 1
             if failures == TRIES:

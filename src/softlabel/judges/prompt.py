@@ -109,26 +109,27 @@ class Prompt:
 
     def ask(self, item: Item, sample: int) -> Asked:
         """Return what is asked about an item."""
-        study = self.study
+        self.refuse(item)
+        name = f"{self.study.seed}/{item.id}/{sample}"
+        seed = int.from_bytes(sha256(name.encode()).digest()[:4], "big") >> 1
+        codes, single = make_codes(self._order(seed))
+        content: Any = self.write(item, codes)
+        if item.image is not None:
+            content = [{"type": "text", "text": content}]
+            for one in (item.image, item.image_2):
+                if one is not None:
+                    data = base64.b64encode(one.path.read_bytes()).decode()
+                    url = f"data:{one.mime};base64,{data}"
+                    content.append({"type": "image_url", "image_url": {"url": url}})
+        messages = [{"role": "user", "content": content}]
+        return Asked(item.id, sample, seed, codes, messages, single)
+
+    def refuse(self, item: Item) -> None:
+        """Raise if an item has what is not sent to models."""
         for file, word in ((item.audio, "a recording"), (item.video, "a video")):
             if file is not None:
                 reason = f"item {item.id!r} has {word}, and models are sent texts and pictures only"
-                raise SoftlabelError(f"{study.folder}: {reason}")
-        name = f"{study.seed}/{item.id}/{sample}"
-        seed = int.from_bytes(sha256(name.encode()).digest()[:4], "big") >> 1
-        labels = self._order(seed)
-        codes, single = make_codes(labels)
-        text = self._fill(item, codes)
-        pictures = [one for one in (item.image, item.image_2) if one is not None]
-        content: Any = text
-        if pictures:
-            content = [{"type": "text", "text": text}]
-            for one in pictures:
-                data = base64.b64encode(one.path.read_bytes()).decode()
-                url = f"data:{one.mime};base64,{data}"
-                content.append({"type": "image_url", "image_url": {"url": url}})
-        messages = [{"role": "user", "content": content}]
-        return Asked(item.id, sample, seed, codes, messages, single)
+                raise SoftlabelError(f"{self.study.folder}: {reason}")
 
     def _order(self, seed: int) -> list[str]:
         """Return the labels in the order of one prompt: a scale is reversed or not."""
@@ -138,7 +139,8 @@ class Prompt:
         random.Random(seed).shuffle(labels)
         return labels
 
-    def _fill(self, item: Item, codes: Mapping[str, str]) -> str:
+    def write(self, item: Item, codes: Mapping[str, str]) -> str:
+        """Return the prompt, without pictures."""
         said = self.describe()
         lines = []
         for code, label in codes.items():
