@@ -44,6 +44,7 @@ FLOORS: dict[str, float] = {
     "report": 3.2,
     "publish": 3.2,
     "allocate": 3.3,
+    "judges": 3,
     # the street
     "serve": 4,
     "simulate": 4.5,
@@ -68,7 +69,7 @@ HOMES = {  # packages that only these rooms import
     "uvicorn": {"serve"},
     "jinja2": {"serve", "publish"},
     "markdown_it": {"serve"},
-    "httpx": {"serve"},
+    "httpx": {"serve", "judges"},
     "jwt": {"serve"},
     "cryptography": {"serve"},
     "playwright": {"simulate"},
@@ -247,8 +248,8 @@ def test_only_the_command_line_knows_the_papers():
 
 def test_the_house_stays_small():
     rooms = {HOUSE.room_of(path) for path in HOUSE.files} - GROUND - {"__init__", "__main__"}
-    assert len(rooms) + 1 <= 26, "the ground is one room"
-    assert len(HOUSE.files) <= 335  # 300 before; each format of other programs is a file
+    assert len(rooms) + 1 <= 27, "the ground is one room"  # 25 before models and policies
+    assert len(HOUSE.files) <= 350  # 300 before; formats of other programs, models, policies
     lines = {path: path.read_text().count("\n") for path in HOUSE.files}
     assert sum(lines.values()) <= MOST_LINES
     assert max(lines.values()) <= 600

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         elicit,
         errors,
         io,
+        judges,
         metrics,
         publish,
         records,
@@ -53,8 +54,8 @@ __all__ = [
     "Annotations", "DataError", "EstimandWarning", "FileError", "Index", "LeftOutWarning",
     "Predictions", "ResponseError", "Score", "SoftLabels", "SoftlabelError", "Statements", "Study",
     "UnknownName", "aggregate", "annotations", "annotators", "construct", "datasets", "deliver",
-    "elicit", "errors", "io", "label", "metrics", "publish", "records", "registry", "sampling",
-    "score", "simulate", "study", "tables", "testing", "train",
+    "elicit", "errors", "io", "judges", "label", "metrics", "publish", "records", "registry",
+    "sampling", "score", "simulate", "study", "tables", "testing", "train",
 ]  # fmt: skip
 
 

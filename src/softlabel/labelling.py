@@ -53,8 +53,8 @@ Facts = dict[str, str]  # what to report: name and text
 DEFAULT_POOL = Mean()
 LEVEL = 0.9  # of credible intervals
 OPTION = re.compile(  # as the command line writes it
-    r"(?<![\w-])--(aggregate|construct|gold|intervals|labels|missing|ordered|repeats|spelling)"
-    r"(?![\w-]) ?"
+    r"(?<![\w-])--(aggregate|construct|gold|intervals|judges|labels|missing|ordered|repeats|"
+    r"spelling)(?![\w-]) ?"
 )
 SAME = 1e-6  # a label nearer than this to the mean of a belief is that mean
 
@@ -66,6 +66,7 @@ class Plan:
     ``construct`` None: statements are clamped, votes stay votes.  ``repeats`` None: what is usual
     for the source.  ``gold`` is a file of known classes, or anything else that
     ``frames.read_gold`` takes; ``intervals`` adds to each label what is believed about it.
+    ``judges`` is what models said of the items: anything that ``frames.read_judges`` takes.
     """
 
     construct: Construct | None = None
@@ -75,6 +76,7 @@ class Plan:
     seed: int = 0
     gold: Any = None
     intervals: bool = False
+    judges: Any = None
 
     def __post_init__(self) -> None:
         if self.repeats is not None:
@@ -83,6 +85,8 @@ class Plan:
             check_gold(self.aggregate)
         if self.intervals:
             check_intervals(self.aggregate.estimand, repr(self.aggregate))
+        if self.judges is not None:
+            check_judges(self.aggregate)
 
 
 def label(  # noqa: PLR0913  one parameter for each thing to say, all but the first optional
@@ -92,6 +96,7 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     construct: str | Construct | None = None,
     intervals: bool = False,
     gold: Any = None,
+    judges: Any = None,
     repeats: Repeats | None = None,
     labels: Sequence[Any] | None = None,
     item: Any = None,
@@ -108,7 +113,8 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     list of records or the name of a file; see ``annotations`` for how it is read.  ``aggregate`` is
     a pool, or its name: ``"mean"``, ``"dawid-skene"``, ``"softmax:tau=2"``.  ``construct`` says how
     a statement becomes a label.  ``intervals`` adds 90 % credible intervals.  ``gold`` are known
-    classes, from item to class: a dict, a series, a table or a file.
+    classes, from item to class: a dict, a series, a table or a file.  ``judges`` is what models
+    said of the items, for pools that learn from it: a file or a table of item, model and label.
 
     >>> votes = {"item": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["cat", "dog", "dog"]}
     >>> label(votes, "mean")[1]
@@ -117,7 +123,7 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     pool = registry.resolve("aggregate", aggregate)
     made = None if construct is None else registry.resolve("construct", construct)
     with _in_python():
-        plan = Plan(made, pool, repeats, gold=gold, intervals=intervals)
+        plan = Plan(made, pool, repeats, gold=gold, intervals=intervals, judges=judges)
         source = _read(
             data, Layout(item, annotator, label, form, labels, missing, spelling, ordered)
         )
@@ -198,11 +204,16 @@ def label_source(source: Source, out: Path, plan: Plan, progress: Progress = sil
 def pool_source(source: Source, plan: Plan, progress: Progress = silent) -> SoftLabels:
     """Return one soft label per item of what was read, with what happened on the way."""
     each, facts = prepare(source, plan, progress)
+    judges = None
+    if plan.judges is not None:
+        progress("reading what models said")
+        each, judges, told = _add_judges(each, plan.judges)
+        facts |= told
     gold = None if plan.gold is None else frames.read_gold(plan.gold, each.index)
     check_order(plan.aggregate, each.index)
     progress("pooling")
     with watch_fit(report_steps(plan.aggregate, len(each), progress)):
-        soft = aggregate_labels(plan.aggregate, each, gold)
+        soft = aggregate_labels(plan.aggregate, each, gold, judges)
     more = credible_intervals(soft) if plan.intervals else {}
     more |= branch_shares(source, each, plan)
     facts |= {"pool": registry.describe(plan.aggregate), "estimates": ESTIMATES[soft.estimand]}
@@ -414,12 +425,35 @@ def _construct(answers: AnswerTable, plan: Plan) -> tuple[Annotations, str]:
     return one_per_annotator(each, "mean") if plan.repeats == "mean" else each, made_by
 
 
-def aggregate_labels(pool: Aggregate, each: Annotations, gold: Ints | None = None) -> SoftLabels:
-    """Return one label per item; ``gold`` (m,) are known classes to learn from (-1: not known)."""
-    if gold is None:
-        return pool(each)
-    check_gold(pool)
-    return pool(each, gold=gold)  # type: ignore[call-arg]
+def aggregate_labels(
+    pool: Aggregate,
+    each: Annotations,
+    gold: Ints | None = None,
+    judges: Annotations | None = None,
+) -> SoftLabels:
+    """Return one label per item; ``gold`` (m,) are known classes to learn from (-1: not known),
+    ``judges`` what models said of the same items."""
+    more: dict[str, Any] = {}
+    if gold is not None:
+        check_gold(pool)
+        more["gold"] = gold
+    if judges is not None:
+        check_judges(pool)
+        more["judges"] = judges
+    return pool(each, **more)
+
+
+def _add_judges(each: Annotations, judges: Any) -> tuple[Annotations, Annotations, Facts]:
+    """Return people's answers and what models said, of the same items, and what to report."""
+    source = frames.read_models(judges, each.index)
+    assert isinstance(source.answers, Annotations), "what models said is one label per answer"
+    people, said = frames.join_judges(each, source.answers)
+    new = len(people.index.items) - len(each.index.items)
+    answered = np.count_nonzero(np.bincount(said.item))
+    told = f"{len(said.index.annotators):,}, of {answered:,} items"
+    told += f", {new:,} of which nobody answered" if new else ""
+    left_out = ", ".join(f"{count:,} {reason}" for reason, count in source.left_out.items())
+    return people, said, {"models": told} | ({"models left out": left_out} if left_out else {})
 
 
 def check_order(aggregate: Aggregate, index: Index) -> None:
@@ -440,6 +474,18 @@ def check_gold(aggregate: Aggregate) -> None:
         raise SoftlabelError(
             f"--gold: {aggregate.name} does not learn from items whose class is known; pools that "
             f"do: {', '.join(able)}"
+        )
+
+
+def check_judges(aggregate: Aggregate) -> None:
+    """Refuse a pool that would ignore what models said, and name those that learn from it."""
+    if not takes(aggregate, "judges"):
+        known = registry.members("aggregate").items()
+        able = [name for name, kind in known if takes(kind, "judges")]
+        others = f"; pools that do: {', '.join(able)}" if able else "; use --aggregate judged"
+        raise SoftlabelError(
+            f"--judges: {aggregate.name} pools what people said, and does not learn from models"
+            + others
         )
 
 

@@ -33,6 +33,8 @@ COMMENT, LONGEST_COMMENT = "comment", 2000  # the key of what a person wrote, an
 ORDERED = "ordered"  # the key that says that labels are steps of a scale
 REPAIRS = "repairs"  # the key of a record that was repaired before it was written
 LISTS = "softlabel.labels/1"  # the schema of a line with a list of labels that records refer to
+JUDGED = "softlabel.judge/1"  # the schema of the first line of a log of what a model said
+JUDGES = "judges"  # the folder of these logs in a study folder
 MOST_LISTED = 30  # labels that a record itself holds; a longer list has a line of its own
 
 Kind = Literal["target", "repeat", "training", "gold", "attention"]

@@ -18,6 +18,7 @@ from softlabel.cli import (  # noqa: F401  importing them adds their commands
     control,
     demo,
     evaluate,
+    judge,
     label,
     lewidi,
     pay,

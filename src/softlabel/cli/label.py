@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -21,6 +22,7 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     sample: int | None = None,
     seed: int = 0,
     gold: Path | None = None,
+    judges: str | None = None,
     engine: str | None = None,
     parts: int | None = None,
     checkpoint: Path | None = None,
@@ -37,12 +39,15 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     from softlabel import io
     from softlabel.labelling import label_source
 
-    rest = {"repeats": repeats, "sample": sample, "seed": seed}
-    plan = shared.make_plan(load, construct, aggregate, **rest, gold=gold, intervals=intervals)
+    rest: dict[str, Any] = {"repeats": repeats, "sample": sample, "seed": seed}
+    rest |= {"gold": gold, "intervals": intervals, "judges": shared.open_judges(judges)}
+    plan = shared.make_plan(load, construct, aggregate, **rest)
     io.check_output(output, io.write.LABEL_KINDS, source)
     if engine is None and (parts or checkpoint):
         name = "parts" if parts else "checkpoint"
         raise SoftlabelError(f"--{name} {parts or checkpoint}: is for --engine; use --engine dask")
+    if engine is not None and judges is not None:
+        raise SoftlabelError("--judges: is not for --engine, whose pools see people only")
     if engine is not None and ordered:
         raise SoftlabelError("--ordered: is not for --engine, whose pools do not use the order")
     classes = shared.split_labels(labels)

@@ -39,7 +39,7 @@ ORDER = (
     *("exclude", "include", "end", "audit"),
     *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
-    *("label", "inspect", "agree", "annotators", "convert", "publish"),
+    *("judge", "label", "inspect", "agree", "annotators", "convert", "publish"),
     *("plan", "replay"),
     *("score", "train", "grid", "predict", "evaluate", "report", "reproduce", "lewidi"),
     *("list", "data", "demo"),
@@ -172,6 +172,15 @@ def open_answers(
         once = ~dataset.arrays["duplicate"]
         table, seconds = table.take(once), None if seconds is None else seconds[once]
     return io.Source(text, table, seconds=seconds), dataset.gold
+
+
+def open_judges(text: str | None) -> Any:
+    """Return what models said: the data set that ``text`` names, or the file."""
+    if text is None or not text.startswith(DATASET):
+        return text
+    from softlabel import datasets
+
+    return datasets.load(text.removeprefix(DATASET))
 
 
 def mark_ordered(source: Source) -> Source:

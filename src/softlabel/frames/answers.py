@@ -140,6 +140,7 @@ class Reader:
     def read(self) -> Source:
         """Return the answers."""
         roles = self._find_roles()
+        self._refuse_models(roles)
         form = self.layout.form or self._find_form(roles)
         read = {
             "votes": self._read_votes,
@@ -184,6 +185,17 @@ class Reader:
             return value is not None and value in self.grid.columns
         except TypeError:  # an array
             return False
+
+    def _refuse_models(self, roles: Roles) -> None:
+        """Refuse a table of what models said: these answers are given apart from people's."""
+        model = columns.find("model", roles.rest) if roles.annotator is None else None
+        if model is not None:
+            self.grid.refuse(f"{model!r} names models and no column names people; {columns.APART}")
+        kind = columns.find("kind", roles.rest)
+        said = () if kind is None else roles.rest[kind]
+        for row, one in enumerate(said):
+            if isinstance(one, str) and one.lower() in columns.MACHINES:
+                self.grid.refuse(f"row {row + 1}, {kind!r} is {one!r}: {columns.APART}")
 
     def _find_form(self, roles: Roles) -> Form:
         grid = self.grid

@@ -17,19 +17,9 @@ from softlabel.errors import DataError, UnknownName
 
 ITEM, ANNOTATOR, LABEL = "item", "annotator", "label"
 Role = Literal[
-    "item",
-    "annotator",
-    "label",
-    "gold",
-    "soft",
-    "counts",
-    "votes",
-    "annotators",
-    "count",
-    "kind",
-    "seconds",
-    "when",
-]
+    "item", "annotator", "label", "gold", "soft", "counts", "votes", "annotators", "count", "kind",
+    "seconds", "when", "model", "sample", "score", "logprobs",
+]  # fmt: skip
 
 NAMES: Mapping[Role, tuple[tuple[str, ...], ...]] = {
     "item": (
@@ -61,7 +51,18 @@ NAMES: Mapping[Role, tuple[tuple[str, ...], ...]] = {
     "kind": (("kind", "annotator_kind"),),
     "seconds": (("seconds",), ("duration", "lead_time", "time_taken", "work_time_in_seconds")),
     "when": (("when",), ("timestamp", "created_at", "submitted_at", "submit_time")),
+    # of what models said: who, which of several answers, a number on a scale, and log-probabilities
+    "model": (("model", "judge"), ("model_name", "llm")),
+    "sample": (("sample",), ("sample_number", "draw")),
+    "score": (("score",),),
+    "logprobs": (("logprobs", "log_probs"),),
 }
+
+MACHINES = ("model", "machine", "llm", "ai", "bot")  # what a column of kinds calls models
+APART = (
+    "people's answers and models' are not pooled as if they were one; put what models said into a "
+    "table of its own, and give it with --judges"
+)
 
 
 def recognise(

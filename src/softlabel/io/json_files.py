@@ -10,6 +10,7 @@ import polars as pl
 
 from softlabel._util.files import shorten
 from softlabel.errors import FileError
+from softlabel.io.columns import APART, MACHINES, find
 from softlabel.io.sheet import Reading, Shape, Sheet, detect_shape
 from softlabel.records import Line, json_type, parse_name
 
@@ -69,7 +70,9 @@ def read_vote_lines(path: Path, data: bytes, reading: Reading) -> tuple[Sheet, S
         parsers = {name: _or_null(parse) for name, parse in parsers.items()}
     columns: dict[str, list[Any]] = {name: [] for name in parsers}
     numbers: list[int] = []
+    kind = find("kind", list(first))
     for line, row in parse_lines(path, data):
+        _refuse_model(path, line, row, kind)
         for column, parse in parsers.items():
             try:
                 columns[column].append(parse(row[column]))
@@ -97,6 +100,11 @@ def read_vote_lines(path: Path, data: bytes, reading: Reading) -> tuple[Sheet, S
 def _or_null(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a parser that lets null and empty text pass: what to do with them comes later."""
     return lambda value: None if value is None or value == "" else parse(value)
+
+
+def _refuse_model(path: Path, line: int, row: dict[str, Any], kind: str | None) -> None:
+    if kind is not None and str(row.get(kind)).lower() in MACHINES:
+        raise FileError(path, APART, line=line, column=kind, value=row[kind])
 
 
 def _check_keys(path: Path, line: int, shape: Shape) -> None:

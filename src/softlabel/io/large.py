@@ -18,7 +18,7 @@ import polars as pl
 
 from softlabel._util.progress import Progress, abbreviate, silent
 from softlabel.errors import FileError
-from softlabel.io.columns import ANNOTATOR, ITEM, LABEL
+from softlabel.io.columns import ANNOTATOR, ITEM, LABEL, find
 from softlabel.io.sheet import BOM, Reading, detect_shape
 from softlabel.io.votes import ABSENT, NAME_TYPES, as_text, merge_spellings, sort_naturally
 from softlabel.tables import NAMES, Annotations, Index, Ints, Names, given_away, names
@@ -151,7 +151,8 @@ def _scan(
         columns = votes.collect_schema().names()
         rows = votes.select(pl.len()).collect().item()
     shape = detect_shape(path, columns, given)
-    if shape.kind != "hard" or shape.annotator is None or "response_uuid" in columns:
+    odd = "response_uuid" in columns or find("kind", columns) is not None  # not all may be people
+    if shape.kind != "hard" or shape.annotator is None or odd:
         return None
     names = {ITEM: shape.item, ANNOTATOR: shape.annotator, LABEL: shape.answer[0]}
     kinds = {ours: votes.collect_schema()[name] for ours, name in names.items()}

@@ -16,7 +16,17 @@ import polars as pl
 
 from softlabel._util.files import STREAM, shorten
 from softlabel.errors import DataError, FileError, nearest
-from softlabel.io.columns import ANNOTATOR, ITEM, LABEL, NAMES, Role, find, normalise
+from softlabel.io.columns import (
+    ANNOTATOR,
+    APART,
+    ITEM,
+    LABEL,
+    MACHINES,
+    NAMES,
+    Role,
+    find,
+    normalise,
+)
 
 if TYPE_CHECKING:
     from softlabel.io.formats.base import Format
@@ -159,6 +169,12 @@ class Sheet:
         for column in columns:
             self.refuse(is_blank(self.frame[column]), "the cell is empty", column)
 
+    def refuse_models(self) -> None:
+        """Raise the error about the first row that says that a model answered, if there is one."""
+        kind = find("kind", self.frame.columns)
+        if kind is not None and self.frame[kind].dtype == pl.String:
+            self.refuse(self.frame[kind].str.to_lowercase().is_in(MACHINES), APART, kind)
+
     def keep(self, rows: pl.Series) -> "Sheet":
         """Return the sheet with these rows only; each keeps its line."""
         kept, line_of = rows.arg_true(), self.line_of
@@ -279,6 +295,10 @@ def _find_columns(
         raise _missing_column(path, columns, ITEM)
     annotator = given.get(ANNOTATOR) or _find(path, others, "annotator")
     if annotator is None:
+        model = _find(path, others, "model")
+        if model is not None:
+            reason = f"names models and no column names people; {APART}; or say --columns annotator"
+            raise FileError(path, f"{reason}={model} to read it all the same", column=model)
         _refuse_unnamed_people(path, others)
     others = [column for column in others if column not in (item, annotator)]
     return item, annotator, given.get(LABEL) or _find(path, others, "label")

@@ -30,7 +30,14 @@ from softlabel.io.sheet import (
     read_text,
 )
 from softlabel.io.votes import merge_spellings, prepare, read_counts, read_votes
-from softlabel.records import Line, check_record, describe_left_out, join_lists, read_records
+from softlabel.records import (
+    JUDGED,
+    Line,
+    check_record,
+    describe_left_out,
+    join_lists,
+    read_records,
+)
 from softlabel.sampling import first_presentation
 from softlabel.tables import Annotations, Floats, Statements
 
@@ -192,6 +199,7 @@ def _sniff(path: Path) -> str:
 
 def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: Reading) -> Source:
     name = str(sheet.path)
+    sheet.refuse_models()
     if labels is None and shape.kind == "hard":
         declared = sheet.frame[shape.answer[0]].dtype
         labels = declared.categories.to_list() if isinstance(declared, pl.Enum) else None
@@ -211,6 +219,23 @@ def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: R
     if shape.kind == "soft" and shape.annotator is None and votes.votes_per_item().max() == 1:
         raise FileError(sheet.path, ONE_EACH)
     return Source(name, votes, sheet.line_of, left_out=left_out)
+
+
+def read_sheet(path: Path) -> Sheet:
+    """Return a CSV, TSV or Parquet file as it stands, with all its columns."""
+    if path != STREAM and not path.is_file():
+        raise FileError(path, "is no file" if path.exists() else "there is no such file")
+    kind = _sniff(path) if path == STREAM else file_kind(path, KINDS).removesuffix(".gz")
+    return read_parquet(path) if kind == "parquet" else read_csv(path)
+
+
+def read_lines(path: Path) -> list[Line]:
+    """Return the objects of a file of JSON lines, each with the number of its line.  A log of what
+    models said may end in the middle of a line, which was never acknowledged and is not read."""
+    data = read_text(path)
+    if JUDGED.encode() in data.partition(b"\n")[0]:
+        data = data[: data.rfind(b"\n") + 1]
+    return list(parse_lines(path, data))
 
 
 def read_export(path: str | Path) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from softlabel.study.model import (
     estimate,
 )
 from softlabel.study.new import write_new
+from softlabel.study.pages import list_own_instructions
 from softlabel.study.questions import LONGEST, ONE_LINE, name_questions
 from softlabel.study.recruiting import MAX_ID_LENGTH
 from softlabel.study.schema import json_schema
@@ -29,5 +30,6 @@ __all__ = [
     "LANGUAGES", "LONGEST", "MAX_ID_LENGTH", "ONE_LINE", "SECONDS_AROUND", "SKIPS", "About",
     "Advert", "Condition", "Item", "Media", "Pay", "Question", "Quiz", "Recruit", "Study",
     "check_table", "estimate", "find_problems", "has_control", "json_schema", "keep_table",
-    "list_added", "load_words", "money", "name_questions", "read", "setup", "shapes", "write_new",
+    "list_added", "list_own_instructions", "load_words", "money", "name_questions", "read", "setup",
+    "shapes", "write_new",
 ]  # fmt: skip

@@ -121,6 +121,13 @@ def default_instructions(study: Study) -> tuple[str, ...]:
     return tuple("\n\n".join(_fill(texts[key], study) for key in keys if key) for keys in pages)
 
 
+def list_own_instructions(study: Study) -> list[str]:
+    """Return the pages of instructions that the study brings, without those that explain the page
+    on which people answer."""
+    usual = {page.strip() for page in default_instructions(study)}
+    return [page for page in study.instructions if page.strip() not in usual]
+
+
 def find_outdated(study: Study, instructions: Sequence[str]) -> str | None:
     """Return what a default text that became a file of the study says, and is no longer true."""
     texts = _load_texts(study.language)["instructions"]
