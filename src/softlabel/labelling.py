@@ -214,7 +214,7 @@ def pool_source(source: Source, plan: Plan, progress: Progress = silent) -> Soft
     progress("pooling")
     with watch_fit(report_steps(plan.aggregate, len(each), progress)):
         soft = aggregate_labels(plan.aggregate, each, gold, judges)
-    more = credible_intervals(soft) if plan.intervals else {}
+    more = dict(soft.more) | (credible_intervals(soft) if plan.intervals else {})
     more |= branch_shares(source, each, plan)
     facts |= {"pool": registry.describe(plan.aggregate), "estimates": ESTIMATES[soft.estimand]}
     if gold is not None:

@@ -18,6 +18,7 @@ from softlabel.aggregate.split.base import (
 )
 from softlabel.aggregate.split.choice import choose_for_votes
 from softlabel.aggregate.split.dirichlet import Atoms, Dirichlet, DirichletMixture
+from softlabel.aggregate.split.judged import Judged, JudgedBelief, JudgedDistribution
 from softlabel.aggregate.split.mixtures import Prior
 from softlabel.aggregate.split.ordinal import Ordinal
 from softlabel.aggregate.split.simple import Extremised, LogPool, Mean, Share, Softmax, Weighted
@@ -33,7 +34,7 @@ from softlabel.registry import FAMILIES
 
 SPLIT = (
     *(Mean, Share, Softmax, LogPool, Extremised, Weighted),
-    *(Dirichlet, DirichletMixture, Atoms, Ordinal, Stack, Auto),
+    *(Dirichlet, DirichletMixture, Atoms, Ordinal, Stack, Judged, Auto),
 )
 TRUTH = (
     *(Majority, DawidSkene, OneCoin, FastDawidSkene, BayesDawidSkene, Glad, Mace),
@@ -45,9 +46,9 @@ AGGREGATORS.update({kind.name: kind for kind in (*SPLIT, *TRUTH)})
 __all__ = [
     "AGGREGATORS", "WITH_VOTES", "Aggregate", "Atoms", "Auto", "BayesDawidSkene", "Belief", "Catd",
     "DawidSkene", "Dirichlet", "DirichletMixture", "Extremised", "FastDawidSkene", "Features",
-    "Glad", "GladPosterior", "Kos", "LabelDistribution", "LogPool", "Mace", "Majority", "Mean",
-    "OneCoin", "Ordinal", "Posterior", "Prior", "Share", "Softmax", "Stack", "TruthPosterior",
-    "Wawa", "Weighted", "ZenCrowd", "ZeroBasedSkill", "choose_for_votes", "em", "fit_logit", "pool",
-    "posterior_mean", "predict_logit", "rich_weight", "shares", "simple", "takes", "update",
-    "watch_fit",
+    "Glad", "GladPosterior", "Judged", "JudgedBelief", "JudgedDistribution", "Kos",
+    "LabelDistribution", "LogPool", "Mace", "Majority", "Mean", "OneCoin", "Ordinal", "Posterior",
+    "Prior", "Share", "Softmax", "Stack", "TruthPosterior", "Wawa", "Weighted", "ZenCrowd",
+    "ZeroBasedSkill", "choose_for_votes", "em", "fit_logit", "pool", "posterior_mean",
+    "predict_logit", "rich_weight", "shares", "simple", "takes", "update", "watch_fit",
 ]  # fmt: skip

@@ -9,9 +9,11 @@ import numpy as np
 from softlabel.aggregate.base import Map
 from softlabel.aggregate.split.base import LabelDistribution, separate_rich
 from softlabel.aggregate.split.choice import choose_for_votes
+from softlabel.aggregate.split.judged import Judged
 from softlabel.aggregate.split.mixtures import Prior
 from softlabel.aggregate.split.simple import Extremised
 from softlabel.aggregate.split.stack import ENOUGH, Stack
+from softlabel.errors import DataError
 from softlabel.registry import Options
 from softlabel.tables import ANONYMOUS, Annotations, Estimand, given_away
 
@@ -22,6 +24,7 @@ class Auto(Options):
     Other votes: one Dirichlet for fewer than 200 items, 50 items per class or 2 votes each; else
     the Dirichlet mixture.  With a ``prior`` of other items: that prior, and ``atoms`` upon it above
     10 votes each.
+    With ``judges``, answers of models: ``judged``.
     Rich answers: the ``stack`` if at least 200 items have votes too, else the ``extremised`` pool.
 
     The result says what was chosen, and why.
@@ -39,9 +42,18 @@ class Auto(Options):
         *,
         rich: Annotations | None = None,
         prior: Prior | None = None,
+        judges: Annotations | None = None,
     ) -> LabelDistribution:
         """Return one label per item of ``annotations``, made by the pool that suits them.  ``rich``
-        are soft answers to the same items, ``prior`` is one fitted to other items."""
+        are soft answers to the same items, ``prior`` is one fitted to other items, ``judges`` are
+        answers of models."""
+        if judges is not None:
+            if rich is not None:
+                raise DataError(
+                    "auto takes rich= or judges=, not both: pool the rich answers first"
+                )
+            labels = Judged()(annotations, map, shards, judges=judges, prior=prior)
+            return replace(labels, made_by=repr(self), chosen=f"judged, {labels.chosen}")
         has_rich, tables = separate_rich(annotations, rich)
         votes = int((tables[0].votes_per_item() > 0).sum()) if len(tables) == 2 else 0
         if not has_rich:

@@ -196,10 +196,8 @@ class Kinds:
 
     def _blend(self, part: Floats) -> Floats:
         """(b, k) sum_c part_c (alpha_c + n)."""
-        if self.alpha.ndim == 2:
-            known = part @ self.alpha
-        else:
-            known = (part[:, None, :] @ self.alpha)[:, 0]
+        shared = self.alpha.ndim == 2
+        known = part @ self.alpha if shared else (part[:, None, :] @ self.alpha)[:, 0]
         return np.asarray(known + self.n * part.sum(axis=1, keepdims=True))
 
     def mean(self) -> Floats:
