@@ -109,7 +109,7 @@ def encode_sentences(task: Task) -> Floats:
     encoder = train.text_encoders.MiniLM()
     *before, last = task.texts.values()
     sides = [_join(before), last] if before else [last]
-    return train.text_encoders.encode_texts(sides, encoder).astype(np.float64)
+    return np.asarray(train.text_encoders.encode_texts(sides, encoder), dtype=np.float64)
 
 
 def see_sentences(task: Task, rows: Ints) -> Any:
