@@ -24,11 +24,12 @@ STATES = ("planned", "approved", "sent", "confirmed")
 
 
 @shared.command()
-def who(
+def who(  # noqa: PLR0913  options, each with its own help
     folder: Path,
     ids: Path,
     output: Path | None = None,
     back: Path | None = None,
+    attributes: bool = False,
     column: str | None = None,
     db: str | None = None,
     load: Path | None = None,
@@ -36,20 +37,26 @@ def who(
     """Map the ids in a platform's list to the pseudonyms of a study, or back.
 
     Adds the columns annotator, stage and answered to the list. With --back, adds the column id to
-    a table of pseudonyms instead. Ids are never written to the database.
+    a table of pseudonyms instead. With --attributes, writes what people told the platform about
+    themselves, without ids. Ids are never written to the database.
     """
     from softlabel import io
     from softlabel._util.files import write_atomically
     from softlabel.serve import databases, pay
 
     shared.load_strategies(load)
+    if attributes and back is not None:
+        raise SoftlabelError("--attributes writes a table without ids; do not give --back as well")
     if output is not None:
         io.check_output(output, ("csv",), str(back or ids))
     with databases.open_with_key(folder, db) as (study, store, secret):
         people = pay.identify(study, secret, ids, column)
         known = {session.annotator for session in store.sessions(study.name)}
         here = known & people.id_of.keys()
-        if back is None:
+        if attributes:
+            text, found = pay.describe_people(study, store, people)
+            told = f"{len(people.id_of):,} ids: {found:,} took part; ids are left out"
+        elif back is None:
             text = pay.add_pseudonyms(study, store, people)
             told = f"{len(people.id_of):,} ids: {len(here):,} took part"
         else:

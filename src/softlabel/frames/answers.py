@@ -106,11 +106,12 @@ def _read_any(data: Any, layout: Layout) -> Source:
     if not len(grid):
         raise DataError(f"{grid.name}: has no rows")
     if layout.form in (None, "votes"):
-        said = {ITEM: layout.item, ANNOTATOR: layout.annotator, LABEL: layout.label}
-        each = unfold_votes(grid, said)
+        each = unfold_votes(
+            grid, {ITEM: layout.item, ANNOTATOR: layout.annotator, LABEL: layout.label}
+        )
         if each is not None:
-            found = {role: role if role in each.columns else None for role in said}
-            grid, layout = each, replace(layout, **found)
+            who = ANNOTATOR if ANNOTATOR in each.columns else None
+            grid, layout = each, replace(layout, item=ITEM, annotator=who, label=LABEL)
     return Reader(grid, layout).read()
 
 

@@ -120,13 +120,13 @@ def _from_huggingface(data: Any) -> Grid:
         known = codes.is_between(0, len(classes) - 1)  # -1 means that there is none
         grid.columns[name] = pl.Series(classes).gather(codes.set(~known, None))
     for name in kept:  # lists of classes
-        classes = getattr(getattr(kinds[name], "feature", None), "names", None)
-        if classes is not None:
-            known = dict(enumerate(classes))
+        inner = getattr(getattr(kinds[name], "feature", None), "names", None)
+        if inner is not None:
+            word = dict(enumerate(inner))
             rows = [
-                None if row is None else [known.get(code) for code in row] for row in frame[name]
+                None if row is None else [word.get(code) for code in row] for row in frame[name]
             ]
-            grid.columns[name], declared[name] = pl.Series(rows), list(classes)
+            grid.columns[name], declared[name] = pl.Series(rows), list(inner)
     return replace(grid, declared={**grid.declared, **declared})
 
 

@@ -7,7 +7,7 @@ no names: its places are taken as they are.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,10 +44,10 @@ def read_given(name: str, source: Any) -> Given:
     if isinstance(source, SoftLabels | Predictions):
         return Given(source.probs, source.index.items.tolist(), source.index.labels.tolist())
     if hasattr(source, "columns") and hasattr(source, "to_numpy"):
-        return _read_frame(name, source)
+        return _read_frame(name, source, list(source.columns))
     if hasattr(source, "features") and hasattr(source, "with_format"):  # Hugging Face
         return _read_arrow(name, source.with_format("arrow")[:], source.features)
-    if hasattr(source, "__arrow_c_stream__"):
+    if hasattr(source, "column_names") and hasattr(source, "to_pydict"):
         return _read_arrow(name, source, {})
     return Given(as_numbers(name, source))
 
@@ -55,12 +55,10 @@ def read_given(name: str, source: Any) -> Given:
 def _read_arrow(name: str, table: Any, kinds: Mapping[str, Any]) -> Given:
     """Read a table of Arrow: a column per class, or a column ``soft_label`` of lists, whose classes
     are those of the feature ``label`` if it declares some."""
-    import polars as pl
-
-    frame = pl.DataFrame(table)
-    if SOFT not in frame.columns:
-        return _read_frame(name, frame)
-    rows = frame[SOFT].to_list()
+    if SOFT not in table.column_names:
+        cells = {column: np.array(table[column].to_pylist()) for column in table.column_names}
+        return _read_frame(name, cells, list(cells))
+    rows = table[SOFT].to_pylist()
     sizes = {0 if row is None else len(row) for row in rows}
     if len(sizes) != 1:
         found = ", ".join(map(str, sorted(sizes)))
@@ -68,13 +66,14 @@ def _read_arrow(name: str, table: Any, kinds: Mapping[str, Any]) -> Given:
     classes = getattr(kinds.get("label"), "names", None) or range(*sizes)
     probs = np.array(rows, dtype=np.float64)
     cells = {str(label): probs[:, place] for place, label in enumerate(classes)}
-    return _read_frame(name, pl.DataFrame(cells).with_columns(frame.select(pl.col(f"^{ITEM}$"))))
+    if ITEM in table.column_names:
+        cells = {ITEM: np.array(table[ITEM].to_pylist()), **cells}
+    return _read_frame(name, cells, list(cells))
 
 
-def _read_frame(name: str, frame: Any) -> Given:
-    """Read a data frame of pandas or polars: a column per class; the items are in the column
-    ``item``, or else in the index.  A column ``count`` is not read."""
-    columns = list(frame.columns)
+def _read_frame(name: str, frame: Any, columns: Sequence[Any]) -> Given:
+    """Read a data frame of pandas or polars, or a dict of arrays: a column per class; the items are
+    in the column ``item``, or else in the index.  A column ``count`` is not read."""
     classes = [column for column in columns if column not in (ITEM, COUNT)]
     labels = [str(column) for column in classes]
     for label in labels:
@@ -85,7 +84,7 @@ def _read_frame(name: str, frame: Any) -> Given:
     read = {str(label): _read_column(name, label, frame[label]) for label in classes}
     items = None
     if ITEM in columns:
-        items = [str(item) for item in frame[ITEM].to_numpy().tolist()]
+        items = [str(item) for item in np.asarray(frame[ITEM]).tolist()]
     elif (index := getattr(frame, "index", None)) is not None:
         counted = getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
         items = None if counted else [str(item) for item in index]
@@ -97,7 +96,7 @@ def _read_frame(name: str, frame: Any) -> Given:
 
 def _read_column(name: str, label: object, column: Any) -> Floats:
     try:
-        return np.asarray(column.to_numpy(), dtype=np.float64)
+        return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(
             f"{name} has the column {label!r}, which holds {column.dtype} and no numbers; besides "

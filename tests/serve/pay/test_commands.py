@@ -191,6 +191,25 @@ def test_the_whole_way_and_no_second_time(paid, run, tmp_path):
     assert "base confirmed; bonus confirmed" in run("pay", *words)[1]
 
 
+def test_who_is_left_out_later_keeps_the_bonus_that_was_planned(payroll, run):
+    """Nothing in the ledger is taken back; the column why says which of the two it is."""
+    one = payroll(pay=FIXED)
+    early, late = (one.work(id, ALL, seconds=1) for id in ("w-ann", "w-bob"))
+    leave_out = "UPDATE session SET excluded_at = 1.0 WHERE annotator = '{}'".format
+
+    def write(sql):
+        one.store._writer.submit(lambda connection: connection.exec_driver_sql(sql)).result()
+
+    write(leave_out(early.annotator))
+    assert run("pay", one.folder, "--plan")[0] == 0
+    write(leave_out(late.annotator))
+    rows = {line.split()[0]: line for line in run("pay", one.folder)[1].splitlines() if line}
+    assert "left out of the study: no bonus" in rows[early.annotator]
+    assert "bonus planned" not in rows[early.annotator]
+    kept = "left out after the bonus was planned: it stays; bonus planned"
+    assert kept in rows[late.annotator]
+
+
 def test_a_transfer_that_was_never_uploaded_is_undone(paid, run, tmp_path, monkeypatch):
     words, ids, file = paid.words, tmp_path / "ids.csv", tmp_path / "bonus.csv"
     run("pay", *words, "--plan", "--kind", "bonus")
@@ -346,6 +365,37 @@ def test_ids_become_pseudonyms_and_back(payroll, run, tmp_path):
     people.write_text(f"annotator,flags\n{ann.annotator},fast\nunknown,\n")
     back = run("who", one.folder, ids, "--back", people)[1]
     assert back == f"annotator,flags,id\n{ann.annotator},fast,w-ann\nunknown,,\n"
+
+
+def test_what_people_told_the_platform_is_written_without_ids(payroll, run, tmp_path):
+    """The header is that of an export of Prolific; one person began twice, one did not come."""
+    one = payroll()
+    ann, cleo = one.work("w-ann", ALL), one.work("w-cleo", ALL)
+    head = "Submission id,Participant id,Status,Started at,Time taken,Completion code,"
+    head += "Total approvals,Age,Sex,Language\n"
+    rows = [
+        "s1,w-ann,RETURNED,2026-11-16,9,,12,DATA_EXPIRED,Female,Welsh\n",
+        "s2,w-ann,APPROVED,2026-11-16,300,C1,12,34,Female,Welsh\n",
+        "s3,w-cleo,APPROVED,2026-11-16,280,C1,7,70,Prefer not to say,CONSENT_REVOKED\n",
+        "s4,w-new,APPROVED,2026-11-16,280,C1,7,17,Male,Dutch\n",
+    ]
+    ids, out = tmp_path / "export.csv", tmp_path / "attributes.csv"
+    ids.write_text(head + "".join(rows))
+    code, _, err = run("who", one.folder, ids, out, "--attributes")
+    assert code == 0
+    assert "3 ids: 2 took part; ids are left out; wrote" in err
+    first, *others = out.read_text().splitlines()
+    assert first == "annotator,Age,Sex,Language"
+    people = [f"{ann.annotator},25-34,Female,Welsh", f"{cleo.annotator},65 and over,,"]
+    assert others == sorted(people)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    both = run("who", one.folder, ids, "--attributes", "--back", out)[2]
+    assert "do not give --back as well" in both
+    for value, words in (("35", "has '35-44' in another row"), ("old", "an age in whole years")):
+        ids.write_text(head + "".join(rows).replace("DATA_EXPIRED", value))
+        assert words in run("who", one.folder, ids, "--attributes")[2]
+    ids.write_text("Participant id,Status\nw-ann,APPROVED\n")
+    assert "no column about people" in run("who", one.folder, ids, "--attributes")[2]
 
 
 def test_a_list_without_a_header_and_a_named_column(payroll, run, tmp_path):

@@ -7,7 +7,7 @@ same score, moved and stretched for that person as far as their answers in train
 who is not in train is predicted as everybody.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -48,12 +48,12 @@ def _vectorise(texts: Sequence[str], rows: Ints, letters: bool) -> Any:
 
 def see_words(task: Task, rows: Ints) -> Any:
     """All columns as one text: words."""
-    return _vectorise(_join(task), rows, letters=False)
+    return _vectorise(_join(task.texts.values()), rows, letters=False)
 
 
 def see_letters(task: Task, rows: Ints) -> Any:
     """All columns as one text: letters."""
-    return _vectorise(_join(task), rows, letters=True)
+    return _vectorise(_join(task.texts.values()), rows, letters=True)
 
 
 def see_both(task: Task, rows: Ints) -> Any:
@@ -101,13 +101,15 @@ def _compare_words(first: Sequence[str], second: Sequence[str]) -> Floats:
 
 @lru_cache(maxsize=1)
 def encode_sentences(task: Task) -> Floats:
-    """Return what MiniLM makes of all texts, (m, d); of a pair, both, their difference and their
-    product.  They are encoded once, here and on disk."""
+    """Return what MiniLM makes of all texts, (m, d); of several columns, of the last one and of
+    those before it, with their difference and their product.  Texts are encoded once: the features
+    are kept here and on disk."""
     from softlabel import train
 
     encoder = train.text_encoders.MiniLM()
-    sides = list(task.texts.values()) if len(task.texts) == 2 else [_join(task)]
-    return train.text_encoders.encode_texts(sides, encoder).astype(np.float64)
+    *before, last = task.texts.values()
+    sides = [_join(before), last] if before else [last]
+    return np.asarray(train.text_encoders.encode_texts(sides, encoder), dtype=np.float64)
 
 
 def see_sentences(task: Task, rows: Ints) -> Any:
@@ -117,8 +119,8 @@ def see_sentences(task: Task, rows: Ints) -> Any:
     return csr_matrix(0.1 * (features - centre) / np.where(scale > 0, scale, 1))
 
 
-def _join(task: Task) -> list[str]:
-    return [" \n ".join(texts) for texts in zip(*task.texts.values(), strict=True)]
+def _join(columns: Iterable[Sequence[str]]) -> list[str]:
+    return [" \n ".join(texts) for texts in zip(*columns, strict=True)]
 
 
 def list_views(task: Task, sentences: bool = False) -> dict[str, View]:

@@ -11,12 +11,18 @@ from softlabel.serve.pay.bill import (
     read_own,
 )
 from softlabel.serve.pay.bonus import Score, score_people, score_study
-from softlabel.serve.pay.identities import Identities, add_ids, add_pseudonyms, identify
+from softlabel.serve.pay.identities import (
+    Identities,
+    add_ids,
+    add_pseudonyms,
+    describe_people,
+    identify,
+)
 from softlabel.serve.pay.ledger import Sent, approve, confirm, format_file, plan, select, send, undo
 
 __all__ = [
     "Bill", "Identities", "Line", "Score", "Sent", "add_ids", "add_pseudonyms", "approve",
-    "bill_screenouts", "confirm", "default_kinds", "format_file", "get_pay", "identify",
-    "make_bill", "parse_kinds", "plan", "read_own", "score_people", "score_study", "select",
-    "send", "undo",
+    "bill_screenouts", "confirm", "default_kinds", "describe_people", "format_file", "get_pay",
+    "identify", "make_bill", "parse_kinds", "plan", "read_own", "score_people", "score_study",
+    "select", "send", "undo",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from files of the researcher's and written to files of theirs, never to the data
 import csv
 import io
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,18 @@ from softlabel.study import MAX_ID_LENGTH, Study
 
 NAMES = ("participant id", "prolific pid", "prolific id", "pid", "worker id", "id", "name")
 ADDED = ("annotator", "stage", "answered")
+# Columns of Prolific's export that are about a submission, not about a person.
+ABOUT_SUBMISSION = frozenset(
+    (
+        *("submissionid", "participantid", "status", "customstudytncsacceptedat", "startedat"),
+        *("completedat", "reviewedat", "archivedat", "timetaken", "completioncode"),
+        "totalapprovals",
+    )
+)
+UNKNOWN = frozenset(("dataexpired", "consentrevoked", "prefernottosay", "rathernotsay", ""))
+AGE = "age"
+AGE_BANDS = ("under 18", "18-24", "25-34", "35-44", "45-54", "55-64", "65 and over")
+BAND_STARTS = (18, 25, 35, 45, 55, 65)
 MAX_SIZE = 50_000_000  # bytes
 
 
@@ -137,6 +150,54 @@ def add_pseudonyms(study: Study, store: Store, people: Identities) -> str:
         known = ("", "") if session is None else (session.stage, session.answered)
         cells[row] = (annotator, *known)
     return people.listing.add(ADDED, cells)
+
+
+def describe_people(study: Study, store: Store, people: Identities) -> tuple[str, int]:
+    """Return what the people of the study told the platform about themselves, as CSV with their
+    pseudonyms and without ids, and of how many it is.
+
+    An age is given as a band.  What the platform does not know any more, and what people did not
+    want to say, is empty.
+    """
+    listing, ids = people.listing, set(people.ids.values())
+    kept = [
+        place
+        for place, column in enumerate(listing.columns)
+        if _simplify(column) not in ABOUT_SUBMISSION
+        and not any(row[place] in ids for row in listing.rows)
+    ]
+    if not kept:
+        raise FileError(listing.path, "has no column about people; ask the platform for some")
+    known = {session.annotator for session in store.sessions(study.name)}
+    told: dict[str, list[str]] = {}
+    for row, annotator in people.annotators.items():
+        if annotator not in known:
+            continue
+        cells = [_coarsen(listing, row, place) for place in kept]
+        before = told.setdefault(annotator, cells)
+        for at, (old, new) in enumerate(zip(before, cells, strict=True)):
+            if old and new and old != new:
+                reason = f"this person has {old!r} in another row; delete one of the two rows"
+                raise FileError(listing.path, reason, column=listing.columns[kept[at]], value=new)
+            before[at] = old or new
+    text = io.StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["annotator", *(listing.columns[place] for place in kept)])
+    table.writerows([annotator, *told[annotator]] for annotator in sorted(told))
+    return text.getvalue(), len(told)
+
+
+def _coarsen(listing: Listing, row: int, place: int) -> str:
+    """Return a cell about a person: empty if it is not known, a band if it is an age."""
+    value, column = listing.rows[row][place], listing.columns[place]
+    if _simplify(value) in UNKNOWN:
+        return ""
+    if _simplify(column) != AGE:
+        return value
+    if not value.isdecimal():
+        reason = "must be an age in whole years, or DATA_EXPIRED"
+        raise FileError(listing.path, reason, column=column, value=value)
+    return AGE_BANDS[bisect_right(BAND_STARTS, int(value))]
 
 
 def add_ids(people: Identities, path: Path) -> tuple[str, int]:
