@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 
 import pytest
 
 from softlabel.cli import main
+from softlabel.judges import read_judges
 
 
 @pytest.fixture
@@ -97,6 +100,28 @@ def test_a_program_is_asked(make_study, tmp_path, run):
     head, *lines = (folder / "judges" / "my-model.jsonl").read_text().splitlines()
     assert json.loads(head)["model"] == "my/model"
     assert json.loads(lines[0])["chances"] == {"cat": 0.5, "dog": 0.0, "fox": 0.5}
+
+
+def test_ctrl_c_keeps_what_was_answered(make_study, server, actions, run):
+    """Nobody waits until the server may be asked again."""
+    study = make_study(20)
+
+    def interrupt(handler, body):
+        actions.fail(429, Retry_After="300")(handler, body)
+        if len(server.seen) >= 11:  # all four wait
+            os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+    server.actions = dict.fromkeys(range(8, 40), interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        words = ("judge", study.folder, "--endpoint", server.url, "--model", "m", "--yes")
+        code, _, err = run(*words)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert code == 130
+    assert "the same command goes on there" in err
+    assert len(read_judges(study.folder)) == 7
 
 
 @pytest.mark.parametrize(
