@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 
 import pytest
 
+from softlabel import registry
 from softlabel.cli import main
+from softlabel.judges import ask, read_judges
 
 
 @pytest.fixture
@@ -99,6 +103,28 @@ def test_a_program_is_asked(make_study, tmp_path, run):
     assert json.loads(lines[0])["chances"] == {"cat": 0.5, "dog": 0.0, "fox": 0.5}
 
 
+def test_ctrl_c_keeps_what_was_answered(make_study, server, actions, run):
+    """Nobody waits until the server may be asked again."""
+    study = make_study(20)
+
+    def interrupt(handler, body):
+        actions.fail(429, Retry_After="300")(handler, body)
+        if len(server.seen) >= 11:  # all four wait
+            os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+    server.actions = dict.fromkeys(range(8, 40), interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        words = ("judge", study.folder, "--endpoint", server.url, "--model", "m", "--yes")
+        code, _, err = run(*words)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert code == 130
+    assert "the same command goes on there" in err
+    assert len(read_judges(study.folder)) == 7
+
+
 @pytest.mark.parametrize(
     "words",
     [(), ("--model", "m"), ("--endpoint", "http://localhost"),
@@ -108,6 +134,53 @@ def test_it_must_be_clear_whom_to_ask(make_study, run, words):
     code, _, err = run("judge", make_study().folder, *words)
     assert code == 1
     assert "--model NAME, and either --endpoint URL or --command LINE" in err
+
+
+POOL = """\
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from softlabel import SoftLabels, registry
+
+@dataclass(frozen=True)
+class Half(registry.Options):
+    name: ClassVar[str] = "half"
+    paper: ClassVar[str] = "none"
+    estimand: ClassVar[str] = "distribution"
+
+    def __call__(self, annotations, map=map, shards=1, *, judges=None):
+        count = annotations.votes_per_item()
+        probs = annotations.counts() / np.maximum(count, 1)[:, None]
+        if judges is not None:
+            said = judges.counts() / np.maximum(judges.votes_per_item(), 1)[:, None]
+            probs = (probs + said) / 2
+        probs = np.where(count[:, None] > 0, probs, np.nan)
+        return SoftLabels(annotations.index, probs, count, self.estimand, repr(self))
+
+registry.register("aggregate", Half)
+"""
+
+
+def test_labels_learn_from_the_logs_of_a_study(make_study, tmp_path, run, monkeypatch):
+    for family, known in registry.families().items():  # what is loaded here is forgotten
+        monkeypatch.setitem(registry.FAMILIES, family, dict(known))
+    study = make_study(3)
+    ask(study, lambda asked: {"i0": "cat", "i1": "fox", "i2": "?"}[asked["item"]], "m", samples=2)
+    votes, out, pool = tmp_path / "v.csv", tmp_path / "out.csv", tmp_path / "pool.py"
+    votes.write_text("item,annotator,label\ni0,x,cat\ni0,y,dog\n")
+    pool.write_text(POOL)
+    words = ("label", votes, out, "--labels", "cat,dog,fox", "--aggregate", "half")
+    code, said, err = run(*words, "--load", pool, "--judges", study.folder)
+    assert code == 0, err
+    facts = dict(line.split("  ", 1) for line in said.splitlines())
+    assert facts["models"].strip() == "1, of 2 items, 1 of which nobody answered"
+    assert facts["models left out"].strip() == "2 unreadable replies"
+    assert out.read_text().splitlines() == [
+        "item,cat,dog,fox,count",
+        "i0,0.75,0.25,0.0,2",
+        "i1,,,,0",
+    ]
 
 
 def test_labels_refuse_models_where_they_would_be_ignored(tmp_path, run):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,17 +71,9 @@ def judge(  # noqa: PLR0913  (a command has as many arguments as options)
         return
     if not yes:
         typer.confirm("Ask?", abort=True, err=True)
-    with _open(endpoint, model, command, rate) as answer, shared.progress() as tell:
-        bill = judges.ask(
-            study,
-            answer,
-            model,
-            prompt=asking,
-            samples=samples,
-            limit=limit,
-            concurrency=concurrency,
-            progress=tell,
-        )
+    options: Any = {"samples": samples, "limit": limit, "concurrency": concurrency}
+    with _open(endpoint, model, command, rate) as answer, _keep(path), shared.progress() as tell:
+        bill = judges.ask(study, answer, model, prompt=asking, **options, progress=tell)
     typer.echo()
     shared.show_facts(_say_bill(bill, prices))
     if bill.failed:
@@ -89,6 +82,17 @@ def judge(  # noqa: PLR0913  (a command has as many arguments as options)
         raise SoftlabelError(
             f"{len(bill.failed):,} items have no answer yet; run the same command again"
         )
+
+
+@contextmanager
+def _keep(path: Path) -> Iterator[None]:
+    """Say what is kept after Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        text = f"stopped; what was answered is kept in {path}, and the same command goes on there"
+        typer.echo(text, err=True)
+        raise typer.Exit(130) from None
 
 
 def _read_template(path: Path | None) -> str:

@@ -288,8 +288,11 @@ class Run:
                     one, *others = ready
                     waiting |= set(others)  # each is counted in a round of its own
                     one.result()
-            finally:
+            except BaseException:  # also Ctrl-C
                 self.stopped = True
+                if isinstance(self.answer, Endpoint):
+                    self.answer.stop()
+                raise
 
     def _ask_item(self, item: Item) -> None:
         """Ask about one item until its answer is whole."""

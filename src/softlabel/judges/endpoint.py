@@ -67,7 +67,7 @@ Answerer = Callable[[Asked], Said]
 class Pace:
     """Lets ``per_minute`` requests begin in a minute, evenly; None: any number."""
 
-    def __init__(self, per_minute: float | None, wait: Callable[[float], None]) -> None:
+    def __init__(self, per_minute: float | None, wait: Callable[[float], object]) -> None:
         self.pause = 0.0 if per_minute is None else 60 / per_minute
         self.wait, self._next, self._lock = wait, 0.0, threading.Lock()
 
@@ -92,14 +92,15 @@ class Endpoint:
         *,
         rate: float | None = None,
         timeout: float = TIMEOUT,
-        wait: Callable[[float], None] = time.sleep,
+        wait: Callable[[float], object] | None = None,
     ) -> None:
         try:
             import httpx
         except ModuleNotFoundError:
             raise MissingExtra("softlabel judge", "serve") from None
-        self.address, self.model, self.wait = complete_url(url), model, wait
-        self._pace = Pace(rate, wait)
+        self.address, self.model, self._stopped = complete_url(url), model, threading.Event()
+        self.wait = wait or self._stopped.wait
+        self._pace = Pace(rate, self.wait)
         self._errors = httpx.HTTPError
         self._given_up: frozenset[str] = frozenset()
         self._key = find_key()
@@ -116,6 +117,10 @@ class Endpoint:
 
     def __exit__(self, *_: object) -> None:
         self._http.close()
+
+    def stop(self) -> None:
+        """Let nobody wait for another try."""
+        self._stopped.set()
 
     def __call__(self, asked: Asked) -> Said:
         given_up, wait, spent, failures = self._given_up, FIRST_WAIT, 0, 0
@@ -143,6 +148,8 @@ class Endpoint:
             if failures == TRIES:
                 raise Failed(f"{self.address}, item {asked.item!r}: {fault}, {TRIES} times")
             self.wait(wait * random.uniform(1.0, 1.2))
+            if self._stopped.is_set():
+                raise Failed(f"{self.address}, item {asked.item!r}: stopped after {fault}")
             wait = min(2 * wait, LONGEST_WAIT)
 
     def _find_fault(self, reply: Any) -> str:
@@ -324,7 +331,11 @@ class Command:
         self.address, self._lock = line, threading.Lock()
         try:
             self._process = subprocess.Popen(
-                shlex.split(line), stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+                shlex.split(line),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                encoding="utf-8",
+                start_new_session=True,  # Ctrl-C is for us, and its last answer is kept
             )
         except (OSError, ValueError) as error:
             raise SoftlabelError(f"--command {line!r} cannot be started: {error}") from None
