@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from scipy.special import entr, logsumexp
+from scipy.special import entr, gammaln, logsumexp
 
 from softlabel import tables
 from softlabel.aggregate.base import Map, map_items
@@ -25,6 +25,7 @@ from softlabel.registry import Options
 from softlabel.tables import Annotations, Estimand, Floats, Index, Ints, Names, SoftLabels
 
 CELLS = 2_000_000  # numbers (items x kinds x classes) worked on at once: 16 MB an array
+FEW_CELLS = 20_000  # so few are computed one by one
 UNSEEN = 1e-9  # a kind of item less likely than this does not move a limit
 LEAST_REST = 1e-12  # weight of all other classes: never quite 0, as it is with one class
 
@@ -171,8 +172,15 @@ class Belief:
         index = replace(self.index, items=self.index.items[items])
         return replace(self, index=index, evidence=self.evidence[items], given=self.prior)
 
+    @cached_property
+    def _few_kinds(self) -> Floats:
+        """(u, C) r_c of the distinct rows, if they are one chunk: gain and mean share it."""
+        return _kinds(self.prior, self._distinct[0].n)
+
     def _per_item(self, function: ByRow, prior: Prior | None = None) -> Floats:
         rows, where = self._distinct
+        if prior is None and 0 < len(rows) * self.prior.alpha.size <= CELLS:
+            return function(rows.n, self._few_kinds)[where]
         return _by_chunks(function, prior or self.prior, rows)[where]
 
 
@@ -197,7 +205,12 @@ def _chunks(rows: int, cells: int) -> Iterator[slice]:
 
 def _kinds(prior: Prior, n: Floats) -> Floats:
     """(b, C) r_c of each row of evidence."""
-    joint = mixtures.group_rows(n).log_joint(prior.alpha, prior.log_weight)
+    if len(n) * prior.alpha.size <= FEW_CELLS:  # to group them takes longer than to compute them
+        rise = (gammaln(prior.alpha + n[:, None, :]) - gammaln(prior.alpha)).sum(axis=2)
+        joint = prior.log_weight + rise - gammaln(prior.mass + n.sum(axis=1, keepdims=True))
+        joint += gammaln(prior.mass)
+    else:
+        joint = mixtures.group_rows(n).log_joint(prior.alpha, prior.log_weight)
     return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)))
 
 
