@@ -72,13 +72,16 @@ def test_items_that_hardly_differ_are_asked_evenly():
     alike = [[2, 1, 0], [1, 2, 0], [2, 1, 1], [1, 2, 1]]
     unlike = [[9, 0, 0], [9, 0, 0], [9, 0, 0], [3, 4, 3]]
     for evidence, even in ((alike, True), (unlike, False)):
-        state = start(Greedy(explore=0), evidence)
+        state = start(Greedy(explore=0, even=0.92), evidence)
         q = state.belief.mean()
         h = entropy(q, axis=1)
         assert state.evenness == pytest.approx(h.mean() ** 2 / (h**2).mean())
         assert state.is_even == even
     rng = np.random.default_rng(9)
-    assert set(start(Greedy(explore=0), alike).choose(2, rng=rng).items.tolist()) == {0, 1}
+    assert set(start(Greedy(explore=0, even=0.92), alike).choose(2, rng=rng).items.tolist()) == {
+        0,
+        1,
+    }
     assert state.choose(1, rng=rng).items.tolist() == [3], "though it has most answers"
 
 
@@ -117,6 +120,14 @@ def test_items_get_their_first_answers_first():
     for _ in range(10):
         cold.record(cold.choose(rng=rng).items, rng.integers(0, 3, 1))
     assert cold.answers.tolist() == [2] * 5
+
+
+def test_what_a_policy_leaves_open_follows_from_the_fit():
+    cold = Allocation(index_of(5), Greedy()).policy
+    warm = start(Greedy(), np.zeros((5, 3))).policy
+    assert (cold.least, cold.blend, cold.even) == (2, 0.5, 0.92)
+    assert (warm.least, warm.blend, warm.even) == (1, 0.25, 1.0)
+    assert start(Greedy(blend=0.1, even=0.5), np.zeros((5, 3))).policy.blend == 0.1
 
 
 def test_answers_that_are_out_with_others_count():

@@ -1,7 +1,15 @@
 """Whom to ask about what next: policies, their state, replays of recorded votes, and plans."""
 
 from softlabel.allocate.allocation import Allocation, Chosen
-from softlabel.allocate.planning import Pilot, Step, draw_plan, forecast
+from softlabel.allocate.planning import (
+    Pilot,
+    Step,
+    cost_of_answer,
+    draw_plan,
+    forecast,
+    measure_seconds,
+    read_pilot,
+)
 from softlabel.allocate.policies import (
     POLICIES,
     SECONDS_PER_VOTE,
@@ -29,6 +37,6 @@ from softlabel.allocate.replay import (
 __all__ = [
     "POLICIES", "SECONDS_PER_VOTE", "Allocation", "Chosen", "Comparison", "Entropy", "Fit",
     "FitVotes", "Greedy", "Pilot", "Policy", "Price", "Recorded", "Setting", "Step", "Uniform",
-    "apply_floor", "compare", "draw_curves", "draw_plan", "forecast", "grassberger", "kl_star",
-    "part_of", "split_folds",
+    "apply_floor", "compare", "cost_of_answer", "draw_curves", "draw_plan", "forecast",
+    "grassberger", "kl_star", "measure_seconds", "part_of", "read_pilot", "split_folds",
 ]  # fmt: skip

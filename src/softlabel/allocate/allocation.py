@@ -33,6 +33,7 @@ from softlabel.allocate.policies import (
     Price,
     check_prices,
     measure_doubt,
+    settle,
 )
 from softlabel.errors import DataError
 from softlabel.tables import Bools, Floats, Index, Ints, broken, check_simplex
@@ -72,8 +73,9 @@ class Allocation:
         """Start with no answers, or with ``evidence`` (m, k) from ``answers`` (m,) of each item.
         ``budget`` is in seconds of people's time."""
         m, _, k = index.shape
-        self.index, self.policy, self.budget = index, policy, budget
+        self.index, self.budget = index, budget
         self.fit: Fit = fit or FitVotes()
+        self.policy = settle(policy, self.fit)
         self.prices = check_prices(prices)
         self.spent = 0.0
         start = np.zeros((m, k)) if evidence is None else np.array(evidence, dtype=np.float64)
@@ -101,7 +103,7 @@ class Allocation:
     @property
     def least(self) -> int:
         """How many answers every item gets before the policy looks at it."""
-        return self.fit.least if self.policy.least is None else self.policy.least
+        return self.policy.least or 0
 
     @property
     def belief(self) -> Belief:
@@ -140,7 +142,8 @@ class Allocation:
     @property
     def is_even(self) -> bool:
         """Whether items differ so little that all are asked equally often."""
-        return not self.policy.looks or (self.policy.even < 1 and self.evenness > self.policy.even)
+        limit = self.policy.even or 0.0
+        return not self.policy.looks or (limit < 1 and self.evenness > limit)
 
     def expected(self, n: int) -> float:
         """Return by how many nats per item the next ``n`` answers are expected to bring labels
@@ -182,7 +185,9 @@ class Allocation:
         if math.isfinite(room):
             n = min(n, math.floor(room))
         even = self.is_even
-        score = -1.0 * self.answers if even else self._score * rate / self._rates.max()
+        score: Floats = self._score * (rate / self._rates.max())
+        if even:
+            score = -self.answers.astype(np.float64)
         have = self.answers
         if pending is not None:
             waits = np.asarray(pending)

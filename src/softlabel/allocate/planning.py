@@ -20,10 +20,12 @@ from softlabel.allocate.policies import FitVotes, Policy, Price
 from softlabel.errors import DataError
 from softlabel.metrics import cross_entropy, kl
 from softlabel.report import Frame, Html, Line, charts
-from softlabel.tables import Floats, Index, Ints, Score
+from softlabel.study import SECONDS_AROUND, Study
+from softlabel.tables import Annotations, Floats, Index, Ints, Score, names
 
 DRAWS = 60
 LEVEL = 0.9
+LONGEST = 10  # medians: a longer time is that of a page left open
 ROUNDS = 20  # a question to one item in so many is decided at once
 LEAST = 1e-300  # of a share that was drawn: a Dirichlet with small alphas draws exact zeros
 
@@ -165,6 +167,59 @@ def _vote(split: Floats, rng: np.random.Generator) -> Ints:
     """(j,) one vote by each split."""
     below = split.cumsum(axis=1)[:, :-1] < rng.random((len(split), 1))
     return np.asarray(below.sum(axis=1))
+
+
+# ── from a study folder to a pilot, and from money to answers ────────────────────────────────
+
+
+def read_pilot(study: Study, each: Annotations, name: str) -> Pilot:
+    """Return the evidence of a pilot's answers on the items of the study they belong to."""
+    index = Index(names([item.id for item in study.items]), names([]), names(study.labels))
+    code = {item: place for place, item in enumerate(index.items.tolist())}
+    theirs = each.index.items.tolist()
+    strange = [item for item in theirs if item not in code]
+    if strange:
+        raise DataError(
+            f"{name}: item {strange[0]!r} is not in the study {study.name!r} ({len(strange):,} of "
+            f"{len(theirs):,} items are not); plan with the folder whose items the pilot asked for"
+        )
+    if each.index.labels.tolist() != list(study.labels):
+        shown = ", ".join(each.index.labels.tolist()[:20])
+        raise DataError(f"{name}: the labels are {shown}, not those of the study {study.name!r}")
+    evidence = np.zeros((len(code), len(study.labels)))
+    evidence[[code[item] for item in theirs]] = each.counts()
+    return Pilot(index, evidence)
+
+
+def measure_seconds(seconds: Floats | None) -> float | None:
+    """Return the mean of what answers took, for the pay; None if no times are known.
+
+    The mean, not the median, is what is paid for.  Times of more than ten medians count as ten:
+    somebody left the page open.
+
+    >>> measure_seconds(np.array([2.0, 3.0, 4.0, 4000.0]))
+    11.0
+    """
+    known = np.zeros(0) if seconds is None else seconds[np.isfinite(seconds) & (seconds > 0)]
+    if not len(known):
+        return None
+    return float(np.minimum(known, LONGEST * np.median(known)).mean())
+
+
+def cost_of_answer(study: Study, seconds: float, per_hour: float | None = None) -> float:
+    """Return the money for one answer: the pay of a session whose answers take so long each,
+    shared by the answers that count.  ``per_hour`` stands in for the study's pay."""
+    session = SECONDS_AROUND + study.showings_per_person * seconds
+    if per_hour is None:
+        if study.pay is None:
+            raise DataError(
+                f"{study.name}: study.toml has no [pay], so money cannot be turned into answers; "
+                "add it, or say --per-hour"
+            )
+        if study.pay.per_hour is None:
+            return study.pay.session / study.items_per_person
+        per_hour = study.pay.per_hour
+    return per_hour * session / 3600 / study.items_per_person
 
 
 def draw_plan(curves: dict[str, list[Step]], width: float = 660) -> Html:

@@ -13,8 +13,8 @@ beliefs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 from scipy.special import entr
@@ -26,9 +26,12 @@ from softlabel.tables import Floats, Index, Ints
 
 SECONDS_PER_VOTE = 1.8  # the median of CIFAR-10H
 MOST = 10**6  # answers per item: no limit in practice
-# Measured in replays (docs/allocate.md): mean(H)^2 / mean(H^2) is .93 to 1 on data sets on which
-# choosing did not pay, and .5 to .91 where it did.
-EVEN = 0.92
+# Measured in replays (docs/allocate.md).  With a prior of other items the gain is trusted, and
+# choosing always pays.  With one learned from the same few votes the entropy is as good a guide,
+# and mean(H)^2 / mean(H^2) was .93 to 1 on data sets on which choosing did not pay, and .5 to .91
+# where it did.
+TRUSTED_BLEND, COLD_BLEND = 0.25, 0.5
+ALWAYS, COLD_EVEN = 1.0, 0.92
 
 
 # ── what an answer costs, and what it is worth ───────────────────────────────────────────────
@@ -57,11 +60,15 @@ class Price(Options):
 
 
 class Fit(Protocol):
-    """Makes the belief about all items from their evidence.  ``least`` is how many answers each
-    item needs before its gain can be trusted."""
+    """Makes the belief about all items from their evidence, and says how far to trust it: what
+    ``least``, ``blend`` and ``even`` of a policy are where it leaves them open."""
 
     @property
     def least(self) -> int: ...
+    @property
+    def blend(self) -> float: ...
+    @property
+    def even(self) -> float: ...
 
     def __call__(self, index: Index, evidence: Floats) -> Belief: ...
 
@@ -78,6 +85,16 @@ class FitVotes:
         """One answer with a prior; two where the prior is learned from these items."""
         return 2 if self.prior is None else 1
 
+    @property
+    def blend(self) -> float:
+        """How much the entropy counts beside the gain."""
+        return COLD_BLEND if self.prior is None else TRUSTED_BLEND
+
+    @property
+    def even(self) -> float:
+        """Above which evenness all items are asked equally often."""
+        return COLD_EVEN if self.prior is None else ALWAYS
+
     def __call__(self, index: Index, evidence: Floats) -> Belief:
         if self.prior is not None:
             return Belief(index, evidence, self.prior)
@@ -92,11 +109,12 @@ class Policy(Protocol):
     """A policy: a frozen dataclass of its parameters, called with the belief about some items.
 
     ``stop``: an item is done when the expected gain per second falls below this many nats (0:
-    never).  ``most``: answers per item, at most.  ``least``: answers that every item gets first
-    (None: as the ``Fit`` says).  ``explore``: the share of questions that go to an unfinished item
+    never).  ``most``: answers per item, at most.  ``least``: answers that every item gets first.
+    ``explore``: the share of questions that go to an unfinished item
     drawn at random, so that every assignment has a known chance above 0.  ``even``: items get
     equally many answers while their uncertainty differs so little that choosing among them does
-    not pay, that is while mean(H)^2 / mean(H^2) is above this number (1: choose always).
+    not pay, that is while mean(H)^2 / mean(H^2) is above this number (1: choose always).  What is
+    None is as the ``Fit`` says.
     """
 
     name: ClassVar[str]
@@ -112,7 +130,7 @@ class Policy(Protocol):
     @property
     def explore(self) -> float: ...
     @property
-    def even(self) -> float: ...
+    def even(self) -> float | None: ...
 
     def __call__(self, belief: Belief, answers: Ints, rate: Floats) -> Floats:
         """Return the score (j,) of each item, given its answers so far (j,) and how many votes a
@@ -163,8 +181,8 @@ class Greedy(Rules):
     most: int = MOST
     least: int | None = None
     explore: float = 0.05
-    blend: float = 0.5
-    even: float = EVEN
+    blend: float | None = None
+    even: float | None = None
 
     name: ClassVar[str] = "greedy"
     paper: ClassVar[str] = "Lindley 1956"
@@ -173,10 +191,11 @@ class Greedy(Rules):
 
     def __call__(self, belief: Belief, answers: Ints, rate: Floats) -> Floats:
         gain = np.maximum(belief.gain(), 0)
-        if not self.blend:
+        blend = COLD_BLEND if self.blend is None else self.blend
+        if not blend:
             return gain * rate
         doubt = measure_doubt(belief) / (answers + 1)
-        return np.asarray(gain ** (1 - self.blend) * doubt**self.blend * rate)
+        return np.asarray(gain ** (1 - blend) * doubt**blend * rate)
 
 
 @dataclass(frozen=True)
@@ -190,7 +209,7 @@ class Entropy(Rules):
     most: int = MOST
     least: int | None = None
     explore: float = 0.05
-    even: float = EVEN
+    even: float | None = None
 
     name: ClassVar[str] = "entropy"
     paper: ClassVar[str] = "Lewis & Gale 1994"
@@ -198,6 +217,15 @@ class Entropy(Rules):
 
     def __call__(self, belief: Belief, answers: Ints, rate: Floats) -> Floats:
         return np.asarray(measure_doubt(belief) / (answers + 1) * rate)
+
+
+def settle(policy: Policy, fit: Fit) -> Policy:
+    """Return the policy with what it leaves open as the fit says."""
+    changed: Any = policy
+    for name in ("least", "blend", "even"):
+        if getattr(policy, name, 0) is None:
+            changed = replace(changed, **{name: getattr(fit, name)})
+    return cast(Policy, changed)
 
 
 def measure_doubt(belief: Belief) -> Floats:

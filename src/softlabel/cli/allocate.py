@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,9 @@ from softlabel.cli import shared
 from softlabel.errors import SoftlabelError
 
 if TYPE_CHECKING:
-    from softlabel.allocate import Comparison, Recorded
+    from softlabel.allocate import Comparison, Pilot, Recorded, Step
     from softlabel.io import Progress
+    from softlabel.study import Study
     from softlabel.tables import Score
 
 FIRST_SEED = 500
@@ -120,3 +122,145 @@ def _write(found: Comparison, out: Path) -> None:
     io.write_table([row.to_dict() for row in found.rows], out / "replay.csv")
     shared.write_text(out / "replay.svg", standalone_svg(allocate.draw_curves(found)))
     typer.echo(f"wrote {out / 'replay.json'}, replay.csv and replay.svg")
+
+
+# ── plan ─────────────────────────────────────────────────────────────────────────────────────
+
+PARTS = (0.25, 0.5, 0.75, 1.0)  # of the budget
+
+
+@shared.command()
+def plan(  # noqa: PLR0913  (a command has as many arguments as options)
+    folder: Path,
+    pilot: str,
+    budget: float,
+    currency: str | None = None,
+    policy: str = "greedy",
+    seconds: float | None = None,
+    per_hour: float | None = None,
+    draws: int = 60,
+    seed: int = 0,
+    out: Path | None = None,
+    load: Path | None = None,
+) -> None:
+    """Forecast what a budget will buy, from the answers of a pilot.
+
+    Prints how many answers per item the budget pays for, and how close labels will come to the
+    splits of the crowd: the expected KL in nats, with a 90 % interval. The study is simulated many
+    times from what the pilot taught, with your policy and with equally many answers for all
+    (uniform). What an answer costs follows from the seconds that the pilot took and the pay of the
+    study. If the study asks for rich answers, plain votes are forecast beside.
+    """
+    from softlabel import allocate, study
+
+    shared.load_strategies(load)
+    chosen = shared.parse_strategy("policy", policy)
+    found = study.read(folder)
+    money = _check_money(found, currency, budget, per_hour)
+    with shared.progress() as tell:
+        known, took = _read_pilot(found, pilot, tell)
+        curves = {}
+        for mode, price, note in _prices(found, seconds or took, bool(seconds)):
+            cost = allocate.cost_of_answer(found, price, per_hour)
+            whole = budget / cost * price / len(found.items)
+            goals = [part * whole for part in PARTS]
+            one = allocate.Price(mode, price)
+            for asked in (chosen, allocate.Uniform()):
+                name = f"{mode}, {asked.name}"
+                steps = allocate.forecast(
+                    known, asked, goals, one, draws=draws, seed=seed, tell=tell
+                )
+                curves[name] = (steps, cost, price, note)
+    _show_plan(found, known, curves, budget, money)
+    if out is not None:
+        _write_plan(curves, out)
+
+
+def _check_money(found: Study, currency: str | None, budget: float, per_hour: float | None) -> str:
+    """Return the currency of the plan."""
+    if not 0 < budget < float("inf"):
+        raise SoftlabelError(f"--budget {budget:g}: must be an amount above 0")
+    ours = found.pay.currency if found.pay else None
+    if currency and ours and currency != ours and per_hour is None:
+        raise SoftlabelError(
+            f"--currency {currency}: the study pays in {ours}; give the budget in {ours}, or the "
+            f"pay in {currency} with --per-hour"
+        )
+    return currency or ours or ""
+
+
+def _read_pilot(found: Study, pilot: str, tell: Progress) -> tuple[Pilot, float | None]:
+    from softlabel import allocate, labelling
+    from softlabel.construct import Hard
+
+    source = shared.open_source(pilot, list(found.labels), tell)
+    how = labelling.Plan(construct=Hard() if found.mode.name == "hard" else None)
+    each, _ = labelling.construct_labels(source, how)
+    return allocate.read_pilot(found, each, pilot), allocate.measure_seconds(source.seconds)
+
+
+def _prices(found: Study, took: float | None, said: bool) -> list[tuple[str, float, str]]:
+    """Return mode, seconds of an answer, and where these come from: of the study's mode, and of
+    plain votes beside."""
+    from softlabel import registry, study
+    from softlabel.elicit import mode as modes
+
+    own = study.estimate(found).seconds if took is None else took
+    note = "given" if said else "measured in the pilot" if took else "predicted"
+    prices = [(found.mode.name, own, note)]
+    if found.mode.name != "hard":
+        votes = modes.expected_seconds(registry.make("mode", "hard"))
+        if votes is not None and votes.answer < own:
+            prices.append(("hard", votes.answer, "predicted"))
+    return prices
+
+
+def _show_plan(
+    found: Study, known: Pilot, curves: Mapping[str, Any], budget: float, money: str
+) -> None:
+    answered = int((known.evidence.sum(axis=1) > 0).sum())
+    facts = {
+        "items": f"{len(found.items):,}, {answered:,} of them with answers in the pilot",
+        "expected KL now": _score(next(iter(curves.values()))[0][0], now=True),
+        "budget": f"{budget:,.2f} {money}".strip(),
+    }
+    for name, (_, cost, price, note) in curves.items():
+        mode = name.partition(",")[0]
+        facts[f"an answer ({mode})"] = f"{price:.3g} s ({note}), {cost:.4g} {money}".strip()
+    shared.show_facts(facts)
+    rows = [
+        {
+            "mode, policy": name,
+            "money": f"{part * budget:,.2f}",
+            "answers per item": f"{step.answers:.2f}",
+            "median, 90 %, 99 %": ", ".join(f"{value:.0f}" for value in step.spread),
+            "expected KL": _score(step),
+            "gain": f"{step.gain.value:.4f} [{step.gain.low:.4f}, {step.gain.high:.4f}]",
+        }
+        for name, (steps, *_) in curves.items()
+        for part, step in zip(PARTS, steps, strict=True)
+    ]
+    shared.show_table("What the budget will buy, with 90 % intervals", rows, len(rows), rich=True)
+
+
+def _score(step: Step, *, now: bool = False) -> str:
+    if now:
+        return f"{step.kl.value + step.gain.value:.4f}"
+    return f"{step.kl.value:.4f} [{step.kl.low:.4f}, {step.kl.high:.4f}]"
+
+
+def _write_plan(curves: Mapping[str, Any], out: Path) -> None:
+    from softlabel import allocate, io
+    from softlabel.report import standalone_svg
+
+    out.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {"plan": name, "money_per_answer": cost, "money_part": part} | step.to_dict()
+        for name, (steps, cost, _, _) in curves.items()
+        for part, step in zip(PARTS, steps, strict=True)
+    ]
+    shared.write_text(out / "plan.json", f"{shared.json_text(rows)}\n")
+    io.write_table(rows, out / "plan.csv")
+    drawn = allocate.draw_plan({name: steps for name, (steps, *_) in curves.items()})
+    shared.write_text(out / "plan.svg", standalone_svg(drawn))
+    typer.echo(f"wrote {out / 'plan.json'}, plan.csv and plan.svg")

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from scipy.special import entr, logsumexp
+from scipy.special import entr, gammaln, logsumexp
 
 from softlabel import tables
 from softlabel.aggregate.base import Map, map_items
@@ -27,6 +27,7 @@ from softlabel.registry import Options
 from softlabel.tables import Annotations, Estimand, Floats, Index, Ints, Names, SoftLabels
 
 CELLS = 2_000_000  # numbers (items x kinds x classes) worked on at once: 16 MB an array
+FEW_CELLS = 20_000  # so few are computed one by one
 UNSEEN = 1e-9  # a kind of item less likely than this does not move a limit
 LEAST_REST = 1e-12  # weight of all other classes: never quite 0, as it is with one class
 
@@ -172,7 +173,14 @@ class Belief:
     def _per_item(self, function: Callable[[Kinds], Floats], wide: bool = False) -> Floats:
         """Return ``function`` of every item, from chunks that memory holds; equal rows once."""
         rows, where = self._distinct
+        if not wide and 0 < len(rows) * self.prior.alpha.size <= CELLS:
+            return function(self._few_kinds)[where]
         return _by_chunks(function, self.wide if wide else self.prior, rows)[where]
+
+    @cached_property
+    def _few_kinds(self) -> Kinds:
+        """The kinds of the distinct rows, if they are one chunk: gain and mean share them."""
+        return find_kinds(self.prior, self._distinct[0].n)
 
     def _kinds_of(self, part: slice, wide: bool = False) -> Kinds:
         """Return the kinds of some items in their order."""
@@ -247,7 +255,12 @@ class Kinds:
 
 def find_kinds(prior: Prior, n: Floats) -> Kinds:
     """Return what items with this evidence may be, under a prior that they share."""
-    joint = mixtures.group_rows(n).log_joint(prior.alpha, prior.log_weight)
+    if len(n) * prior.alpha.size <= FEW_CELLS:  # to group them takes longer than to compute them
+        rise = (gammaln(prior.alpha + n[:, None, :]) - gammaln(prior.alpha)).sum(axis=2)
+        joint = prior.log_weight + rise - gammaln(prior.mass + n.sum(axis=1, keepdims=True))
+        joint += gammaln(prior.mass)
+    else:
+        joint = mixtures.group_rows(n).log_joint(prior.alpha, prior.log_weight)
     r = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     return Kinds(n, prior.alpha, np.asarray(r))
 

@@ -1,0 +1,251 @@
+"""Policies replayed on recorded votes of all data sets: the curves and targets of docs/allocate.md.
+
+    python bench/replay.py [--write] [--only NAME ...] [--kept FOLDER]
+
+Each line is one data set with one kind of prior: ``same votes`` is learned from what was asked so
+far, ``other items`` from up to 37 votes of each item of the other half.  ``greedy`` is as shipped;
+``gain alone`` and ``entropy alone`` are its two parts, without a blend and without falling back to
+equal quotas.  Data are read from ``$SOFTLABEL_DATA``; a set that is not there is left out and
+named.  ``--kept`` keeps each finished line as JSON and does not compute it again.  ``--write`` puts
+tables and figures into the documentation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from results import circumstances, table, write_block
+
+from softlabel import Index, datasets
+from softlabel.allocate import Comparison, Entropy, Greedy, Recorded, Setting, compare, draw_curves
+from softlabel.allocate.replay import RAW, Row
+from softlabel.datasets import MissingData
+from softlabel.report import standalone_svg
+from softlabel.sampling import votes_from_counts
+from softlabel.tables import Score, names
+
+DOCS = Path(__file__).parent.parent / "docs"
+POLICIES = (Greedy(), Greedy(blend=0, even=1), Entropy(even=1))
+SHOWN = {
+    "greedy": "greedy",
+    "greedy (blend=0, even=1)": "gain alone",
+    "entropy (even=1)": "entropy alone",
+    "uniform": "uniform",
+    RAW: RAW,
+}
+CIFAR_GOALS = (3.6, 5.4, 9.0, 18.0, 36.0, 66.6)
+WORSE = 0.001  # nats: greedy may be this much worse than uniform
+
+
+@dataclass(frozen=True)
+class Job:
+    """One line: a data set, how its votes are replayed, and the targets of greedy by goal."""
+
+    name: str
+    load: str
+    setting: Setting
+    targets: tuple[tuple[float, float], ...] = ()
+
+
+def cifar(seeds: int, calibrate: int) -> Setting:
+    return Setting(10, calibrate, tuple(range(500, 500 + seeds)), CIFAR_GOALS)
+
+
+def few(seeds: int = 4, calibrate: int = 0) -> Setting:
+    return Setting(10, calibrate, tuple(range(500, 500 + seeds)))
+
+
+GOALS = (5.4, 9.0, 18.0, 36.0)
+JOBS = (
+    Job(
+        "1k, other items",
+        "1k",
+        cifar(3, 37),
+        tuple(zip(GOALS, (0.140, 0.106, 0.078, 0.055), strict=True)),
+    ),
+    Job(
+        "1k, same votes",
+        "1k",
+        cifar(3, 0),
+        tuple(zip(GOALS, (0.196, 0.131, 0.079, 0.053), strict=True)),
+    ),
+    Job(
+        "10k, other items",
+        "10k",
+        cifar(1, 37),
+        tuple(zip(GOALS, (0.054, 0.038, 0.027, 0.020), strict=True)),
+    ),
+    Job(
+        "10k, same votes",
+        "10k",
+        cifar(1, 0),
+        tuple(zip(GOALS, (0.067, 0.042, 0.028, 0.020), strict=True)),
+    ),
+    Job("POPQUORN offensiveness", "popquorn/offensiveness", few()),
+    Job("POPQUORN politeness", "popquorn/politeness", few()),
+    Job("LabelMe", "labelme", few()),
+    Job("DICES-350", "dices", few()),
+    Job("distorted pictures, cue conflict", "model_vs_human/cue-conflict", few()),
+    Job("distorted pictures, sketches", "model_vs_human/sketch", few()),
+    Job("distorted pictures, stylized", "model_vs_human/stylized", few()),
+    Job("AltTest wax", "alttest/wax", few()),
+    Job("AltTest lgbteen", "alttest/lgbteen", few()),
+    Job("AltTest summeval", "alttest/summeval", few(2)),
+    Job("ChaosNLI snli", "chaosnli/snli", few(2)),
+    Job("ChaosNLI mnli", "chaosnli/mnli", few(2)),
+    Job("ChaosNLI mnli, other items", "chaosnli/mnli", few(2, 37)),
+    Job("POPQUORN offensiveness, other items", "popquorn/offensiveness", few(4, 37)),
+    Job("POPQUORN politeness, other items", "popquorn/politeness", few(4, 37)),
+)
+
+
+def load(name: str) -> Recorded:
+    if name in ("1k", "10k"):
+        votes = datasets.cifar10h.load("counts")
+        items = votes.index.items
+        if name == "1k":
+            items = datasets.cifar10s.load("first").index.items
+        rows = np.array([int(item) for item in items.tolist()])
+        index = Index(items, names([]), votes.index.labels)
+        return Recorded(name, votes_from_counts(index, votes.arrays["counts"][rows]))
+    found = datasets.load(name)
+    assert found.annotations is not None
+    seconds = found.arrays["rt_ms"] / 1000 if "rt_ms" in found.arrays else None
+    return Recorded(name, found.annotations, seconds)
+
+
+def run(job: Job, kept: Path | None) -> Comparison:
+    place = kept / f"{job.name.replace(' ', '-')}.json" if kept else None
+    if place is not None and place.exists():
+        return read(json.loads(place.read_text()))
+    start = time.perf_counter()
+    found = compare(load(job.load), POLICIES, job.setting)
+    print(f"{job.name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    if place is not None:
+        place.parent.mkdir(exist_ok=True, parents=True)
+        place.write_text(json.dumps(found.to_dict()))
+    return found
+
+
+def read(stored: dict) -> Comparison:
+    def score(row: dict, name: str) -> Score | None:
+        values = [row[f"{name}_{part}"] for part in ("value", "low", "high")]
+        return None if values[0] is None else Score(*values, stored["items"])
+
+    rows = [
+        Row(
+            *(row[key] for key in ("policy", "goal", "seconds")),
+            *(score(row, name) for name in ("kl", "below_uniform", "below_raw")),
+            (row["median"], row["p90"], row["p99"]),
+        )
+        for row in stored["rows"]
+    ]
+    head = [stored[key] for key in ("name", "items", "price", "prior")]
+    return Comparison(*head, tuple(stored["seeds"]), stored["note"], tuple(rows))
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────
+
+
+def goals_of(found: Comparison) -> list[float]:
+    return sorted({row.goal for row in found.rows if row.policy == "uniform"})
+
+
+def tabulate_curves(found: Comparison) -> str:
+    goals = goals_of(found)
+    rows = [["KL* at seconds per item", *(f"{goal:.3g}" for goal in goals)]]
+    for policy, shown in SHOWN.items():
+        every = [found.row(policy, goal) for goal in goals]
+        rows.append([shown, *("–" if row is None else f"{row.kl.value:.4f}" for row in every)])
+    for policy in ("greedy", "greedy (blend=0, even=1)", "entropy (even=1)"):
+        cells = [found.row(policy, goal) for goal in goals]
+        rows.append([f"{SHOWN[policy]}, below uniform", *(gap(row) for row in cells)])
+    return table(rows)
+
+
+def gap(row: Row | None) -> str:
+    if row is None or row.below_uniform is None:
+        return "–"
+    one = row.below_uniform
+    return f"{one.value:+.4f} [{one.low:+.4f}, {one.high:+.4f}]"
+
+
+def tabulate_targets(found: dict[str, tuple[Job, Comparison]]) -> str:
+    rows = [["", *(f"{goal:g} s" for goal in GOALS)]]
+    for name, (job, one) in found.items():
+        if job.targets:
+            cells = []
+            for goal, limit in job.targets:
+                row = one.row("greedy", goal)
+                value = row.kl.value if row else np.nan
+                met = "yes" if value <= limit else "NO"
+                cells.append(f"{value:.4f} (at most {limit:.3f}: {met})")
+            rows.append([name, *cells])
+    return table(rows)
+
+
+def tabulate_worst(found: dict[str, tuple[Job, Comparison]]) -> str:
+    """Where each policy is worst against uniform, by data set."""
+    head = ["", "items", "held out, left out", "goals", *(SHOWN[p] for p in list(SHOWN)[:3])]
+    rows = [head]
+    for name, (_, one) in found.items():
+        cells = []
+        for policy in list(SHOWN)[:3]:
+            gaps = [r for r in one.rows if r.policy == policy and r.below_uniform is not None]
+            worst = min(gaps, key=lambda row: row.below_uniform.value, default=None)
+            best = max(gaps, key=lambda row: row.below_uniform.value, default=None)
+            if worst is None:
+                cells.append("–")
+                continue
+            cells.append(
+                f"{worst.below_uniform.value:+.4f} at {worst.goal:.3g} s, "
+                f"{best.below_uniform.value:+.4f} at {best.goal:.3g} s"
+            )
+        goals = goals_of(one)
+        reach = f"{goals[0]:.2g} to {goals[-1]:.3g} s" if goals else "–"
+        rows.append([name, f"{one.items:,}", one.note, reach, *cells])
+    return table(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--kept", type=Path)
+    given = parser.parse_args()
+    found = {}
+    for job in JOBS:
+        if given.only and not any(word in job.name for word in given.only):
+            continue
+        try:
+            found[job.name] = (job, run(job, given.kept))
+        except MissingData as error:
+            print(f"{job.name} is left out: {error}", file=sys.stderr)
+            continue
+        print(f"\n{job.name}\n\n{tabulate_curves(found[job.name][1])}", flush=True)
+    print(f"\n{tabulate_targets(found)}\n\n{tabulate_worst(found)}")
+    if given.write:
+        write(found)
+
+
+def write(found: dict[str, tuple[Job, Comparison]]) -> None:
+    page = DOCS / "allocate.md"
+    write_block(page, "replay", "targets", tabulate_targets(found))
+    write_block(page, "replay", "all data sets", tabulate_worst(found))
+    curves = [f"**{name}**\n\n{tabulate_curves(one)}" for name, (_, one) in found.items()]
+    write_block(page, "replay", "curves", "\n\n".join([*curves, circumstances("numpy", "scipy")]))
+    for name in ("10k, same votes", "1k, same votes"):
+        if name in found:
+            text = standalone_svg(draw_curves(found[name][1]))
+            file = DOCS / "pictures" / f"replay-{name.split(',')[0]}.svg"
+            file.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
