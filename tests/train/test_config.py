@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import pytest
+import torch
 
 from softlabel.errors import SoftlabelError, UnknownName
 from softlabel.train import RECIPES, file_job
-from softlabel.train.config import change_settings, parse_settings
+from softlabel.train.config import OPTIMISERS, change_settings, parse_settings
 
 
 @dataclass(frozen=True)
@@ -85,3 +86,23 @@ def test_recipes_have_the_papers_values():
     assert {RECIPES[name].kind for name in ("features", "features-linear")} == {"features"}
     with pytest.raises(UnknownName, match=r"'c22-vgg' \(did you mean 'c22-vgg11'\?\)"):
         _ = file_job("c22-vgg", "x.npz").config
+
+
+@pytest.mark.parametrize(("name", "theirs"), [("sgd", "SGD"), ("adam", "Adam"), ("adamw", "AdamW")])
+def test_an_optimiser_does_what_that_of_torch_does(name, theirs):
+    """To the bit, also when it goes on from a state; and no gradient flows through its steps."""
+    ended = []
+    for kind in (OPTIMISERS[name], getattr(torch.optim, theirs)):
+        weights = torch.nn.Parameter(torch.linspace(-1, 1, 7))
+        options = {"lr": 0.1, "weight_decay": 0.01} | ({"momentum": 0.9} if name == "sgd" else {})
+        ours = kind([weights], **options)
+        for step in range(4):
+            if step == 2:
+                state, ours = ours.state_dict(), kind([weights], **options)
+                ours.load_state_dict(state)
+            ours.zero_grad()
+            weights.pow(4).sum().backward()
+            ours.step()
+        assert weights.is_leaf
+        ended.append(weights.detach().clone())
+    assert torch.equal(*ended)

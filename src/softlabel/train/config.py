@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from inspect import unwrap
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -13,8 +14,29 @@ from softlabel.train.data import AUGMENTS
 from softlabel.train.losses import CROWD_LAYERS, LOSSES
 from softlabel.train.schedules import SCHEDULES
 
-OPTIMISERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 Fields = TypeVar("Fields")
+
+
+def leave_uncompiled(kind: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer]:
+    """Return the same optimiser without the wrappers that keep torch's compiler away from it.
+
+    They import the compiler first, which takes as long as importing torch itself, in every process
+    that trains.  Only networks are compiled here, never an optimiser.
+    """
+    names = ("add_param_group", "zero_grad", "state_dict", "load_state_dict")
+    plain = {name: unwrap(getattr(kind, name)) for name in names}
+    plain["step"] = torch.no_grad()(unwrap(kind.step))
+    return type(kind.__name__, (kind,), plain)
+
+
+OPTIMISERS = {
+    name: leave_uncompiled(kind)
+    for name, kind in {
+        "sgd": torch.optim.SGD,
+        "adam": torch.optim.Adam,
+        "adamw": torch.optim.AdamW,
+    }.items()
+}
 
 
 @dataclass(frozen=True)
