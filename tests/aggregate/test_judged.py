@@ -11,7 +11,7 @@ from scipy import stats
 from softlabel import DataError, Index
 from softlabel.aggregate import Auto, Judged, JudgedBelief, Prior
 from softlabel.aggregate.split.calibration import Design, calibrate, collect_answers
-from softlabel.aggregate.split.judged import STRENGTHS, log_votes, tilt_prior, usual_shares
+from softlabel.aggregate.split.judged import STRENGTHS, Move, log_votes, usual_shares
 from softlabel.tables import Annotations, names
 
 LABELS = ("bird", "cat", "dog", "frog")
@@ -166,16 +166,25 @@ def test_samples_of_a_model_are_averaged():
     np.testing.assert_allclose(said[1], 0)
 
 
-def test_the_tilted_prior_has_the_expected_mean():
+def test_the_bent_prior_has_the_expected_mean(monkeypatch):
+    monkeypatch.setattr("softlabel.aggregate.split.judged.UNMOVED", 0.0)
     rng = np.random.default_rng(0)
     prior = Prior(names(LABELS), rng.gamma(1, 2, (6, 4)) + 0.1, rng.dirichlet(np.ones(6)))
     expected = rng.dirichlet(np.ones(4), 5)
-    alpha, weight = tilt_prior(prior, expected, 1.0)
-    mean = alpha / alpha.sum(axis=2, keepdims=True)
-    np.testing.assert_allclose(np.einsum("bc,bck->bk", np.exp(weight), mean), expected)
-    np.testing.assert_allclose(alpha.sum(axis=2), np.broadcast_to(prior.mass, (5, 6)))
-    alpha, weight = tilt_prior(prior, expected, 0.0)
-    np.testing.assert_allclose(alpha, np.broadcast_to(prior.alpha, (5, 6, 4)))
+    with np.errstate(divide="ignore"):
+        alpha, weight = Move(1.0, True)(prior, expected)
+        mean = alpha / alpha.sum(axis=2, keepdims=True)
+        np.testing.assert_allclose(np.einsum("bc,bck->bk", np.exp(weight), mean), expected)
+        np.testing.assert_allclose(alpha.sum(axis=2), np.broadcast_to(prior.mass, (5, 6)))
+        alpha, same = Move(1.0, False)(prior, expected)
+    np.testing.assert_array_equal(alpha, np.broadcast_to(prior.alpha, (5, 6, 4)))
+    np.testing.assert_array_equal(same, weight)
+
+
+def test_a_model_that_is_sure_and_wrong_does_not_outweigh_many_votes():
+    """Models help with first votes and not with tenth ones: what counts is the vote to come."""
+    votes, judges, truth = make_crowd(items=600, per_item=10, skill=1.0)
+    assert loss(Judged()(votes, judges=judges), truth) <= loss(Auto()(votes), truth) + 0.002
 
 
 def test_the_likelihood_of_votes_is_that_of_scipy():

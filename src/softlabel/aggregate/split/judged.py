@@ -3,8 +3,9 @@
 ``calibration`` predicts the votes of each item from what models said, by the votes of other items.
 The prediction P moves the prior of the item in two ways, and the votes decide how much each counts:
 
-- The prior of people alone, a mixture of Dirichlets, keeps its strengths, and is tilted so that
-  its mean becomes P: alpha_c proportional to A_c mu_ck (P_k / mu_k)^t, weight_c times the norm.
+- The prior of people alone, a mixture of Dirichlets, keeps its strengths and is tilted: the weight
+  of a kind is multiplied by sum_k mu_ck (P_k / mu_k)^t, and its mean, if that serves, by the
+  same odds, class by class.  With t = 1 the mean of the whole is then P.
 - Dirichlets around P itself, of several strengths: the prior of items that people see as the models
   predict, but for chance.
 
@@ -43,11 +44,43 @@ USUAL_STRENGTH, STRENGTH_SPREAD = 12.0, 1.0  # before votes tell; the spread is 
 USUAL_AROUND = 0.8  # of items are as the models predict but for chance, before votes tell ...
 ENOUGH_EXPLAINED = 0.05  # ... if the models explain so much of the variance of votes
 USUAL_ITEMS = 5.0  # that what is usual is worth beside the items seen
-TILTS = (0.0, 0.5, 1.0, 1.5, 2.0)
+LESS = (1.0, 0.5, 0.2, 0.0)  # how much less than fitted the Dirichlets around the prediction count
+LEAST_GAIN = 2.0  # nats of all votes, by which something unusual must be better
+UNMOVED = 0.03  # of the weights of people's prior stay, whatever models say
 FIT_ITEMS = 5_000  # a few weights need no more
 STEPS = 100  # of EM
 RARE = 1e-4  # a kind of people's prior less common than this beside the commonest is left out
 CELLS = 2_000_000  # numbers (items x kinds x classes) worked on at once
+
+
+@dataclass(frozen=True)
+class Move:
+    """How what models make us expect moves the prior of people: by the power ``tilt`` of the odds,
+    the weights of its kinds, and with ``bend`` their means too."""
+
+    tilt: float
+    bend: bool
+
+    def __call__(self, prior: Prior, expected: Floats) -> tuple[Floats, Floats]:
+        """(b, C, k) the alphas and (b, C) the log weights, given what is expected (b, k)."""
+        mean = prior.alpha / prior.mass[:, None]
+        odds = (expected / (prior.weight @ mean)) ** self.tilt
+        norm = odds @ mean.T
+        weight = prior.log_weight + np.log(norm)
+        weight = weight - logsumexp(weight, axis=1, keepdims=True)
+        weight = np.logaddexp(np.log1p(-UNMOVED) + weight, np.log(UNMOVED) + prior.log_weight)
+        if self.bend:
+            alpha = prior.mass[None, :, None] * mean[None] * odds[:, None, :] / norm[:, :, None]
+        else:
+            alpha = np.broadcast_to(prior.alpha, (len(expected), *prior.alpha.shape))
+        return alpha, np.asarray(weight)
+
+
+MOVES = (
+    Move(1.0, True),  # the first is usual: another one must be better beyond chance
+    *(Move(tilt, bend) for tilt in (0.5, 1.5, 2.0) for bend in (True, False)),
+    *(Move(1.0, False), Move(0.0, False)),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +88,12 @@ class JudgedBelief(Belief):
     """The posterior of each item under its own prior, of people and models.
 
     ``given`` is the prior of people alone.  ``expected`` (m, k) is what models make us expect.
-    ``tilt`` is how far it moves the prior of people; ``share`` (1 + S,) how much that prior and
-    each strength around the expected split count.
+    ``move`` is how it moves the prior of people; ``share`` (1 + S,) how much that prior and each
+    strength around the expected split count.
     """
 
     expected: Floats = field(kw_only=True)
-    tilt: float = field(kw_only=True)
+    move: Move = field(kw_only=True)
     share: Floats = field(kw_only=True)
 
     @property
@@ -87,26 +120,27 @@ class JudgedBelief(Belief):
         return np.concatenate([function(self._kinds_of(slice(i, i + size))) for i in starts])
 
     def _kinds_of(self, part: slice, wide: bool = False) -> Kinds:
-        n, expected = self.evidence[part], self.expected[part]
-        tilted, weight = tilt_prior(self.prior, expected, self.tilt)
-        around = STRENGTHS[:, None] * expected[:, None, :]
-        alpha = np.concatenate([tilted, around], axis=1)
-        own = np.broadcast_to(np.log(self.share[1:]), (len(n), len(STRENGTHS)))
-        joint = np.concatenate([weight + np.log(self.share[0]), own], axis=1)
-        joint = joint + log_votes(n, alpha)
-        r = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-        return Kinds(n, alpha, np.asarray(r))
+        n = self.evidence[part]
+        alpha, weight = join_priors(self.prior, self.expected[part], self.move)
+        return weigh_kinds(n, alpha, weight, self.share)
 
 
-def tilt_prior(prior: Prior, expected: Floats, tilt: float) -> tuple[Floats, Floats]:
-    """(b, C, k) the alphas and (b, C) the log weights of people's prior, moved towards what is
-    expected (b, k).  With a tilt of 1 their mean is what is expected, of 0 that of the prior."""
-    mean = prior.alpha / prior.mass[:, None]
-    odds = (expected / (prior.weight @ mean)) ** tilt
-    norm = odds @ mean.T
-    alpha = prior.mass[None, :, None] * mean[None] * odds[:, None, :] / norm[:, :, None]
-    weight = prior.log_weight + np.log(norm)
-    return alpha, np.asarray(weight - logsumexp(weight, axis=1, keepdims=True))
+def join_priors(people: Prior, expected: Floats, move: Move) -> tuple[Floats, Floats]:
+    """(b, C + S, k) the alphas of people's prior, moved, and of the strengths around what is
+    expected; and (b, C) the log weights of the former."""
+    moved, weight = move(people, expected)
+    around = STRENGTHS[:, None] * expected[:, None, :]
+    return np.concatenate([moved, around], axis=1), weight
+
+
+def weigh_kinds(n: Floats, alpha: Floats, weight: Floats, share: Floats) -> Kinds:
+    """Return what items with evidence n (b, k) may be."""
+    with np.errstate(divide="ignore"):  # a share may be 0
+        own = np.broadcast_to(np.log(share[1:]), (len(n), len(STRENGTHS)))
+        joint = np.concatenate([weight + np.log(share[0]), own], axis=1)
+    joint = joint + log_votes(n, alpha)
+    r = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+    return Kinds(n, alpha, np.asarray(r))
 
 
 def log_votes(n: Floats, alpha: Floats) -> Floats:
@@ -225,40 +259,59 @@ class Judged(Options):
 def _believe(index: Index, votes: Floats, people: Prior, models: Calibrated | None) -> Belief:
     if models is None:
         return Belief(index, votes, people)
-    most = 10 * CELLS // (len(people.weight) * len(index.labels))
-    some = sample_items(index.items, min(FIT_ITEMS, max(most, 100)))
+    most = 2 * CELLS // (len(people.weight) * len(index.labels))
+    some = sample_items(index.items, min(FIT_ITEMS, max(most, 200)))
     some = some[votes[some].sum(axis=1) > 0]
-    tilt, share = fit_shares(people, votes[some], models.probs[some], models.explained)
-    return JudgedBelief(index, votes, people, expected=models.probs, tilt=tilt, share=share)
+    usual = usual_shares(models.explained)
+    move, share = choose_move(people, votes[some], models.probs[some], usual)
+    return JudgedBelief(index, votes, people, expected=models.probs, move=move, share=share)
 
 
-def fit_shares(
-    people: Prior, votes: Floats, expected: Floats, explained: float
-) -> tuple[float, Floats]:
-    """Return the tilt of people's prior, and how much it and each strength around the expected
-    split count (1 + S,), by the marginal likelihood of the votes.
+def choose_move(
+    people: Prior, votes: Floats, expected: Floats, usual: Floats
+) -> tuple[Move, Floats]:
+    """Return how the prior of people is moved, and how much it and each strength around the
+    expected split count (1 + S,).
 
-    One vote per item says nothing about strengths: then what is usual counts.
+    What counts is how well a vote is predicted from the models and the other votes of its item:
+    the whole likelihood is mostly that of first votes, for which models are good, while the label
+    is about what follows them.  One vote per item tells little: then it is as usual.
     """
-    usual = usual_shares(explained)
-    around = log_votes(votes, STRENGTHS[:, None] * expected[:, None, :])
-    best: tuple[float, float, Floats] | None = None
-    for tilt in TILTS:
-        alpha, weight = tilt_prior(people, expected, tilt)
-        moved = logsumexp(weight + log_votes(votes, alpha), axis=1, keepdims=True)
-        joint = np.concatenate([moved, around], axis=1)
-        most = joint.max(axis=1, keepdims=True)
-        chance, share = np.exp(joint - most), usual
-        for _ in range(STEPS):
-            seen = (1 / (chance @ share)) @ chance
-            share = (share * seen + USUAL_ITEMS * usual) / (len(votes) + USUAL_ITEMS)
-        value = float(
-            np.log(chance @ share).sum() + most.sum() + USUAL_ITEMS * usual @ np.log(share)
-        )
-        if best is None or value > best[0]:
-            best = value, tilt, share
-    assert best is not None, "some tilt is tried"
+    best: tuple[float, Move, Floats] | None = None
+    for move in MOVES:
+        alpha, weight = join_priors(people, expected, move)
+        fitted = fit_shares(votes, alpha, weight, usual)
+        for less in LESS if move is MOVES[0] or best is not None else (1.0,):
+            share = np.concatenate([[1 - less * fitted[1:].sum()], less * fitted[1:]])
+            value = predict_last(votes, alpha, weight, share)
+            if best is None or value > best[0] + (LEAST_GAIN if best[1] is MOVES[0] else 0):
+                best = value, move, share
+    assert best is not None, "some move is tried"
     return best[1], best[2]
+
+
+def fit_shares(votes: Floats, alpha: Floats, weight: Floats, usual: Floats) -> Floats:
+    """(1 + S,) how much people's prior and each strength around the expected split count, by the
+    marginal likelihood of the votes, with what is usual as a few items more."""
+    each = log_votes(votes, alpha)
+    kinds = weight.shape[1]
+    moved = logsumexp(weight + each[:, :kinds], axis=1, keepdims=True)
+    joint = np.concatenate([moved, each[:, kinds:]], axis=1)
+    chance, share = np.exp(joint - joint.max(axis=1, keepdims=True)), usual
+    for _ in range(STEPS):
+        seen = (1 / (chance @ share)) @ chance
+        share = (share * seen + USUAL_ITEMS * usual) / (len(votes) + USUAL_ITEMS)
+    return share
+
+
+def predict_last(votes: Floats, alpha: Floats, weight: Floats, share: Floats) -> float:
+    """Return the log likelihood of every vote, given the other votes of its item."""
+    row, label = np.nonzero(votes)
+    times = votes[row, label]
+    others = votes[row]
+    others[np.arange(len(row)), label] = np.maximum(times - 1, 0)
+    q = weigh_kinds(others, alpha[row], weight[row], share).mean()
+    return float(times @ np.log(q[np.arange(len(row)), label]))
 
 
 def usual_shares(explained: float) -> Floats:
@@ -275,5 +328,5 @@ def _explain(belief: JudgedBelief) -> str:
     strength = float(np.exp(around @ np.log(STRENGTHS) / around.sum()))
     return (
         f"{around.sum():.0%} of items are as predicted but for chance, as if by {strength:.0f} "
-        f"votes, the others as people's prior says, tilted by {belief.tilt:g}"
+        f"votes, the others as people's prior says, tilted by {belief.move.tilt:g}"
     )
