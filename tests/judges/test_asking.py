@@ -242,6 +242,27 @@ def test_going_on_after_half_a_line(make_study, server):
     assert ask_server(study, server).items == 6
 
 
+def test_a_distribution_counts_alone(make_study):
+    """A model that first named a label, and then stated chances, is taken by its chances."""
+    study = make_study(1)
+    said = {1: "dog", 2: {"chances": {"cat": 0.75, "dog": 0.25}}}
+    bill = ask(study, lambda asked: said[asked["sample"]], "m", samples=3)
+    assert bill.requests == 2
+    assert read_judges(bill.log).soft().tolist() == [[0.75, 0.25, 0]]
+
+
+def test_a_damaged_log_is_named(make_study, server):
+    study = make_study()
+    log = ask_server(study, server).log
+    lines = log.read_text().splitlines()
+    log.write_text("\n".join([lines[0], lines[1].replace('"shown"', '"seen"'), *lines[2:], ""]))
+    with pytest.raises(FileError, match=r"m\.jsonl, line 2, column 'shown': this key is missing"):
+        ask_server(study, server)
+    log.write_text("{}\n")
+    with pytest.raises(FileError, match=r"m\.jsonl, line 1: is no log of softlabel judge"):
+        ask_server(study, server)
+
+
 def test_more_samples_are_added_to_those_there(make_study, server):
     server.logprobs = False
     study = make_study(2)
