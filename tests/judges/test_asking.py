@@ -151,6 +151,14 @@ def test_a_busy_server_is_asked_again_when_it_says(make_study, server, actions):
     assert read_lines(bill.log)[1]["tries"] == 3
 
 
+def test_nobody_waits_for_hours(make_study, server, actions):
+    server.actions = {2: actions.fail(429, Retry_After="7200")}
+    study = make_study(3)
+    with pytest.raises(SoftlabelError, match="asks to come back in 7,200 seconds"):
+        ask_server(study, server)
+    assert ask_server(study, server).items == 2
+
+
 def test_broken_replies_are_asked_for_again(make_study, server, actions):
     server.actions = {
         1: actions.fail(500),
@@ -202,6 +210,9 @@ def test_the_key_is_sent_to_safe_addresses_only(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     with pytest.raises(SoftlabelError, match="https:// addresses only"):
         Endpoint("http://example.org", "m")
+    monkeypatch.setenv("SOFTLABEL_JUDGE_KEY", "sk-\u00e9")
+    with pytest.raises(SoftlabelError, match="SOFTLABEL_JUDGE_KEY in the environment is no key"):
+        Endpoint("https://example.org", "m")
     for url in ("http://me:hidden@localhost", "http://localhost?key=1", "ftp://localhost", "local"):
         with pytest.raises(SoftlabelError, match="--endpoint") as caught:
             complete_url(url)
