@@ -151,6 +151,14 @@ def test_a_busy_server_is_asked_again_when_it_says(make_study, server, actions):
     assert read_lines(bill.log)[1]["tries"] == 3
 
 
+def test_nobody_waits_for_hours(make_study, server, actions):
+    server.actions = {2: actions.fail(429, Retry_After="7200")}
+    study = make_study(3)
+    with pytest.raises(SoftlabelError, match="asks to come back in 7,200 seconds"):
+        ask_server(study, server)
+    assert ask_server(study, server).items == 2
+
+
 def test_broken_replies_are_asked_for_again(make_study, server, actions):
     server.actions = {
         1: actions.fail(500),
@@ -202,6 +210,9 @@ def test_the_key_is_sent_to_safe_addresses_only(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     with pytest.raises(SoftlabelError, match="https:// addresses only"):
         Endpoint("http://example.org", "m")
+    monkeypatch.setenv("SOFTLABEL_JUDGE_KEY", "sk-\u00e9")
+    with pytest.raises(SoftlabelError, match="SOFTLABEL_JUDGE_KEY in the environment is no key"):
+        Endpoint("https://example.org", "m")
     for url in ("http://me:hidden@localhost", "http://localhost?key=1", "ftp://localhost", "local"):
         with pytest.raises(SoftlabelError, match="--endpoint") as caught:
             complete_url(url)
@@ -240,6 +251,27 @@ def test_going_on_after_half_a_line(make_study, server):
     assert sorted(line["item"] for line in read_lines(log)[1:]) == [f"i{n}" for n in range(6)]
     log.write_bytes(lines[0][:20])  # not even the head
     assert ask_server(study, server).items == 6
+
+
+def test_a_distribution_counts_alone(make_study):
+    """A model that first named a label, and then stated chances, is taken by its chances."""
+    study = make_study(1)
+    said = {1: "dog", 2: {"chances": {"cat": 0.75, "dog": 0.25}}}
+    bill = ask(study, lambda asked: said[asked["sample"]], "m", samples=3)
+    assert bill.requests == 2
+    assert read_judges(bill.log).soft().tolist() == [[0.75, 0.25, 0]]
+
+
+def test_a_damaged_log_is_named(make_study, server):
+    study = make_study()
+    log = ask_server(study, server).log
+    lines = log.read_text().splitlines()
+    log.write_text("\n".join([lines[0], lines[1].replace('"shown"', '"seen"'), *lines[2:], ""]))
+    with pytest.raises(FileError, match=r"m\.jsonl, line 2, column 'shown': this key is missing"):
+        ask_server(study, server)
+    log.write_text("{}\n")
+    with pytest.raises(FileError, match=r"m\.jsonl, line 1: is no log of softlabel judge"):
+        ask_server(study, server)
 
 
 def test_more_samples_are_added_to_those_there(make_study, server):

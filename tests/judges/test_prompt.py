@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 
+import numpy as np
 import pytest
 
 from softlabel import study as studies
@@ -38,15 +39,18 @@ def test_own_instructions_are_sent_but_not_how_to_use_the_page(make_study):
 
 
 def test_pictures_are_sent_whole(tmp_path):
-    folder = tmp_path / "shapes"
-    studies.write_new(folder)
-    study = studies.read(folder)
-    item = next(item for item in study.items if item.image)
-    text, picture = Prompt(study).ask(item, 1).messages[0]["content"]
+    (tmp_path / "images").mkdir()
+    picture = studies.shapes.encode_png(np.zeros((2, 2), np.uint8))
+    (tmp_path / "images" / "dot.png").write_bytes(picture)
+    toml = '[study]\nlabels = ["dot", "none"]\n[items]\nsource = "images"\n'
+    (tmp_path / "study.toml").write_text(toml)
+    study = studies.read(tmp_path)
+    item = study.items[0]
+    text, sent = Prompt(study).ask(item, 1).messages[0]["content"]
     assert text["type"] == "text"
-    kind, _, data = picture["image_url"]["url"].partition(",")
-    assert kind == f"data:{item.image.mime};base64"
-    assert base64.b64decode(data) == item.image.path.read_bytes()
+    kind, _, data = sent["image_url"]["url"].partition(",")
+    assert kind == "data:image/png;base64"
+    assert base64.b64decode(data) == picture
 
 
 def test_a_scale_is_shown_up_or_down(make_study):

@@ -23,6 +23,7 @@ from softlabel.records import JUDGED, JUDGES, Line
 from softlabel.tables import Annotations, Index, Ints, Names, Statements, names
 
 UNREADABLE = "unreadable replies"
+SAMPLED = "reply"  # how a log marks an answer that is one label
 
 
 def read_judges(data: Any, index: Index | None = None) -> Annotations:
@@ -144,12 +145,16 @@ def _read_log(path: Path, lines: Sequence[Line], labels: list[str] | None) -> So
         if key not in head:
             raise FileError(path, "this key is missing", line=1, column=key)
     for line, row in lines[1:]:
-        if "item" not in row or "chances" not in row:
-            raise FileError(path, "must have the keys item and chances", line=line)
+        for key in ("item", "chances", "how"):
+            if key not in row:
+                raise FileError(path, "this key is missing", line=line, column=key)
+    whole = {row["item"] for _, row in lines[1:] if row["chances"] and row["how"] != SAMPLED}
+    for line, row in lines[1:]:
         if row["chances"] is None:
             unreadable += 1
-            continue
-        rows.append((line, {"item": row["item"], "model": head["name"], "probs": row["chances"]}))
+        elif row["how"] != SAMPLED or row["item"] not in whole:  # a distribution counts alone
+            said = {"item": row["item"], "model": head["name"], "probs": row["chances"]}
+            rows.append((line, said))
     if not rows:
         raise FileError(path, f"holds no answers that could be read; {unreadable:,} could not")
     source = Reader(_tabulate(path, rows), labels or head["labels"]).read()

@@ -133,7 +133,7 @@ def find_log(prompt: Prompt, name: str) -> tuple[Path, str]:
         own = name if number == 1 else f"{name}-{number}"
         path = folder / f"{plain if number == 1 else f'{plain}-{number}'}.jsonl"
         head = read_head(path)
-        if head is None or (head["model"] == name and head["prompt"] == prompt.digest):
+        if head is None or (head.get("model") == name and head.get("prompt") == prompt.digest):
             return path, own
     raise AssertionError("numbers do not end")
 
@@ -157,7 +157,15 @@ def read_head(path: Path) -> dict[str, Any] | None:
 
 def read_log(path: Path) -> list[dict[str, Any]]:
     """Return the lines after the head."""
-    return [row for _, row in io.read_lines(path)[1:]] if read_head(path) is not None else []
+    if read_head(path) is None:
+        return []
+    rows = []
+    for line, row in io.read_lines(path)[1:]:
+        for key in ("item", "sample", "shown", "chances", "how"):
+            if key not in row:
+                raise FileError(path, "this key is missing", line=line, column=key)
+        rows.append(row)
+    return rows
 
 
 @contextmanager

@@ -29,6 +29,7 @@ CHAT = "/chat/completions"
 TIMEOUT = 120.0  # seconds without a byte
 TRIES = 6
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds
+PATIENCE = 600.0  # seconds that a server may ask us to wait
 MOST_TOKENS = 32  # of a reply: a code, or a small JSON object
 LIKELIEST = 20  # tokens whose log-probabilities are asked for; the most that OpenAI gives
 FEWER = 5  # the most that some others give
@@ -143,7 +144,7 @@ class Endpoint:
                     continue
                 if reply.is_client_error and reply.status_code not in AGAIN:
                     raise Failed(f"{self.address}, item {asked.item!r}: {fault}")
-                wait = max(wait, retry_after(reply.headers.get("retry-after")))
+                wait = max(wait, self._read_wait(reply))
             failures += 1
             if failures == TRIES:
                 raise Failed(f"{self.address}, item {asked.item!r}: {fault}, {TRIES} times")
@@ -163,6 +164,16 @@ class Endpoint:
                 f"the key, which is read from {' or '.join(KEYS)}"
             )
         return f"no chat completion, {fault}" if reply.is_success else fault
+
+    def _read_wait(self, reply: Any) -> float:
+        """Return the seconds that the server asks to wait; raise if that is too long."""
+        seconds = retry_after(reply.headers.get("retry-after"))
+        if seconds > PATIENCE:
+            raise SoftlabelError(
+                f"{self.address} asks to come back in {seconds:,.0f} seconds; what was answered is "
+                "kept, and the same command goes on there"
+            )
+        return seconds
 
     def _send(self, body: Mapping[str, Any]) -> tuple[Any, str]:
         """Return the reply, or None and why there is none."""
@@ -272,8 +283,12 @@ def complete_url(url: str) -> str:
 
 def find_key() -> str | None:
     """Return the key in the environment, if there is one."""
-    keys = (os.environ.get(name, "").strip() for name in KEYS)
-    return next((key for key in keys if key), None)
+    for name in KEYS:
+        if key := os.environ.get(name, "").strip():
+            if not (key.isascii() and key.isprintable()):
+                raise SoftlabelError(f"{name} in the environment is no key: it must be plain text")
+            return key
+    return None
 
 
 def _is_safe(url: str) -> bool:
