@@ -26,7 +26,7 @@ from softlabel.tables import Annotations, Floats, Index, Ints, Score, names
 DRAWS = 60
 LEVEL = 0.9
 LONGEST = 10  # medians: a longer time is that of a page left open
-ROUNDS = 20  # a question to one item in so many is decided at once
+ROUNDS = 10  # a question to one item in so many is decided at once
 LEAST = 1e-300  # of a share that was drawn: a Dirichlet with small alphas draws exact zeros
 
 
