@@ -3,8 +3,9 @@
 A forecast simulates the study that is still to come.  Each draw takes a prior that the pilot leaves
 possible (its items are resampled, and the prior is fitted again), draws a split p for every item
 from the belief under that prior, lets people vote by these splits where the policy asks, and
-measures KL(p || label).  Intervals are the middle of all draws, so they hold three things: which
-splits the items have, how the votes fall, and how well the pilot has taught the prior.
+measures KL(p || label), the label being that of a fresh fit to all answers.  Intervals are the
+middle of all draws, so they hold three things: which splits the items have, how the votes fall, and
+how well the pilot has taught the prior.
 """
 
 import math
@@ -23,7 +24,7 @@ from softlabel.report import Frame, Html, Line, charts
 from softlabel.study import SECONDS_AROUND, Study
 from softlabel.tables import Annotations, Floats, Index, Ints, Score, names
 
-DRAWS = 60
+DRAWS = 40
 LEVEL = 0.9
 LONGEST = 10  # medians: a longer time is that of a page left open
 ROUNDS = 10  # a question to one item in so many is decided at once
@@ -143,8 +144,7 @@ def _simulate(
     split /= split.sum(axis=1, keepdims=True)
     target = split if not pilot.held else rng.multinomial(pilot.held, split) / pilot.held
     m = len(split)
-    # the study will learn this prior as its answers arrive
-    fit = FitVotes(belief.prior)
+    fit = FitVotes(belief.prior)  # what the policy will learn as answers arrive
     state = Allocation(pilot.index, policy, fit=fit, prices=[price], evidence=pilot.evidence)
     first = state.answers.copy()
     steps = []
@@ -155,7 +155,7 @@ def _simulate(
             if not len(chosen):
                 break
             state.record(chosen.items, _vote(split[chosen.items], rng))
-        label = state.belief.mean()
+        label = pilot.fit(pilot.index, state.evidence).mean()
         lost = kl(split, label).mean()
         gain = (cross_entropy(target, now) - cross_entropy(target, label)).mean()
         spread = np.percentile(state.answers, [50, 90, 99])

@@ -138,7 +138,7 @@ def plan(  # noqa: PLR0913  (a command has as many arguments as options)
     policy: str = "greedy",
     seconds: float | None = None,
     per_hour: float | None = None,
-    draws: int = 60,
+    draws: int = 40,
     seed: int = 0,
     out: Path | None = None,
     load: Path | None = None,
