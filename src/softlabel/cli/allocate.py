@@ -138,7 +138,7 @@ def plan(  # noqa: PLR0913  (a command has as many arguments as options)
     policy: str = "greedy",
     seconds: float | None = None,
     per_hour: float | None = None,
-    draws: int = 60,
+    draws: int = 40,
     seed: int = 0,
     out: Path | None = None,
     load: Path | None = None,
@@ -159,6 +159,7 @@ def plan(  # noqa: PLR0913  (a command has as many arguments as options)
     money = _check_money(found, currency, budget, per_hour)
     with shared.progress() as tell:
         known, took = _read_pilot(found, pilot, tell)
+        few = known.sample(seed=seed)
         curves = {}
         for mode, price, note in _prices(found, seconds or took, bool(seconds)):
             cost = allocate.cost_of_answer(found, price, per_hour)
@@ -167,9 +168,7 @@ def plan(  # noqa: PLR0913  (a command has as many arguments as options)
             one = allocate.Price(mode, price)
             for asked in (chosen, allocate.Uniform()):
                 name = f"{mode}, {asked.name}"
-                steps = allocate.forecast(
-                    known, asked, goals, one, draws=draws, seed=seed, tell=tell
-                )
+                steps = allocate.forecast(few, asked, goals, one, draws=draws, seed=seed, tell=tell)
                 curves[name] = (steps, cost, price, note)
     _show_plan(found, known, curves, budget, money)
     if out is not None:
