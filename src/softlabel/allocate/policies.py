@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 from scipy.special import entr
 
-from softlabel.aggregate import Belief, Prior, choose_for_votes
+from softlabel.aggregate import Belief, DirichletMixture, Prior, choose_for_votes
 from softlabel.errors import DataError
 from softlabel.registry import FAMILIES, Options
 from softlabel.tables import Floats, Index, Ints
