@@ -109,7 +109,7 @@ class JudgedBelief(Belief):
 
         def part(kinds: Kinds) -> Floats:
             votes = kinds.n.sum(axis=1, keepdims=True)
-            return (kinds.r * votes / kinds.mass).sum(axis=1, keepdims=True)
+            return np.asarray((kinds.r * votes / kinds.mass).sum(axis=1, keepdims=True))
 
         return self._per_item(part)[:, 0]
 
