@@ -134,7 +134,8 @@ class Design:
         """Make the features of what models said (m, J, k)."""
         m, models, k = said.shape
         steps = np.arange(k, dtype=np.float64)
-        near: Floats = NEAR ** abs(np.subtract.outer(steps, steps)) if ordered else np.eye(k)
+        apart = abs(np.subtract.outer(steps, steps))
+        near: Floats = np.asarray(NEAR**apart if ordered else apart == 0, dtype=np.float64)
         # 0 and 1 stay as they are; between them chances count by their logarithm
         scaled = np.log1p(said / SURE) / np.log1p(1 / SURE)
         match = scaled @ near
