@@ -28,9 +28,9 @@ from softlabel.metrics import cross_entropy
 from softlabel.sampling import votes_from_counts
 
 PAGE = Path(__file__).parent.parent / "docs" / "allocate.md"
-ITEMS, VOTES, DRAWS = 200, 3, 40
+ITEMS, VOTES, DRAWS = 200, 3, 24
 MORE = (2, 5)  # further votes per item
-SETS = {"CIFAR-10H": ("10k", 24, 20), "ChaosNLI snli": ("chaosnli/snli", 24, 30)}
+SETS = {"CIFAR-10H": ("10k", 12, 20), "ChaosNLI snli": ("chaosnli/snli", 12, 30)}
 SIMULATED = {"simulated, one kind of item": 1, "simulated, easy and hard items": 2}
 
 
@@ -97,8 +97,10 @@ def run(name: str, times: int, kept: Path | None) -> np.ndarray:
     for seed, made in enumerate(pilots(name, times)):
         found.append(try_one(made, seed))
         print(name, seed, found[-1], file=sys.stderr, flush=True)
-        if place is not None and seed + 1 == times:
-            place.write_text(json.dumps(found))
+        if place is not None:
+            place.with_suffix(".part").write_text(json.dumps(found))
+    if place is not None:
+        place.with_suffix(".part").rename(place)
     return np.array(found)
 
 
@@ -113,7 +115,7 @@ def main() -> None:
     for name in (*SETS, *SIMULATED):
         if given.only and not any(word in name for word in given.only):
             continue
-        found = run(name, SETS[name][1] if name in SETS else 24, given.kept)
+        found = run(name, SETS[name][1] if name in SETS else 12, given.kept)
         for place, number in enumerate(MORE):
             value, low, high, gain = found[:, place].T
             within = (gain >= low) & (gain <= high)

@@ -138,7 +138,7 @@ def test_a_comparison_is_plain_data_and_a_figure(planted):
     )
     drawn = draw_curves(found)
     assert "seconds per item" in drawn
-    assert "greedy (blend=0), 3.6:" in drawn
+    assert "greedy (blend=0), 3.6 s: 0." in drawn
 
 
 # ── real data, reduced ───────────────────────────────────────────────────────────────────────
