@@ -30,7 +30,7 @@ from softlabel.sampling import votes_from_counts
 PAGE = Path(__file__).parent.parent / "docs" / "allocate.md"
 ITEMS, VOTES, DRAWS = 200, 3, 24
 MORE = (2, 5)  # further votes per item
-SETS = {"CIFAR-10H": ("10k", 12, 20), "ChaosNLI snli": ("chaosnli/snli", 12, 30)}
+SETS = {"CIFAR-10H": ("10k", 24, 20), "ChaosNLI snli": ("chaosnli/snli", 24, 30)}
 SIMULATED = {"simulated, one kind of item": 1, "simulated, easy and hard items": 2}
 
 
@@ -115,7 +115,7 @@ def main() -> None:
     for name in (*SETS, *SIMULATED):
         if given.only and not any(word in name for word in given.only):
             continue
-        found = run(name, SETS[name][1] if name in SETS else 12, given.kept)
+        found = run(name, SETS[name][1] if name in SETS else 24, given.kept)
         for place, number in enumerate(MORE):
             value, low, high, gain = found[:, place].T
             within = (gain >= low) & (gain <= high)
