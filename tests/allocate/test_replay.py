@@ -53,7 +53,7 @@ def test_votes_are_held_out_or_in_the_pool():
     np.testing.assert_array_equal(made.counts, counts[:3])
     np.testing.assert_array_equal(made.size, counts[:3].sum(axis=1) - 2)
     np.testing.assert_allclose(2 * made.share + made.build(99), counts[:3])
-    assert made.note == ("2 votes of each item held out; 1 items with fewer than 3 votes left out")
+    assert made.note == ("2 votes of each item held out; 1 item with fewer than 3 votes left out")
     taken = np.zeros((3, 4))
     for item in range(3):
         for used in range(int(made.size[item])):

@@ -115,9 +115,10 @@ class Recorded:
         seconds = None if self.seconds is None else self.seconds[kept][order]
         index = part_of(self.votes.index, keep)
         left = int((~keep).sum())
-        notes = [f"{hold} votes of each item held out"]
+        notes = [f"{hold} {'vote' if hold == 1 else 'votes'} of each item held out"]
         if left:
-            notes.append(f"{left:,} items with fewer than {hold + 1} votes left out")
+            items = "item" if left == 1 else "items"
+            notes.append(f"{left:,} {items} with fewer than {hold + 1} votes left out")
         return Replay(index, item[order], label, hold, seconds, "; ".join(notes))
 
 
