@@ -31,6 +31,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "allocate.md"
 ITEMS, VOTES, DRAWS = 200, 3, 24
 MORE = (2, 5)  # further votes per item
 SETS = {"CIFAR-10H": ("10k", 24, 20), "ChaosNLI snli": ("chaosnli/snli", 24, 30)}
+SETS["ChaosNLI mnli"] = ("chaosnli/mnli", 24, 30)  # not used to choose ``planning.STRETCH``
 SIMULATED = {"simulated, one kind of item": 1, "simulated, easy and hard items": 2}
 
 
