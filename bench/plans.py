@@ -28,9 +28,10 @@ from softlabel.metrics import cross_entropy
 from softlabel.sampling import votes_from_counts
 
 PAGE = Path(__file__).parent.parent / "docs" / "allocate.md"
-ITEMS, VOTES, DRAWS = 200, 3, 40
+ITEMS, VOTES, DRAWS = 200, 3, 24
 MORE = (2, 5)  # further votes per item
 SETS = {"CIFAR-10H": ("10k", 24, 20), "ChaosNLI snli": ("chaosnli/snli", 24, 30)}
+SETS["ChaosNLI mnli"] = ("chaosnli/mnli", 24, 30)  # not used to choose ``planning.STRETCH``
 SIMULATED = {"simulated, one kind of item": 1, "simulated, easy and hard items": 2}
 
 
@@ -97,8 +98,10 @@ def run(name: str, times: int, kept: Path | None) -> np.ndarray:
     for seed, made in enumerate(pilots(name, times)):
         found.append(try_one(made, seed))
         print(name, seed, found[-1], file=sys.stderr, flush=True)
-        if place is not None and seed + 1 == times:
-            place.write_text(json.dumps(found))
+        if place is not None:
+            place.with_suffix(".part").write_text(json.dumps(found))
+    if place is not None:
+        place.with_suffix(".part").rename(place)
     return np.array(found)
 
 

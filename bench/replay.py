@@ -315,7 +315,8 @@ def write(found: dict[str, tuple[Job, Comparison]]) -> None:
     write_block(page, "replay", "curves", "\n\n".join([*curves, circumstances("numpy", "scipy")]))
     for name in ("10k, same votes", "1k, same votes"):
         if name in found:
-            text = standalone_svg(draw_curves(found[name][1]))
+            shown = ("greedy", "uniform", RAW)
+            text = standalone_svg(draw_curves(found[name][1], shown))
             file = DOCS / "pictures" / f"replay-{name.split(',')[0]}.svg"
             file.write_text(text, "utf-8")
 

@@ -74,10 +74,10 @@ def test_realised_gains_lie_in_the_interval():
     """Studies that went on: how often the gain against the true splits is in the 90 % interval.
     Real data and more pilots are in bench/plans.py."""
     rng = np.random.default_rng(2)
-    inside, times = 0, 10
+    inside, times = 0, 8
     for seed in range(times):
         pilot, split = pilot_of(60, 3, rng)
-        step = forecast(pilot, Uniform(), [5.4], draws=20, seed=seed)[0]
+        step = forecast(pilot, Uniform(), [5.4], draws=14, seed=seed)[0]
         state = Allocation(pilot.index, Uniform(), evidence=pilot.evidence)
         before = entropy(split, state.belief.mean(), axis=1).mean()
         for _ in range(3):
@@ -87,7 +87,7 @@ def test_realised_gains_lie_in_the_interval():
         gain = before - entropy(split, state.belief.mean(), axis=1).mean()
         inside += step.gain.low <= gain <= step.gain.high
         assert step.answers == pytest.approx(3, abs=0.01)
-    assert inside >= 6, "fewer have a chance of 1 in 600 if the interval holds 90 %"
+    assert inside >= 5, "fewer have a chance of 1 in 200 if the interval holds 90 %"
 
 
 def test_more_money_buys_closer_labels():

@@ -53,7 +53,7 @@ def test_votes_are_held_out_or_in_the_pool():
     np.testing.assert_array_equal(made.counts, counts[:3])
     np.testing.assert_array_equal(made.size, counts[:3].sum(axis=1) - 2)
     np.testing.assert_allclose(2 * made.share + made.build(99), counts[:3])
-    assert made.note == ("2 votes of each item held out; 1 items with fewer than 3 votes left out")
+    assert made.note == ("2 votes of each item held out; 1 item with fewer than 3 votes left out")
     taken = np.zeros((3, 4))
     for item in range(3):
         for used in range(int(made.size[item])):
@@ -138,7 +138,7 @@ def test_a_comparison_is_plain_data_and_a_figure(planted):
     )
     drawn = draw_curves(found)
     assert "seconds per item" in drawn
-    assert "greedy (blend=0), 3.6:" in drawn
+    assert "greedy (blend=0), 3.6 s: 0." in drawn
 
 
 # ── real data, reduced ───────────────────────────────────────────────────────────────────────

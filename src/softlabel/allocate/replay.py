@@ -115,9 +115,10 @@ class Recorded:
         seconds = None if self.seconds is None else self.seconds[kept][order]
         index = part_of(self.votes.index, keep)
         left = int((~keep).sum())
-        notes = [f"{hold} votes of each item held out"]
+        notes = [f"{hold} {'vote' if hold == 1 else 'votes'} of each item held out"]
         if left:
-            notes.append(f"{left:,} items with fewer than {hold + 1} votes left out")
+            items = "item" if left == 1 else "items"
+            notes.append(f"{left:,} {items} with fewer than {hold + 1} votes left out")
         return Replay(index, item[order], label, hold, seconds, "; ".join(notes))
 
 
@@ -404,16 +405,20 @@ def _row(
     return Row(policy, goal, seconds, score, below(Uniform.name), below(RAW), asked)
 
 
-def draw_curves(comparison: Comparison, width: float = 660) -> Html:
-    """Draw KL* against seconds per item, a curve per policy with its interval."""
+def draw_curves(comparison: Comparison, policies: Sequence[str] = (), width: float = 660) -> Html:
+    """Draw KL* against seconds per item (on a scale of doublings), a curve per policy with its
+    interval; of all policies, or of these."""
     lines = []
-    for name in dict.fromkeys(row.policy for row in comparison.rows):
+    for name in policies or dict.fromkeys(row.policy for row in comparison.rows):
         rows = [row for row in comparison.rows if row.policy == name]
-        x, y = [row.seconds for row in rows], [row.kl.value for row in rows]
+        x, y = [math.log2(row.seconds) for row in rows], [row.kl.value for row in rows]
         low, high = [row.kl.low for row in rows], [row.kl.high for row in rows]
-        lines.append(Line(name, x, y, low, high))
+        words = [f"{row.seconds:.3g} s" for row in rows]
+        lines.append(Line(name, x, y, low, high, words))
     said = "; ".join(
         f"{line.name}: {line.y[0]:.3f} to {line.y[-1]:.3f}" for line in lines if line.y
     )
     title = f"{comparison.name}, prior of {comparison.prior}"
-    return charts.lines(lines, Frame(title, said, "seconds per item", "KL* (nats)", width, 340))
+    frame = Frame(title, said, "seconds per item", "KL* (nats)", width, 340)
+    goals = sorted({row.goal for row in comparison.rows})
+    return charts.lines(lines, frame, named={math.log2(goal): f"{goal:.3g}" for goal in goals})
