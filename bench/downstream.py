@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,7 @@ from scipy.special import logsumexp, softmax
 
 from softlabel import Annotations, Index, datasets
 from softlabel.aggregate import Belief, Judged, shares
-from softlabel.allocate import FitVotes, Greedy, Recorded, Uniform, apply_floor
+from softlabel.allocate import FitJudged, FitVotes, Greedy, Recorded, Uniform, apply_floor
 from softlabel.allocate.replay import Replay, run_policy
 from softlabel.tables import Bools, Floats, Ints, names
 
@@ -79,9 +79,7 @@ class FitModels:
     votes so far."""
 
     ask: Callable[[Index, Floats], Annotations]
-    least: int = 1
-    blend: float = FitVotes().blend
-    even: float = FitVotes().even
+    least, blend, even = FitJudged.least, FitJudged.blend, FitJudged.even
 
     def __call__(self, index: Index, evidence: Floats) -> Belief:
         if (evidence.sum(axis=1) > 0).sum() < 100:
@@ -142,7 +140,7 @@ def texts() -> Task:
         code = np.full(len(place), -1)
         code[[place[item] for item in part.items.tolist()]] = np.arange(len(part.items))
         mine = said.take(code[said.item] >= 0)
-        known = Index(part.items, said.index.annotators, part.labels)
+        known = replace(part, annotators=said.index.annotators)
         return Annotations(known, code[mine.item], mine.annotator, label=mine.label)
 
     counts = people.counts()[enough].astype(np.int64)
@@ -153,7 +151,7 @@ def recorded(name: str, index: Index, counts: Ints) -> Recorded:
     item, label = np.nonzero(counts)
     times = counts[item, label]
     item, label = np.repeat(item, times), np.repeat(label, times)
-    people = Index(index.items, names([str(i) for i in range(len(item))]), index.labels)
+    people = replace(index, annotators=names([str(i) for i in range(len(item))]))
     return Recorded(name, Annotations(people, item, np.arange(len(item)), label=label))
 
 
@@ -176,7 +174,7 @@ def one_order(task: Task, seed: int, goals: Sequence[float]) -> dict[tuple[str, 
     train, valid, test = kind < 0.7, (kind >= 0.7) & (kind < 0.8), kind >= 0.8
     truth = votes.counts / votes.counts.sum(axis=1, keepdims=True)
     bought = votes.part(train)
-    index = Index(bought.index.items, names([]), bought.index.labels)
+    index = replace(bought.index, annotators=names([]))
     bought = Replay(index, bought.item, bought.label, bought.hold)
     found = {}
     for name, (policy, fit, raw) in arms(task).items():

@@ -19,10 +19,10 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 from scipy.special import entr
 
-from softlabel.aggregate import Belief, DirichletMixture, Prior, choose_for_votes
+from softlabel.aggregate import Belief, DirichletMixture, Judged, Prior, choose_for_votes
 from softlabel.errors import DataError
 from softlabel.registry import FAMILIES, Options
-from softlabel.tables import Floats, Index, Ints
+from softlabel.tables import Annotations, Floats, Index, Ints
 
 SECONDS_PER_VOTE = 1.8  # the median of CIFAR-10H
 MOST = 10**6  # answers per item: no limit in practice
@@ -108,6 +108,27 @@ class FitVotes:
             return Belief(index, evidence, join(prior, index, evidence) if many else prior)
         chosen, _ = choose_for_votes(index, evidence.sum(axis=1))
         return Belief(index, evidence, chosen.fit(index, evidence))
+
+
+@dataclass(eq=False)
+class FitJudged:
+    """The belief of people and models: what ``judges`` said of the items (some of them may not be
+    asked about) moves the prior of each.  ``why`` says after each fit what was learned of them."""
+
+    judges: Annotations
+    why: str = ""
+
+    least, blend, even = 1, COLD_BLEND, COLD_EVEN
+
+    def __call__(self, index: Index, evidence: Floats) -> Belief:
+        """Return the belief about all items."""
+        place = {item: code for code, item in enumerate(index.items.tolist())}
+        code = np.array([place.get(item, -1) for item in self.judges.index.items.tolist()])
+        said = self.judges.take(code[self.judges.item] >= 0)
+        known = replace(said.index, items=index.items, labels=index.labels, ordered=index.ordered)
+        said = replace(said, index=known, item=code[said.item])
+        belief, _, self.why = Judged().believe(index, evidence, said)
+        return belief
 
 
 def join(prior: Prior, index: Index, evidence: Floats) -> Prior:

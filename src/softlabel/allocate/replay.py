@@ -8,7 +8,7 @@ equal KL*; ratios of it mean nothing, because a small constant is left in it.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,15 @@ from scipy.special import psi
 from softlabel._util.progress import Progress, silent
 from softlabel.aggregate import DirichletMixture, shares
 from softlabel.allocate.allocation import Allocation
-from softlabel.allocate.policies import SECONDS_PER_VOTE, Fit, FitVotes, Policy, Price, Uniform
+from softlabel.allocate.policies import (
+    SECONDS_PER_VOTE,
+    Fit,
+    FitJudged,
+    FitVotes,
+    Policy,
+    Price,
+    Uniform,
+)
 from softlabel.errors import DataError
 from softlabel.metrics import entropy, intervals, kl
 from softlabel.report import Frame, Html, Line, charts
@@ -66,7 +74,7 @@ def split_folds(items: int, number: int, seed: int) -> Iterator[tuple[Bools, Boo
 
 def part_of(index: Index, these: Bools) -> Index:
     """Return the index of some of the items."""
-    return Index(index.items[these], index.annotators, index.labels)
+    return replace(index, items=index.items[these])
 
 
 # ── votes in random order ────────────────────────────────────────────────────────────────────
@@ -305,13 +313,19 @@ class Comparison:
 class Setting:
     """How to replay: ``hold`` votes held out, priors fitted to ``calibrate`` votes of other items
     (0: to the votes asked for so far), ``seeds`` of the orders, ``goals`` in seconds per item
-    (empty: as many as make sense), and the ``price`` of a vote where no times are recorded."""
+    (empty: as many as make sense), and the ``price`` of a vote where no times are recorded.
+    ``judges`` is what models said of the items: they speak before the first vote."""
 
     hold: int = 10
     calibrate: int = 0
     seeds: tuple[int, ...] = (500,)
     goals: tuple[float, ...] = ()
     price: float = SECONDS_PER_VOTE
+    judges: Annotations | None = None
+
+    def __post_init__(self) -> None:
+        if self.judges is not None and self.calibrate:
+            raise DataError("calibrate and judges: give one of the two; both are priors")
 
 
 def compare(
@@ -342,7 +356,7 @@ def compare(
 
         for name, policy in named.items():
             tell(f"{recorded.name}: {name}, order {seed}")
-            points = _ask(votes, policy, setting.calibrate, goals, price, seed)
+            points = _ask(votes, policy, setting, goals, price, seed)
             for goal, point in zip(goals, points, strict=False):
                 keep(name, goal, point, point.labels)
                 if name == Uniform.name:
@@ -357,6 +371,8 @@ def compare(
     order = [*named, RAW]
     rows.sort(key=lambda row: (order.index(row.policy), row.goal))
     prior = f"{setting.calibrate} votes of other items" if setting.calibrate else "same votes"
+    if setting.judges is not None:
+        prior = f"same votes and {len(setting.judges.index.annotators)} models"
     notes = "; ".join(filter(None, (recorded.note, votes.note)))
     items = len(votes.index.items)
     return Comparison(recorded.name, items, price, prior, setting.seeds, notes, tuple(rows))
@@ -369,11 +385,12 @@ def default_goals(votes: Replay, price: float) -> tuple[float, ...]:
 
 
 def _ask(
-    votes: Replay, policy: Policy, calibrate: int, goals: Sequence[float], price: float, seed: int
+    votes: Replay, policy: Policy, setting: Setting, goals: Sequence[float], price: float, seed: int
 ) -> list[Point]:
-    if calibrate:
-        return _run_halves(votes, policy, calibrate, goals, price, seed)
-    return run_policy(votes, policy, FitVotes(), goals, price, np.random.default_rng([seed, 5]))
+    if setting.calibrate:
+        return _run_halves(votes, policy, setting.calibrate, goals, price, seed)
+    fit: Fit = FitVotes() if setting.judges is None else FitJudged(setting.judges)
+    return run_policy(votes, policy, fit, goals, price, np.random.default_rng([seed, 5]))
 
 
 def _name(policy: Policy) -> str:

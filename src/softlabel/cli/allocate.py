@@ -28,6 +28,7 @@ def replay(  # noqa: PLR0913  (a command has as many arguments as options)
     hold: int = 10,
     calibrate: int = 0,
     seeds: int = 1,
+    judges: str | None = None,
     at: str | None = None,
     out: Path | None = None,
     labels: str | None = None,
@@ -59,11 +60,20 @@ def replay(  # noqa: PLR0913  (a command has as many arguments as options)
             tuple(range(FIRST_SEED, FIRST_SEED + seeds)),
             goals,
             seconds or allocate.SECONDS_PER_VOTE,
+            _read_judges(judges, recorded),
         )
         found = allocate.compare(recorded, chosen, setting, tell)
     _show(found)
     if out is not None:
         _write(found, out)
+
+
+def _read_judges(text: str | None, recorded: Recorded) -> Any:
+    if text is None:
+        return None
+    from softlabel import frames
+
+    return frames.read_judges(shared.open_judges(text), recorded.votes.index)
 
 
 def _read_goals(at: str | None) -> tuple[float, ...]:
