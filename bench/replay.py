@@ -1,6 +1,6 @@
 """Policies replayed on recorded votes of all data sets: the curves and targets of docs/allocate.md.
 
-    python bench/replay.py [--write] [--only NAME ...] [--kept FOLDER] [--peers]
+    python bench/replay.py [--write] [--only NAME ...] [--kept FOLDER] [--peers] [--stops]
 
 Each line is one data set with one kind of prior: ``same votes`` is learned from what was asked so
 far, ``other items`` from up to 37 votes of each item of the other half.  ``greedy`` is as shipped;
@@ -8,7 +8,8 @@ far, ``other items`` from up to 37 votes of each item of the other half.  ``gree
 equal quotas.  Data are read from ``$SOFTLABEL_DATA``; a set that is not there is left out and
 named.  ``--peers`` replays ActiveLab too (Goh & Mueller 2023), by cleanlab's own function: it needs
 cleanlab installed, and predictions of a model, for which it is given our labels at each round; a
-column of its table is the first, second, ... vote of each item.  ``--kept`` keeps each finished
+column of its table is the first, second, ... vote of each item.  ``--stops`` asks
+until every item is done, by several limits of gain per second.  ``--kept`` keeps each finished
 line as JSON and does not compute it again.  ``--write`` puts tables and figures into the
 documentation.
 """
@@ -26,6 +27,7 @@ import numpy as np
 from results import circumstances, table, write_block
 
 from softlabel import Index, datasets
+from softlabel.aggregate import DirichletMixture
 from softlabel.allocate import (
     Comparison,
     Entropy,
@@ -37,8 +39,9 @@ from softlabel.allocate import (
     draw_curves,
     grassberger,
     kl_star,
+    split_folds,
 )
-from softlabel.allocate.replay import RAW, Row
+from softlabel.allocate.replay import RAW, Replay, Row, run_policy
 from softlabel.datasets import MissingData
 from softlabel.report import standalone_svg
 from softlabel.sampling import votes_from_counts
@@ -217,6 +220,57 @@ def compare_peer(kept: Path | None) -> str:
     return table(rows)
 
 
+# ── stopping ─────────────────────────────────────────────────────────────────────────────────
+
+STOPS = (1e-2, 5e-3, 2e-3)
+
+
+def run_stop(votes: Replay, stop: float, seed: int) -> list[float]:
+    """Return seconds per item, KL*, answers (median, 90, 99 %), and how often the held-out votes of
+    the first and the second class are in their 90 % predictive intervals; prior of other items."""
+    rng, kl = np.random.default_rng([seed, 7]), []
+    answers, inside, spent = [], [[], []], 0.0
+    for rest, test in split_folds(len(votes.index.items), 2, seed):
+        other, part = votes.part(rest), votes.part(test)
+        fit = FitVotes(DirichletMixture().fit(other.index, other.build(37)))
+        point = run_policy(part, Greedy(stop=stop), fit, (1e4,), 1.8, rng)[0]
+        kl.append(kl_star(part.share, point.labels, grassberger(part.counts)))
+        answers.append(point.answers)
+        spent += float(point.answers.sum()) * 1.8
+        belief, held = fit(part.index, point.votes), np.rint(part.share * part.hold)
+        order = np.argsort(-point.labels, axis=1, kind="stable")
+        for place in (0, 1):
+            label = order[:, place]
+            count = held[np.arange(len(label)), label].astype(np.int64)
+            low, high = belief.predictive_cdf(label, count, np.full(len(label), part.hold))
+            drawn = low + rng.random(len(low)) * (high - low)
+            inside[place].append((drawn > 0.05) & (drawn < 0.95))
+    every = np.concatenate(answers)
+    covered = [float(np.concatenate(one).mean()) for one in inside]
+    ends = np.percentile(every, [50, 90, 99]).tolist()
+    return [spent / len(every), float(np.concatenate(kl).mean()), *ends, *covered]
+
+
+def tabulate_stops(kept: Path | None) -> str:
+    head = ["`stop`, nats per second", "images", "seconds per image", "KL*"]
+    head += ["answers: median, 90 %, 99 %", "top class in its interval", "second class"]
+    rows = [head]
+    place = kept / "stops.json" if kept else None
+    known = json.loads(place.read_text()) if place is not None and place.exists() else {}
+    for name in ("10k", "1k"):
+        for stop in STOPS:
+            key = f"{name} {stop}"
+            if key not in known:
+                known[key] = run_stop(load(name).hold_out(10, 500), stop, 500)
+                if place is not None:
+                    place.write_text(json.dumps(known))
+            seconds, kl, *ends, top, second = known[key]
+            cells = [f"{stop:g}", name, f"{seconds:.1f}", f"{kl:.4f}"]
+            cells += [", ".join(f"{value:.0f}" for value in ends), f"{top:.3f}", f"{second:.3f}"]
+            rows.append(cells)
+    return table(rows)
+
+
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -286,6 +340,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--kept", type=Path)
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--stops", action="store_true")
     given = parser.parse_args()
     found = {}
     for job in JOBS:
@@ -298,6 +353,11 @@ def main() -> None:
             continue
         print(f"\n{job.name}\n\n{tabulate_curves(found[job.name][1])}", flush=True)
     print(f"\n{tabulate_targets(found)}\n\n{tabulate_worst(found)}")
+    if given.stops:
+        stops = tabulate_stops(given.kept)
+        print(f"\n{stops}")
+        if given.write:
+            write_block(DOCS / "allocate.md", "replay", "stops", stops)
     if given.peers:
         peers = compare_peer(given.kept)
         print(f"\n{peers}")

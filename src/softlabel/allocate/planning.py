@@ -8,9 +8,12 @@ middle of all draws, so they hold three things: which splits the items have, how
 how well the pilot has taught the prior.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import stdtrit
@@ -22,8 +25,10 @@ from softlabel.allocate.policies import FitVotes, Policy, Price
 from softlabel.errors import DataError
 from softlabel.metrics import cross_entropy, kl
 from softlabel.report import Frame, Html, Line, charts
-from softlabel.study import SECONDS_AROUND, Study
 from softlabel.tables import Annotations, Floats, Index, Ints, Score, names
+
+if TYPE_CHECKING:
+    from softlabel.study import Study
 
 DRAWS = 40
 LEVEL = 0.9
@@ -86,7 +91,7 @@ class Pilot:
         """Return what is believed after the pilot."""
         return self.fit(self.index, self.evidence)
 
-    def sample(self, most: int = MOST_ITEMS, seed: int = 0) -> "Pilot":
+    def sample(self, most: int = MOST_ITEMS, seed: int = 0) -> Pilot:
         """Return the pilot of at most so many items, drawn at random, to simulate fewer."""
         if len(self.evidence) <= most:
             return self
@@ -229,6 +234,8 @@ def measure_seconds(seconds: Floats | None) -> float | None:
 def cost_of_answer(study: Study, seconds: float, per_hour: float | None = None) -> float:
     """Return the money for one answer: the pay of a session whose answers take so long each,
     shared by the answers that count.  ``per_hour`` stands in for the study's pay."""
+    from softlabel.study import SECONDS_AROUND  # study folders take long to import
+
     session = SECONDS_AROUND + study.showings_per_person * seconds
     if per_hour is None:
         if study.pay is None:

@@ -38,7 +38,7 @@ def replay(  # noqa: PLR0913  (a command has as many arguments as options)
     missing: shared.Missing = "refuse",
     spelling: shared.Spelling = "refuse",
 ) -> None:
-    """Replay recorded votes: what would each policy have asked, and how good would its labels be?
+    """Replay recorded votes, to see what each policy would have asked and how good its labels are.
 
     Some votes of each item are held out; a policy's questions are answered from the others, in
     random order. Prints KL* (cross-entropy to the held-out shares minus the entropy of all votes,
