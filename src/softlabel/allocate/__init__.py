@@ -21,6 +21,7 @@ from softlabel.allocate.policies import (
     Price,
     Uniform,
 )
+from softlabel.allocate.quality import Quality, measure_quality
 from softlabel.allocate.replay import (
     Comparison,
     Recorded,
@@ -36,7 +37,8 @@ from softlabel.allocate.replay import (
 
 __all__ = [
     "POLICIES", "SECONDS_PER_VOTE", "Allocation", "Chosen", "Comparison", "Entropy", "Fit",
-    "FitVotes", "Greedy", "Pilot", "Policy", "Price", "Recorded", "Setting", "Step", "Uniform",
-    "apply_floor", "compare", "cost_of_answer", "draw_curves", "draw_plan", "forecast",
-    "grassberger", "kl_star", "measure_seconds", "part_of", "read_pilot", "split_folds",
+    "FitVotes", "Greedy", "Pilot", "Policy", "Price", "Quality", "Recorded", "Setting", "Step",
+    "Uniform", "apply_floor", "compare", "cost_of_answer", "draw_curves", "draw_plan", "forecast",
+    "grassberger", "kl_star", "measure_quality", "measure_seconds", "part_of", "read_pilot",
+    "split_folds",
 ]  # fmt: skip

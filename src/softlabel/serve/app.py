@@ -24,6 +24,7 @@ from softlabel.serve.participant.api import Api, describe_api, json_error
 from softlabel.serve.participant.pages import Pages
 from softlabel.serve.participant.plans import MediaTable, PlanWriter, list_parts
 from softlabel.serve.participant.sessions import Newcomers, Sessions
+from softlabel.serve.ranking import Ranker
 from softlabel.serve.recruit import make_recruiter
 from softlabel.serve.researcher.routes import make_router
 from softlabel.serve.running import Running
@@ -89,6 +90,10 @@ def make_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # looking costs 6 %
     )
+    app.state.ranker = None  # keep_ranking runs it beside the server
+    if study.allocate is not None:
+        app.state.ranker = Ranker(study, store, now)
+        site.listen(app.state.ranker.adopt)
     plan_writer = PlanWriter(study, render.catalogues, static)
     Api(site, sessions, newcomers, running, plan_writer).add_to(app)
     Pages(site, sessions, newcomers, running).add_to(app)
