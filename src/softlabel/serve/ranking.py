@@ -197,7 +197,8 @@ class Ranker:
         self.fit = FitVotes() if said is None else FitJudged(said)
         self.state: Allocation | None = None
         self.quality: Quality | None = None
-        self._price = estimate(study).seconds
+        self.seconds = estimate(study).seconds  # of an answer
+        self._price = self.seconds  # as the state has it
         self._written: dict[str, float] = {}
         self._history: list[tuple[int, float]] = []
         self._leads = self._dirty = False
@@ -239,7 +240,7 @@ class Ranker:
 
     def _update(self, votes: Floats, answers: Ints) -> None:
         """Bring the state up to date with the answers."""
-        seconds = min(max(self.evidence.seconds or self._price, 1e-3), 1e6)
+        seconds = self.seconds = min(max(self.evidence.seconds or self.seconds, 1e-3), 1e6)
         moved = max(seconds / self._price, self._price / seconds) > CHANGED
         if self.state is None or moved:
             self._price = seconds
@@ -288,7 +289,7 @@ class Ranker:
             throttle()
         lost = self.evidence.given - int(answers.sum())  # paid for, and of no use
         places = None
-        if (allowed := count_allowed(self.study, self._price)) is not None:
+        if (allowed := count_allowed(self.study, self.seconds)) is not None:
             places = max(0, allowed - lost)
         explore = 0.0 if state is None or state.is_even else self.policy.explore
         known = self._describe(answers)
@@ -301,7 +302,7 @@ class Ranker:
             "answers": int(answers.sum()),
             "given": self.evidence.given,
             "done": 0 if state is None else int(state.done.sum()),
-            "seconds": self._price,
+            "seconds": self.seconds,
             "even": state is None or state.is_even,
             "judges": getattr(self.fit, "why", ""),
             "history": [list(point) for point in self._history],

@@ -14,7 +14,7 @@ for each on average, or what the budget allows.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -24,6 +24,7 @@ from softlabel.store.rows import Live, Ranking
 from softlabel.store.schema import PRIORITY, item, ranking, showing
 
 CIRCLE = 2**31 - 1  # a prime: multiplied by any smaller number, places come in another order
+TRIES = 8  # at drawing an item that fits, before all that fit are listed
 Draw = Callable[[str, int], int]  # a random number below 2**64 for a purpose and a turn
 
 _this = ranking.c.study == bind("of")
@@ -41,12 +42,14 @@ WEIGH = (
 )
 
 _targets = sa.and_(item.c.study == bind("of"), item.c.kind == "target")
-_new = item.c.id.not_in(sa.select(showing.c.item).where(showing.c.session == bind("me")))
+_mine = sa.select(showing.c.item).where(showing.c.session == bind("me"))
+_new = item.c.id.not_in(_mine)
 _few = item.c.taken < bind("least")
+_taken = item.c.taken + 0  # as an expression, for which SQLite does not leave a better index
 _unranked = sa.and_(item.c.weight.is_(None), ~_few, item.c.taken < bind("most"))
 _priority: sa.ColumnElement[float] = sa.literal_column(f"({PRIORITY})", sa.Float)
-# word for word the condition of the index ``item_by_priority``
-_open = sa.and_(item.c.weight > sa.literal_column("0"), item.c.taken < bind("most"), ~_few)
+_weighed = item.c.weight > sa.literal_column("0")  # as in the index ``item_by_priority``
+_open = sa.and_(_weighed, _taken < bind("most"), _taken >= bind("least"))
 _shuffled = sa.cast(item.c.place, sa.BigInteger) * bind("factor", type_=sa.BigInteger) % CIRCLE
 TAKEN = sa.select(sa.func.coalesce(sa.func.sum(item.c.taken), 0), sa.func.count()).where(_targets)
 HAS_OPEN = sa.select(sa.exists().where(_targets, sa.or_(_few, _open, _unranked)))
@@ -70,13 +73,46 @@ LEVELS = {
 }
 _ranked = sa.select(item.c.id, _priority.label("priority")).where(_targets, _open, _new)
 TOP = _ranked.order_by(_priority.desc(), _shuffled, item.c.id).limit(bind("wanted"))
-ANY = _ranked.order_by(_shuffled, item.c.id).limit(bind("wanted"))
 TIES = (
     sa.select(_priority, sa.func.count())
     .where(_targets, _open, _new, _priority >= bind("low", type_=sa.Float))
     .group_by(_priority)
 )
-LEFT = sa.select(sa.func.count()).where(_targets, _open, _new)
+ANY = _ranked.order_by(_shuffled, item.c.id).limit(bind("wanted"))
+# the same one by one, for large studies: the n-th item that is not done, if it is open and new
+WEIGHED = sa.select(sa.func.count()).where(_targets, _weighed)
+NTH = (
+    sa.select(
+        item.c.id,
+        _priority.label("priority"),
+        sa.and_(_open, _new).label("fits"),
+    )
+    .where(_targets, _weighed)
+    .order_by(_priority)
+    .limit(1)
+    .offset(bind("nth"))
+)
+# expressions again, so that the few items of a person are looked up one by one
+_open_of_mine = (
+    sa.select(sa.func.count(showing.c.item.distinct()))
+    .select_from(
+        showing.join(item, (item.c.study == showing.c.study) & (item.c.id == showing.c.item))
+    )
+    .where(
+        showing.c.session == bind("me"),
+        item.c.weight + 0.0 > 0.0,
+        _taken < bind("most"),
+        _taken >= bind("least"),
+    )
+)
+# how many items there are of each kind, which together are those that are open and new: all
+# but those that have the most, those that have few, and those of this person
+LEFT = (
+    (1, WEIGHED),
+    (-1, WEIGHED.where(item.c.taken >= bind("most"))),
+    (-1, WEIGHED.where(_few)),
+    (-1, _open_of_mine),
+)
 
 
 # ── the ranking of a study ───────────────────────────────────────────────────────────────────
@@ -201,37 +237,38 @@ def _pick_ranked(connection: sa.Connection, asked: Asked, wanted: int) -> dict[s
     top = connection.execute(TOP, values | {"wanted": wanted}).all()
     if not top:
         return {}
-    known = find(connection, asked.study)
-    explore = 0.0 if known is None else known.explore
-    left = connection.execute(LEFT, values).scalar_one() if explore else len(top)
-    at_random = [asked.draw("explore", turn) < explore * 2**64 for turn in range(len(top))]
-    some: Sequence[Any] = ()
-    if any(at_random):
-        some = connection.execute(ANY, asked.values("any") | {"wanted": wanted}).all()
     low = {"low": top[-1].priority}
     ties = {value: count for value, count in connection.execute(TIES, values | low)}
-    return _take_turns(top, some, at_random, ties, explore, left)
-
-
-def _take_turns(
-    top: Sequence[Any],
-    some: Sequence[Any],
-    at_random: list[bool],
-    ties: dict[float, int],
-    explore: float,
-    left: int,
-) -> dict[str, float]:
-    """Take one item per turn: the best one that is left, or any; return the chance of each."""
+    known = find(connection, asked.study)
+    explore = 0.0 if known is None else known.explore
+    left = 0
+    if explore:
+        left = sum(sign * connection.execute(query, values).scalar_one() for sign, query in LEFT)
     chosen: dict[str, float] = {}
-    for anyone in at_random:
-        rows = [row for row in (some if anyone else top) if row.id not in chosen]
-        best = next(row.priority for row in top if row.id not in chosen)
-        row = rows[0]
-        chance = explore / left if explore else 0.0
-        if row.priority == best:
-            chance += (1 - explore) / ties[best]
+    for turn in range(len(top)):
+        best = next(row for row in top if row.id not in chosen)
+        row = best
+        if asked.draw("explore", turn) < explore * 2**64:
+            row = _draw_any(connection, asked, chosen, turn)
+        chance = explore / (left - turn) if explore else 0.0
+        if row.priority == best.priority:
+            chance += (1 - explore) / ties[best.priority]
         chosen[row.id] = chance
-        left -= 1
         if row.priority in ties:
             ties[row.priority] -= 1
     return chosen
+
+
+def _draw_any(
+    connection: sa.Connection, asked: Asked, chosen: Mapping[str, float], turn: int
+) -> Any:
+    """Return any open item that is new to this person and not chosen, all with the same chance."""
+    values = asked.values(f"any {turn}")
+    size = connection.execute(WEIGHED, values).scalar_one()
+    for attempt in range(TRIES):
+        nth = asked.draw(f"any {turn}", 1 + attempt) % size
+        row = connection.execute(NTH, values | {"nth": nth}).one()
+        if row.fits and row.id not in chosen:
+            return row
+    rows = connection.execute(ANY, values | {"wanted": len(chosen) + 1}).all()
+    return next(row for row in rows if row.id not in chosen)
