@@ -59,14 +59,15 @@ def write_live(folder, allocate="[allocate]\n", items=ITEMS, per_item=6, each=10
     return folder
 
 
-def make_splits(seed=0):
+def make_splits(seed=0, items=ITEMS, hard=HARD):
     """People agree about most items, and divide over two labels of the first ones."""
     rng = np.random.default_rng(seed)
-    alpha = np.full((ITEMS, 4), 0.02)
-    top = rng.integers(0, 4, ITEMS)
-    alpha[np.arange(ITEMS), top] += 6
-    alpha[np.arange(HARD), (top[:HARD] + 1) % 4] += rng.uniform(3, 6, HARD)
-    split = rng.standard_gamma(alpha) + 1e-9
+    top = rng.integers(0, 4, items)
+    split = np.full((items, 4), 0.002)
+    split[np.arange(items), top] = 0.994
+    share = rng.uniform(0.35, 0.65, hard)
+    split[np.arange(hard), top[:hard]] = 0.996 - share
+    split[np.arange(hard), (top[:hard] + 1) % 4] = share
     return split / split.sum(axis=1, keepdims=True)
 
 

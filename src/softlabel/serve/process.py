@@ -16,7 +16,6 @@ from softlabel.serve import databases, recruit
 from softlabel.serve.app import LOOPBACK, check_url, make_app
 from softlabel.serve.connections import ConnectionLimits, Gate, fit_to_system
 from softlabel.serve.databases import Choice
-from softlabel.serve.ranking import keep_ranking
 from softlabel.serve.secret import Handover, open_secret, open_with_token
 from softlabel.serve.site import Clock
 
@@ -71,7 +70,7 @@ def run(
         hosts = LOOPBACK if host in LOCAL else None
         app = make_app(study, store, secret, now=now, url=url, hosts=hosts)
         asking = recruit.submissions.keep_asking(study, store, secret)
-        with ignore_signals(), asking, keep_ranking(app.state.ranker):
+        with ignore_signals(), asking, app.state.beside:
             Server(configure(app), study.name, url, ready).run([listener])
 
 

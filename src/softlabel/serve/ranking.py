@@ -349,11 +349,8 @@ def _read_history(report: Mapping[str, Any]) -> list[tuple[int, float]]:
 
 
 @contextmanager
-def keep_ranking(ranker: Ranker | None) -> Iterator[None]:
+def keep_ranking(ranker: Ranker) -> Iterator[None]:
     """Rank in a thread of its own while the body runs."""
-    if ranker is None:
-        yield
-        return
     ended = threading.Event()
 
     def rank() -> None:

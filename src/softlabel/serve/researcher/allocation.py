@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from softlabel.allocate import cost_of_answer
 from softlabel.report import Frame, Html, Line, charts
 from softlabel.serve.researcher.charts import WIDTH
 from softlabel.serve.researcher.overview import Counts
@@ -61,6 +60,8 @@ def read_progress(study: Study, counts: Counts) -> Progress | None:
     """Return how far a live study is; None if the study is not live."""
     if study.allocate is None or counts.ranking is None:
         return None
+    from softlabel.allocate import cost_of_answer  # most studies do without what it loads
+
     report: Any = counts.ranking.report
     seconds = float(report.get("seconds", math.nan))
     price = None
@@ -71,7 +72,7 @@ def read_progress(study: Study, counts: Counts) -> Progress | None:
         done=counts.done,
         answers=report.get("answers", 0),
         given=report.get("given", 0),
-        left=0 if counts.done >= counts.items else max(0, counts.wanted - counts.answers),
+        left=counts.missing,
         seconds=seconds,
         price=price,
         currency="" if study.pay is None else study.pay.currency,
@@ -90,7 +91,7 @@ def list_facts(progress: Progress) -> list[tuple[str, str]]:
     facts = [
         ("Items done", f"{count(progress.done)} of {count(progress.items)}"),
         ("Expected error of a label", _interval(progress.kl)),
-        (f"The next {NEXT} answers lower it by", _interval(progress.gain)),
+        (f"The next {NEXT} answers lower it by", _word_gain(progress)),
         ("Equal votes for this error", _word_equal(progress)),
         ("Time spent answering", _word_time(progress.given * progress.seconds)),
         ("Time to go, at most", _word_time(progress.left * progress.seconds)),
@@ -145,6 +146,12 @@ def _interval(values: Sequence[float] | None) -> str:
         return LATER
     value, low, high = (number(one, 3) for one in values)
     return f"{value} ({low} to {high})"
+
+
+def _word_gain(progress: Progress) -> str:
+    if not progress.left:
+        return "nothing: no more are wanted"
+    return _interval(progress.gain)
 
 
 def _word_equal(progress: Progress) -> str:

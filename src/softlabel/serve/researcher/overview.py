@@ -95,9 +95,12 @@ def count_answers(study: Study, store: Store) -> Counts:
     done = sum(items for answers, items in counted.items() if answers >= most)
     wanted = count_places(progress.items, quota, ranking)
     answers = sum(min(answers, most) * items for answers, items in counted.items())
+    if ranking is not None:
+        done = max(done, cast(int, ranking.report.get("done", 0)))
+        wanted = min(wanted, answers) if done >= progress.items else wanted
     return Counts(
         items=progress.items,
-        done=done if ranking is None else max(done, cast(int, ranking.report.get("done", 0))),
+        done=done,
         answers=min(answers, wanted),
         wanted=wanted,
         stored=progress.responses,
