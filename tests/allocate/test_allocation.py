@@ -125,8 +125,8 @@ def test_items_get_their_first_answers_first():
 def test_what_a_policy_leaves_open_follows_from_the_fit():
     cold = Allocation(index_of(5), Greedy()).policy
     warm = start(Greedy(), np.zeros((5, 3))).policy
-    assert (cold.least, cold.blend, cold.even) == (2, 0.5, 0.92)
-    assert (warm.least, warm.blend, warm.even) == (1, 0.25, 1.0)
+    assert (cold.least, cold.blend, cold.even) == (2, 0.5, 0.9)
+    assert (warm.least, warm.blend, warm.even) == (1, 0.25, 0.99)
     assert start(Greedy(blend=0.1, even=0.5), np.zeros((5, 3))).policy.blend == 0.1
 
 
@@ -150,7 +150,7 @@ def test_stated_chances_are_the_frequencies():
     )
     rng = np.random.default_rng(5)
     seen, stated = {}, {}
-    draws = 20_000
+    draws = 6000
     for _ in range(draws):
         chosen = state.choose(2, rng=rng)
         pair = tuple(chosen.items.tolist())

@@ -11,16 +11,15 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from softlabel import registry
-from softlabel.aggregate import Belief, Judged
 from softlabel.allocate import (
     Allocation,
+    FitJudged,
     FitVotes,
     Policy,
     Price,
@@ -129,52 +128,13 @@ class Evidence:
 # ── what models said ─────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(eq=False)
-class FitJudged:
-    """The belief of people and models: what ``judges`` said moves the prior of each item."""
-
-    judges: Annotations
-    why: str = ""
-
-    least, blend, even = 1, FitVotes().blend, FitVotes().even
-
-    def __call__(self, index: Index, evidence: Floats) -> Belief:
-        count = np.ceil(evidence.sum(axis=1) - 1e-9).astype(np.int64)
-        item = np.repeat(np.arange(len(count)), count)
-        person = np.arange(len(item)) - np.repeat(count.cumsum() - count, count)
-        most = names([str(number) for number in range(int(count.max(initial=0)))])
-        probs = evidence[item] / evidence[item].sum(axis=1, keepdims=True)
-        if (evidence == np.round(evidence)).all():  # votes stay votes
-            label = np.repeat(np.tile(np.arange(evidence.shape[1]), len(count)), _whole(evidence))
-            said = Annotations(Index(index.items, most, index.labels), item, person, label=label)
-        else:
-            said = Annotations(Index(index.items, most, index.labels), item, person, probs=probs)
-        pooled = Judged()(said, judges=self.judges)
-        self.why = pooled.why
-        belief = pooled.belief
-        assert isinstance(belief, Belief), "a pool of people and models believes something"
-        return belief
-
-
-def _whole(evidence: Floats) -> Ints:
-    return np.round(evidence).astype(np.int64).ravel()
-
-
 def read_study_judges(study: Study, index: Index) -> Annotations | None:
     """Return what models said of the items, as the study names them."""
     if study.allocate is None or study.allocate.judges is False:
         return None
     which = study.allocate.judges
     folder = study.folder / "judges"
-    said = read_judges(folder if which is True else folder / f"{which}.jsonl", index)
-    known = said.take(said.item < len(index.items))
-    return Annotations(
-        Index(index.items, known.index.annotators, index.labels),
-        known.item,
-        known.annotator,
-        label=known.label,
-        probs=known.probs,
-    )
+    return read_judges(folder if which is True else folder / f"{which}.jsonl", index)
 
 
 # ── ranking ──────────────────────────────────────────────────────────────────────────────────
