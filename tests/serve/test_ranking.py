@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
+import shutil
 import uuid
 from collections import Counter
-from contextlib import ExitStack
-from itertools import cycle
 
-import httpx
 import numpy as np
 import pytest
 
 from softlabel import store as stores
 from softlabel import study as studies
-from softlabel.aggregate import DirichletMixture
+from softlabel.allocate import FitVotes
 from softlabel.metrics import kl
 from softlabel.serve import allocation
 from softlabel.serve.databases import put_study
 from softlabel.serve.participant.plans import lease_plan
-from softlabel.serve.ranking import EVERY, LONGEST, Ranker, count_allowed
+from softlabel.serve.ranking import EVERY, LONGEST, PATIENCE, Evidence, Ranker, count_allowed
 from softlabel.serve.researcher.export import chunks
 from softlabel.serve.researcher.overview import count_answers
+from softlabel.serve.researcher.sample import Throttle
 from softlabel.store import Act, NewResponse, Timing
-from softlabel.tables import Annotations, Index, names
 
 LABELS = ("ant", "bee", "cow", "dog")
 STUDY = """
@@ -63,10 +60,10 @@ def make_splits(seed=0, items=ITEMS, hard=HARD):
     """People agree about most items, and divide over two labels of the first ones."""
     rng = np.random.default_rng(seed)
     top = rng.integers(0, 4, items)
-    split = np.full((items, 4), 0.002)
-    split[np.arange(items), top] = 0.994
-    share = rng.uniform(0.35, 0.65, hard)
-    split[np.arange(hard), top[:hard]] = 0.996 - share
+    split = np.full((items, 4), 0.01 / 3)
+    split[np.arange(items), top] = 0.99
+    share = rng.uniform(0.3, 0.7, hard)
+    split[np.arange(hard), top[:hard]] = 0.99 - share
     split[np.arange(hard), (top[:hard] + 1) % 4] = share
     return split / split.sum(axis=1, keepdims=True)
 
@@ -158,8 +155,6 @@ class Crowd:
 
 @pytest.fixture
 def crowd(tmp_path, empty_database):
-    import shutil
-
     made = []
 
     def make(allocate="[allocate]\n", split=None, seed=1, **changes):
@@ -180,3 +175,165 @@ def test_items_over_which_people_divide_get_more_answers(crowd):
     assert counts.min() >= 2
     assert counts.max() <= 24
     assert counts[:HARD].mean() > 1.3 * counts[HARD:].mean()
+
+
+def test_labels_are_better_than_those_of_equal_votes(crowd):
+    """The same number of answers, pooled in the same way, to the same simulated crowds."""
+    lost = {"[allocate]\nleast = 4\n": [], "": []}
+    for seed in range(3):
+        split = make_splits(seed, 60, 6)
+        for allocate, found in lost.items():
+            one = crowd(allocate, split, seed, items=60, per_item=8, each=20).fill()
+            evidence = Evidence(one.study, one.store)
+            evidence.read_new(Throttle())
+            votes, answers = evidence.count()
+            assert answers.sum() == 60 * 8
+            found.append(kl(split, FitVotes()(evidence.index, votes).mean()).mean())
+    live, equal = (np.mean(found) for found in lost.values())
+    assert live <= equal
+
+
+def test_items_that_are_done_are_not_shown_and_the_study_is_full(crowd):
+    one = crowd("[allocate]\nstop = 0.02\nmost = 12\n").fill()
+    counts, known = one.counts(), one.store.ranking("live")
+    assert counts.sum() < 6 * ITEMS
+    assert counts[:HARD].mean() > counts[HARD:].mean()
+    assert known.report["done"] == ITEMS
+    assert not one.has_room()
+    assert one.visit() == 0
+    told = count_answers(one.study, one.store)
+    assert (told.done, told.missing) == (ITEMS, 0)
+
+
+def test_a_budget_ends_the_study(crowd):
+    one = crowd("[allocate]\nbudget = 240\n", each=20)  # of answers that take 2 s each
+    while one.visit():
+        one.rank()
+    assert 115 <= one.counts().sum() <= 135  # seconds are known after the first answers
+    assert one.store.ranking("live").places == 120
+    money = studies.read(write_live(one.study.folder, '[allocate]\nbudget = "3 GBP"\n'))
+    assert count_allowed(money, 2.0) == 30  # a session of ten items costs one pound
+
+
+def test_a_restart_in_the_middle_loses_nothing(crowd):
+    one = crowd()
+    for _ in range(12):
+        one.visit()
+        one.rank(LONGEST)
+    before, places = one.store.ranking("live").report, one.counts().sum()
+    assert len(before["history"]) > 3
+    again = Ranker(one.study, one.store, one.clock)
+    one.ranker = again
+    one.rank(60.0)
+    after = one.store.ranking("live").report
+    assert after["answers"] == before["answers"] == places
+    assert after["history"][:-1] == before["history"]
+    assert one.fill().counts().sum() == 6 * ITEMS
+
+
+def test_people_who_are_left_out_do_not_count(crowd):
+    one = crowd(each=ITEMS)
+    one.visit()
+    one.visit()
+    one.rank()
+    assert one.ranker.state.answers.tolist() == [2] * ITEMS
+    who = one.store.sessions("live")[0].annotator
+    one.store.exclude(Act("live", "somebody", one.clock()), who, "noise").result()
+    one.rank(LONGEST)
+    assert one.ranker.state.answers.tolist() == [1] * ITEMS
+    assert one.ranker.evidence.given == 2 * ITEMS
+
+
+def test_two_rankers_take_turns(crowd):
+    """As in two processes: one does the work, and the other goes on when it ends."""
+    one = crowd()
+    other = Ranker(one.study, one.store, one.clock)
+    one.visit()
+    one.rank()
+    assert not other.step(share=1.0)  # it was done a moment ago
+    one.visit()
+    one.clock.at += PATIENCE
+    assert other.step(share=1.0)
+    assert one.store.ranking("live").report["answers"] == 20
+    assert not one.ranker.step(share=1.0)
+
+
+def test_chances_are_stored_and_exported(crowd):
+    one = crowd(repeats=1)
+    one.visit()
+    one.rank()
+    one.visit()
+    rows = list(one.store.responses("live"))
+    assert {row.kind for row in rows if row.propensity is None} == {"repeat"}
+    targets = [row for row in rows if row.kind == "target"]
+    first = targets[:10]  # ten of forty, equally likely
+    assert sorted(1 / row.propensity for row in first) == pytest.approx(range(31, 41))
+    assert all(0 < row.propensity <= 1 for row in targets)
+    lines = b"".join(chunks(one.study, one.store, "jsonl")).decode().splitlines()
+    shown = [json.loads(line)["presentation"] for line in lines]
+    assert [row.get("propensity") for row in shown] == [row.propensity for row in rows]
+    table = b"".join(chunks(one.study, one.store, "csv")).decode().splitlines()
+    place = table[0].split(",").index("propensity")
+    assert float(table[1].split(",")[place]) == rows[0].propensity
+
+
+def test_models_give_the_first_word(crowd, tmp_path):
+    split = make_splits()
+    folder = tmp_path / "study-0"
+    (folder / "judges").mkdir(parents=True)
+    said = [
+        {"item": f"i{n}", "model": "m", **dict(zip(LABELS, row, strict=True))}
+        for n, row in enumerate(split.tolist())
+    ]
+    text = "".join(f"{json.dumps(row)}\n" for row in said)
+    (folder / "judges" / "m.jsonl").write_text(text)
+    one = crowd('[allocate]\njudges = "m"\n', split=split)
+    assert one.study.allocate.least == 1
+    one.fill()
+    assert "1 models" in one.store.ranking("live").report["judges"]
+
+
+def test_the_dashboard_tells_what_was_reached(crowd):
+    one = crowd()
+    for _ in range(14):
+        one.visit()
+        one.rank(LONGEST)
+    counts = count_answers(one.study, one.store)
+    progress = allocation.read_progress(one.study, counts)
+    facts = dict(allocation.list_facts(progress))
+    assert facts["Items done"] == f"0 of {ITEMS}"
+    assert facts["Time spent answering"] == "5 min"  # 140 answers of 2 s
+    assert facts["Time to go, at most"] == "3 min"
+    assert (facts["Spent on answers"], facts["To go, at most"]) == ("GBP 14.00", "GBP 10.00")
+    assert 0 < progress.kl[0] < 1
+    assert progress.gain[1] <= progress.gain[0] <= progress.gain[2]
+    saved = f"{abs(100 * progress.saving):.0f} %"
+    assert f"140 answers do what {progress.equal_answers:,.0f} equal" in allocation.describe(
+        progress
+    )
+    assert saved in allocation.describe(progress)
+    chart = str(allocation.draw(progress))
+    assert "this study" in chart
+    assert "equal votes" in chart
+
+
+def test_people_take_part_through_the_server(serving):
+    """Practice, checks and repeats come as ever; when all is done nobody is let in."""
+    running = serving(mode="hard", per_item=2, edit=add_allocation)
+    ranker = Ranker(running.study, running.store, running.clock)
+    for number in range(3):
+        person = running.person().to_task()
+        while positions := person.open_positions():
+            for position in positions:
+                assert person.give(position, answer={"label": "wren"}).status_code == 200
+        assert person.post("/api/finish", json={}).json()["next"] == "/"
+        running.clock.ahead += 60 * (number + 1)
+        assert ranker.step(share=1.0)
+    kinds = Counter(row.kind for row in running.responses())
+    assert kinds == {"training": 3, "target": 12, "attention": 3, "repeat": 3}
+    assert running.person().heading() == "There is nothing left to do"
+
+
+def add_allocation(folder):
+    with (folder / "study.toml").open("a") as file:
+        file.write("\n[allocate]\nleast = 1\n")
