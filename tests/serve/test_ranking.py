@@ -62,7 +62,7 @@ def make_splits(seed=0, items=ITEMS, hard=HARD):
     top = rng.integers(0, 4, items)
     split = np.full((items, 4), 0.01 / 3)
     split[np.arange(items), top] = 0.99
-    share = rng.uniform(0.3, 0.7, hard)
+    share = rng.uniform(0.4, 0.6, hard)
     split[np.arange(hard), top[:hard]] = 0.99 - share
     split[np.arange(hard), (top[:hard] + 1) % 4] = share
     return split / split.sum(axis=1, keepdims=True)
