@@ -2,16 +2,20 @@
 
 A ``Ranker`` reads new answers, brings its state up to date, and writes the weights of the items
 that changed to the store, where items are given out by them.  It works in a thread of its own, a
-small part of the time, so that nobody waits for it; of several processes one does the work.
+small part of the time, and has what takes long computed by another process of low priority, so
+that nobody waits for it.  Of several servers one does the work.
 Nothing is lost with a process: the state is made again from the stored answers.
 """
 
 import logging
 import math
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -19,6 +23,7 @@ import numpy as np
 from softlabel import registry
 from softlabel.allocate import (
     Allocation,
+    Fit,
     FitJudged,
     FitVotes,
     Policy,
@@ -49,6 +54,7 @@ CHUNK = 200  # weights written at a time: answers wait for no more
 DIGITS = 6  # of a weight: items of which as much is known have equal ones
 TIMED = 20  # answers before their seconds are trusted
 CHANGED = 1.2  # times the seconds of an answer, from which on the state is made again
+NICE = 10  # of the process that computes
 POINTS = 60  # of the quality over time
 
 log = logging.getLogger("softlabel.serve")
@@ -137,6 +143,29 @@ def read_study_judges(study: Study, index: Index) -> Annotations | None:
     return read_judges(folder if which is True else folder / f"{which}.jsonl", index)
 
 
+# ── what takes long ──────────────────────────────────────────────────────────────────────────
+
+Outside = Callable[..., Any]  # a function and its arguments: the result
+
+
+def compute(function: Callable[..., Any], *values: Any) -> Any:
+    """Compute here and now."""
+    return function(*values)
+
+
+def make_state(
+    index: Index, policy: Policy, fit: Fit, price: Price, votes: Floats, answers: Ints
+) -> Allocation:
+    """Return the state of asking after these answers."""
+    return Allocation(index, policy, fit=fit, prices=[price], evidence=votes, answers=answers)
+
+
+def refit(state: Allocation) -> Allocation:
+    """Return the state with the prior learned again."""
+    state.refit()
+    return state
+
+
 # ── ranking ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -145,6 +174,7 @@ class Ranker:
 
     def __init__(self, study: Study, store: Store, now: Callable[[], float]) -> None:
         self.store, self.now = store, now
+        self.outside: Outside = compute  # where what takes long is computed
         self._new: Study | None = None
         self._start(study)
 
@@ -204,19 +234,15 @@ class Ranker:
         moved = max(seconds / self._price, self._price / seconds) > CHANGED
         if self.state is None or moved:
             self._price = seconds
-            prices = [Price(self.study.mode.name, seconds)]
-            self.state = Allocation(
-                self.evidence.index,
-                self.policy,
-                fit=self.fit,
-                prices=prices,
-                evidence=votes,
-                answers=answers,
+            price = Price(self.study.mode.name, seconds)
+            index = self.evidence.index
+            self.state = self.outside(
+                make_state, index, self.policy, self.fit, price, votes, answers
             )
             return
         self.state.correct(votes, answers)
         if self.state.due:
-            self.state.refit()
+            self.state = self.outside(refit, self.state)
 
     def _write(self, throttle: Throttle) -> None:
         """Write the weights that changed."""
@@ -242,7 +268,7 @@ class Ranker:
         """Write what the budget allows, and from time to time how good labels are."""
         state, now = self.state, self.now()
         if state is not None and now - self._reported_at >= LONGEST:
-            self.quality, self._reported_at = measure_quality(state), now
+            self.quality, self._reported_at = self.outside(measure_quality, state), now
             self._history = thin(
                 [*self._history, (int(answers.sum()), self.quality.kl.value)], POINTS
             )
@@ -264,7 +290,7 @@ class Ranker:
             "done": 0 if state is None else int(state.done.sum()),
             "seconds": self.seconds,
             "even": state is None or state.is_even,
-            "judges": getattr(self.fit, "why", ""),
+            "judges": "" if state is None else getattr(state.fit, "why", ""),
             "history": [list(point) for point in self._history],
         }
         if quality is not None:
@@ -312,12 +338,17 @@ def _read_history(report: Mapping[str, Any]) -> list[tuple[int, float]]:
 def keep_ranking(ranker: Ranker) -> Iterator[None]:
     """Rank in a thread of its own while the body runs."""
     ended = threading.Event()
+    pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=os.nice, initargs=(NICE,))
+    ranker.outside = lambda function, *values: pool.submit(function, *values).result()
 
     def rank() -> None:
         while not ended.wait(EVERY):
             try:
                 ranker.step()
-            except SoftlabelError as error:
+            except BrokenExecutor:
+                log.warning("the process that computes rankings has ended; computing goes on here")
+                ranker.outside = compute
+            except (SoftlabelError, OSError) as error:
                 log.warning("items were not ranked: %s", error)
 
     thread = threading.Thread(target=rank, name="softlabel-ranking", daemon=True)
@@ -326,4 +357,5 @@ def keep_ranking(ranker: Ranker) -> Iterator[None]:
         yield
     finally:
         ended.set()
+        pool.shutdown(wait=False, cancel_futures=True)
         thread.join(5)
