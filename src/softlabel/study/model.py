@@ -194,6 +194,19 @@ class Pay:
 
 
 @dataclass(frozen=True)
+class Allocate:
+    """How a running study decides what to ask next: by a policy, within a budget of seconds or of
+    money; with ``judges``, from what models said: True for all of them, or the name of one."""
+
+    policy: str  # with its options
+    least: int
+    most: int
+    seconds: float | None = None
+    money: float | None = None
+    judges: bool | str = False
+
+
+@dataclass(frozen=True)
 class Study:
     """A study folder without mistakes."""
 
@@ -243,6 +256,7 @@ class Study:
     about: Mapping[str, About] = field(default_factory=dict)  # by label, or by branch above labels
     words: Mapping[str, Any] = field(default_factory=dict)  # the interface in this language
     others: Mapping[str, "Study"] = field(default_factory=dict)  # in its other languages
+    allocate: Allocate | None = None  # None: every item gets ``per_item`` answers
 
     @property
     def languages(self) -> tuple[str, ...]:
