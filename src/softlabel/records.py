@@ -30,6 +30,7 @@ KEYS = ("schema", "item", "annotator", "labels", "presentation", "answer")  # ev
 SENT = ("answer", "touched", "skip", "timing", "events", "client", "delivery")  # by the browser
 PRESENTED = ("kind", "repeat_of", "position", "batch", "mode", "mode_version")  # as stored
 COMMENT, LONGEST_COMMENT = "comment", 2000  # the key of what a person wrote, and its characters
+ARM = "arm"  # the key of the way of asking, in a study that compares some
 ORDERED = "ordered"  # the key that says that labels are steps of a scale
 REPAIRS = "repairs"  # the key of a record that was repaired before it was written
 LISTS = "softlabel.labels/1"  # the schema of a line with a list of labels that records refer to
@@ -431,6 +432,7 @@ def record_of_stored(study: Any, row: Any) -> dict[str, Any]:
             **{key: getattr(row, key) for key in PRESENTED},
             **({"mode_options": options} if options else {}),
             "frame": row.frame or study.frame,
+            **describe_arm(study, row.arm),
             "label_order": list(row.label_order),
             "suggestion_arm": None,
         },
@@ -442,6 +444,16 @@ def record_of_stored(study: Any, row: Any) -> dict[str, Any]:
         **({"partial": True} if row.partial else {}),
         **({"excluded": row.excluded} if row.excluded else {}),
     }
+
+
+def describe_arm(study: Any, name: str | None) -> dict[str, Any]:
+    """Return the arm of an answer and the wording of its question; nothing where there is none."""
+    if name is None:
+        return {}
+    arms = {arm.name: arm for arm in study.compare.arms} if study.compare else {}
+    known = arms.get(name)
+    wording = known and known.wording
+    return {ARM: name} | ({"wording": wording, "question": known.question} if wording else {})
 
 
 def options_when_asked(study: Any, row: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from softlabel.errors import Problem, StudyError
 from softlabel.study import added, batches, catalogue, pages
 from softlabel.study.catalogue import Wording
+from softlabel.study.compare import read_compare
 from softlabel.study.findings import FILE, Findings, Refused
 from softlabel.study.items import Scope, check_headings, read_others
 from softlabel.study.labels import read_about, read_labels, read_mode, read_synonyms
@@ -88,6 +89,7 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
     checks = read_others("items.checks", items.checks, "gold", scope)
     targets = added.read_added(targets, scope, also)
     batches.check_counts(reader, targets)
+    compare = read_compare(reader, labels, mode, targets)
     skip_reasons = read_skip_reasons(reader)
     silent = [item.id for item in practice if item.gold is None and item.feedback is None]
     if silent:
@@ -114,7 +116,7 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
         labels=labels,
         synonyms=synonyms,
         mode=mode,
-        mode_text=section.mode,
+        mode_text=(file.compare.modes or [section.mode])[0],
         items=targets.items,
         practice=practice,
         checks=checks,
@@ -132,7 +134,18 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
         before=given.before,
         debrief=given.debrief,
     )
-    return _say_in_all(reader, study, wordings, given_in)
+    if compare is None:
+        return _say_in_all(reader, study, wordings, given_in)
+    arms = {}
+    for arm in compare.arms:
+        asks = replace(study, mode=arm.mode, mode_text=arm.mode_text, question=arm.question)
+        said = _say_in_all(reader, asks, wordings, given_in)
+        if said is None:
+            return None
+        arms[arm.name] = said
+    first = arms[compare.arms[0].name]
+    notes = tuple(dict.fromkeys(reader.findings.notes))
+    return replace(first, compare=compare, arms=arms, notes=notes)
 
 
 def _choose_order(reader: Reader) -> LabelOrder:

@@ -11,6 +11,7 @@ from softlabel.study.findings import has_control
 from softlabel.study.model import (
     SKIP_LIMIT,
     BonusRule,
+    By,
     Frame,
     LabelOrder,
     Language,
@@ -111,6 +112,16 @@ class ItemsSection(Section):
     comment: bool = _key("items.comment", False)
     practice: FileName | None = _key("items.practice")
     checks: FileName | None = _key("items.checks")
+
+
+class CompareSection(Section):
+    """Ways of asking that are compared."""
+
+    modes: Annotated[list[Text], Field(max_length=20)] = _key("compare.modes", list)
+    wordings: Annotated[dict[str, Text], Field(max_length=20)] = _key("compare.wordings", dict)
+    arms: Annotated[list[Text], Field(max_length=100)] = _key("compare.arms", list)
+    by: By = _key("compare.by", "person")
+    weights: dict[str, Annotated[int, Field(ge=1, le=100)]] = _key("compare.weights", dict)
 
 
 class PagesSection(Section):
@@ -229,6 +240,7 @@ class StudyFile(Section):
     study: StudySection = _key("tables.study", StudySection)
     labels: dict[str, LabelSection] = _key("tables.labels", dict)
     items: ItemsSection = _key("tables.items", ItemsSection)
+    compare: CompareSection = _key("tables.compare", CompareSection)
     pages: PagesSection = _key("tables.pages", PagesSection)
     before: BeforeSection = _key("tables.before", BeforeSection)
     quiz: QuizSection = _key("tables.quiz", QuizSection)
@@ -242,6 +254,7 @@ SECTIONS: dict[str, type[Section]] = {
     "study": StudySection,
     "labels.NAME": LabelSection,
     "items": ItemsSection,
+    "compare": CompareSection,
     "pages": PagesSection,
     "before": BeforeSection,
     "before.question": AskedQuestion,
