@@ -23,7 +23,18 @@ from softlabel._util.files import shorten
 from softlabel.elicit import Answer, Classic, Hard, Mode, readable_versions
 from softlabel.errors import FileError, ResponseError, SoftlabelError
 from softlabel.sampling import first_presentation
-from softlabel.tables import ANONYMOUS, Annotations, Floats, Index, Ints, Statements, broken, names
+from softlabel.tables import (
+    ANONYMOUS,
+    Annotations,
+    Bools,
+    Floats,
+    Index,
+    Ints,
+    Names,
+    Statements,
+    broken,
+    names,
+)
 
 SCHEMA = "softlabel.response/1"
 KEYS = ("schema", "item", "annotator", "labels", "presentation", "answer")  # every record has them
@@ -200,6 +211,8 @@ class Collected(NamedTuple):
     skips: Mapping[str, Mapping[str, int]]
     asked: Mapping[str, int]
     branch: Floats
+    arm: Names
+    votes: Bools
 
 
 def read_records(
@@ -251,6 +264,8 @@ def read_records(
         branch=np.array(
             [sum(one.percent for one in answer.branches) / 100 for answer in answers], np.float64
         ),
+        arm=names([_name_arm(record) for record in records]),
+        votes=np.array([r["presentation"]["mode"] == Hard.name for r in records], np.bool_),
     )
 
 
@@ -401,12 +416,21 @@ def read_seconds(record: Mapping[str, Any]) -> float:
     return taken / 1000
 
 
+def _name_arm(record: Mapping[str, Any]) -> str:
+    """Return the arm in which an answer was asked for; in a study without any, its mode."""
+    shown = record["presentation"]
+    options = shown.get("mode_options") or {}
+    text = ",".join(f"{key}={value}" for key, value in options.items())
+    return str(shown.get(ARM) or f"{shown.get('mode')}{text and f':{text}'}")
+
+
 def _describe_asking(record: Mapping[str, Any]) -> str:
     """Return how this answer was asked for: mode, options, version and frame."""
     shown = record["presentation"]
     options = shown.get("mode_options") or {}
     text = ",".join(f"{key}={value}" for key, value in options.items())
     frame = f", frame {shown['frame']}" if shown.get("frame") else ""
+    frame += f", arm {shown[ARM]}" if shown.get(ARM) else ""
     return f"{shown.get('mode')}{text and f':{text}'} version {shown.get('mode_version')}{frame}"
 
 

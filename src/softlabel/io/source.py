@@ -39,7 +39,7 @@ from softlabel.records import (
     read_records,
 )
 from softlabel.sampling import first_presentation
-from softlabel.tables import Annotations, Floats, Statements
+from softlabel.tables import Annotations, Bools, Floats, Names, Statements
 
 AnswerTable = Statements | Annotations
 Repeats = Literal["first", "last", "mean", "all", "error"]
@@ -63,6 +63,8 @@ class Source:
     ``seconds`` (n,) is the time each answer took, NaN where it is not known.  ``skips`` counts
     each person's skipped items, by reason.  ``simulated`` counts answers of simulated people.
     ``asked`` counts the answers by how they were asked for: mode, version, options and frame.
+    ``arm`` (n,) names the way in which each answer was asked for, and ``votes`` (n,) says which of
+    them are plain votes; both only of studies.
     ``branch`` (n,) is the share of each answer that was said of branches as wholes.  ``read_as``
     names the format, where it is not a table or records of ours; ``notes`` is what else to know;
     ``contents`` is what people saw of each item.
@@ -79,6 +81,8 @@ class Source:
     simulated: int = 0
     asked: Mapping[str, int] = field(default_factory=dict)
     branch: Floats | None = None
+    arm: Names | None = None
+    votes: Bools | None = None
     read_as: str = ""
     notes: tuple[str, ...] = ()
     contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
