@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,13 +26,24 @@ from softlabel.aggregate import (
 from softlabel.construct import Clamp
 from softlabel.errors import DataError
 from softlabel.io import Source
+from softlabel.report import Frame, Html, charts
 from softlabel.sampling import first_presentation
-from softlabel.tables import Annotations, Bools, Floats, Index, Ints, Score, Statements, names
+from softlabel.tables import (
+    Annotations,
+    Bools,
+    Floats,
+    Index,
+    Ints,
+    Names,
+    Score,
+    Statements,
+    names,
+)
 
 Kind = Literal["votes", "rich answers"]  # of answers that are predicted
 VOTES: Kind = "votes"
 RICH: Kind = "rich answers"
-LOOKS = 4  # random choices of answers and targets, per item
+ROWS, LOOKS = 3_000, (4, 40)  # predictions per arm; random choices of answers, per item
 FOLDS = 5
 MOST_VOTES = 5  # of the curve on which a worth is read
 ENOUGH = 200  # items from which a prior by class is learned
@@ -46,8 +57,8 @@ Weigh = Callable[["Cell"], Floats]
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Answers in several arms: the label (n, k) of each, its item, person and arm, its seconds (NaN:
-    not known), and the ``arms``, each with whether its answers are plain votes."""
+    """Answers in several arms: the label (n, k) of each, its item, person, arm and seconds (NaN: not
+    known), and the ``arms``, each with whether its answers are plain votes."""
 
     index: Index
     soft: Floats
@@ -113,6 +124,21 @@ class Comparison:
         others = [arm for arm in self.arms if arm.name != self.reference]
         return [self._judge(arm, kind) for arm in others for kind in self.kinds]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers under their names, each with the ends of its interval."""
+
+        def show(value: object) -> object:
+            if isinstance(value, Score):
+                return {"value": value.value, "low": value.low, "high": value.high}
+            return (
+                {key: show(one) for key, one in value.items()} if isinstance(value, dict) else value
+            )
+
+        arms = [{key: show(value) for key, value in arm._asdict().items()} for arm in self.arms]
+        curve = {kind: list(gains) for kind, gains in self.curve.items()}
+        about = {"reference": self.reference, "items": self.items, "level": LEVEL}
+        return about | {"arms": arms, "curve": curve, "verdicts": self.verdicts()}
+
     def _judge(self, arm: ArmResult, kind: Kind) -> str:
         own = next(one for one in self.arms if one.name == self.reference)
         worth, ratio = arm.worth[kind], arm.median.value / own.median.value
@@ -138,19 +164,43 @@ def describe(score: Score, digits: int = 2) -> str:
     return f"{score.value:.{digits}f} [{score.low:.{digits}f}, {score.high:.{digits}f}]"
 
 
+def draw_comparison(found: Comparison, width: float = 660) -> Html:
+    """Draw the information of each arm per second, for each kind of target, with its interval."""
+    dots = [
+        charts.Dot(arm.name, *_ends(arm.per_second[kind]), series)
+        for arm in found.arms
+        for series, kind in enumerate(found.kinds)
+    ]
+    said = " ".join(found.verdicts())
+    frame = Frame("Information per second", said, "nats per second", width=width)
+    several = [f"about {kind}" for kind in found.kinds] if len(found.kinds) > 1 else []
+    return charts.whiskers(dots, frame, several)
+
+
+def _ends(score: Score) -> tuple[float, float, float]:
+    return score.value, score.low, score.high
+
+
 def read_asked(source: Source) -> Asked:
     """Return the answers of a study by arm, each person's first to each item."""
-    said, first = source.answers, first_presentation(source.answers)
     if source.arm is None or source.votes is None:
         raise DataError(f"{source.name}: is no export of a study, so its arms are not known")
-    if said.anonymous:
+    if source.answers.anonymous:
         raise DataError(f"{source.name}: names no annotators, who are needed to compare answers")
-    arm_of, votes = source.arm[first], source.votes[first]
-    soft = label_answers(said, source.votes)[first]
-    known = list(dict.fromkeys(arm_of.tolist()))
+    return make_asked(source.answers, source.arm, source.votes, source.seconds)
+
+
+def make_asked(
+    said: Statements | Annotations, arm: Names, votes: Bools, seconds: Floats | None = None
+) -> Asked:
+    """Return answers with the name of the arm of each, and which are votes; repeats are dropped."""
+    first = first_presentation(said)
+    soft = label_answers(said, votes)[first]
+    arm_of, votes = arm[first], votes[first]
+    known = sorted(set(arm_of.tolist()), key=lambda name: (not votes[arm_of == name].all(), name))
     arms = {name: bool(votes[arm_of == name].all()) for name in known}
     codes = {name: code for code, name in enumerate(known)}
-    seconds = np.full(len(said), math.nan) if source.seconds is None else source.seconds
+    seconds = np.full(len(said), math.nan) if seconds is None else seconds
     return Asked(
         index=said.index,
         soft=soft,
@@ -222,9 +272,12 @@ class Predictor:
         rng = np.random.default_rng([seed, list(asked.kinds).index(kind)])
         self.asked, self.target = asked, asked.kinds[kind]
         self.m = len(asked.index.items)
-        self.looks = [shuffle(asked, self.target, rng) for _ in range(LOOKS)]
+        looks = int(np.clip(ROWS // self.m, *LOOKS))
+        self.looks = [shuffle(asked, self.target, rng) for _ in range(looks)]
         self.fold = rng.permutation(self.m) % FOLDS
-        alone = Index(names([str(n) for n in range(len(asked.item))]), names([]), asked.index.labels)
+        alone = Index(
+            names([str(n) for n in range(len(asked.item))]), names([]), asked.index.labels
+        )
         rows = np.arange(len(asked.item))
         table = Annotations(alone, rows, np.full(len(rows), -1), probs=asked.soft)
         self.sums = Features(True).sums(table)  # (n, 6k + 1), to be added up
@@ -244,8 +297,8 @@ class Predictor:
 
     def predict_alone(self) -> Cell:
         """Return the loss of the prior."""
-        loss = np.full((LOOKS, self.m), math.nan)
-        person = np.full((LOOKS, self.m, 1), -1)
+        loss = np.full((len(self.looks), self.m), math.nan)
+        person = np.full((*loss.shape, 1), -1)
         for place, look in enumerate(self.looks):
             known = np.flatnonzero(look.target >= 0)
             q = np.stack([mean for _, mean in self.priors])[self.fold[known]]
@@ -263,12 +316,11 @@ class Predictor:
         if len(np.unique(where[1])) < FEWEST:
             return Cell(loss, person)
         sums, true = self.sums[chosen[where]].sum(axis=1), asked.soft[target[where]]
-        fold = self.fold[where[1]]
+        fold, weight = self.fold[where[1]], np.array(WITH_VOTES)
         for number, (prior, _) in enumerate(self.priors):
             features = Features(True).features(sums, prior)
             test, rest = fold == number, fold != number
-            start, ones = np.array(WITH_VOTES), np.ones(int(rest.sum()))
-            weight = fit_logit(features[rest], true[rest], ones, start)
+            weight = fit_logit(features[rest], true[rest], np.ones(int(rest.sum())), weight)
             q = predict_logit(features[test], weight)
             loss[where[0][test], where[1][test]] = cross_entropy(true[test], q)
         person[where] = asked.person[np.column_stack([chosen[where], target[where]])]
@@ -294,7 +346,8 @@ class Losses:
 
     def estimate(self, weigh: Weigh) -> tuple[Floats, Floats]:
         """Return the gains of one answer (a,), and of 1, 2, … answers of the reference."""
-        gains, before = [], self.alone
+        gains: list[float] = []
+        before = self.alone
         for cell in self.curve:  # each step on the items that have both
             gains.append((gains[-1] if gains else 0.0) + _gain(before, cell, weigh))
             before = cell
@@ -326,11 +379,14 @@ def find_worth(gain: Floats, curve: Floats) -> Floats:
         return np.full(len(gain), math.nan)
     slope = (x[-1] - x[-2]) / (y[-1] - y[-2])
     beyond = np.minimum(x[-1] + (gain - y[-1]) * slope, FARTHEST * x[-1])
-    return np.where(gain > y[-1], beyond, np.interp(gain, y, x))
+    return np.asarray(np.where(gain > y[-1], beyond, np.interp(gain, y, x)))
 
 
-def compare(asked: Asked, *, draws: int = DRAWS, seed: int = 0) -> Comparison:
-    """Compare the arms; intervals add those of a bootstrap over items and of one over people."""
+def compare(
+    asked: Asked, *, draws: int = DRAWS, seed: int = 0, rest: Callable[[], None] = lambda: None
+) -> Comparison:
+    """Compare the arms; intervals add those of a bootstrap over items and of one over people.
+    ``rest`` is called between steps of work."""
     if len(asked.arms) < 2:
         raise DataError(f"all answers are of one arm ({', '.join(asked.arms)}): nothing to compare")
     size = len(asked.item) * len(asked.index.labels) * 6
@@ -339,17 +395,26 @@ def compare(asked: Asked, *, draws: int = DRAWS, seed: int = 0) -> Comparison:
             f"{len(asked.item):,} answers with {len(asked.index.labels):,} classes are too many to "
             "compare at once; compare a part of the items"
         )
-    losses = {kind: measure_losses(asked, kind, seed) for kind in asked.kinds}
-    everybody = _estimate(asked, losses, lambda cell: np.ones(cell.loss.shape), np.ones(len(asked.item)))
+    losses = {kind: measure_losses(asked, kind, seed, rest) for kind in asked.kinds}
+    everybody = _estimate(
+        asked, losses, lambda cell: np.ones(cell.loss.shape), np.ones(len(asked.item))
+    )
     rng, resampled = np.random.default_rng([seed, 1]), []
-    for size, draw in ((len(asked.index.items), _by_item), (int(asked.person.max()) + 1, _by_person)):
+    for size, draw in (
+        (len(asked.index.items), _by_item),
+        (int(asked.person.max()) + 1, _by_person),
+    ):
         times = rng.multinomial(size, np.full(size, 1 / size), draws)
-        resampled.append(np.stack([_estimate(asked, losses, *draw(asked, one)) for one in times]))
+        drawn = []
+        for one in times:
+            drawn.append(_estimate(asked, losses, *draw(asked, one)))
+            rest()
+        resampled.append(np.stack(drawn))
     scores = _combine(everybody, resampled, len(asked.index.items))
     return _describe(asked, losses, scores, everybody)
 
 
-def measure_losses(asked: Asked, kind: Kind, seed: int) -> Losses:
+def measure_losses(asked: Asked, kind: Kind, seed: int, rest: Callable[[], None]) -> Losses:
     """Predict targets of one kind from each arm's answers, and from several of the reference."""
     predict = Predictor(asked, kind, seed)
     arms = [predict.predict(arm, 1) for arm in range(len(asked.arms))]
@@ -364,12 +429,14 @@ def measure_losses(asked: Asked, kind: Kind, seed: int) -> Losses:
         if not np.isfinite(cell.loss).any():
             break
         curve.append(cell)
+        rest()
     return Losses(alone, tuple(arms), tuple(curve))
 
 
 def _by_item(asked: Asked, times: Ints) -> tuple[Weigh, Floats]:
     """Return the weights of a draw of items: of cells, and of answers."""
-    return lambda cell: np.broadcast_to(times.astype(np.float64), cell.loss.shape), times[asked.item]
+    weight = times.astype(np.float64)
+    return lambda cell: np.broadcast_to(weight, cell.loss.shape), weight[asked.item]
 
 
 def _by_person(asked: Asked, times: Ints) -> tuple[Weigh, Floats]:
@@ -379,9 +446,7 @@ def _by_person(asked: Asked, times: Ints) -> tuple[Weigh, Floats]:
     return lambda cell: 1.0 + more[cell.person].sum(axis=2), times[asked.person].astype(np.float64)
 
 
-def _estimate(
-    asked: Asked, losses: Mapping[Kind, Losses], weigh: Weigh, weight: Floats
-) -> Floats:
+def _estimate(asked: Asked, losses: Mapping[Kind, Losses], weigh: Weigh, weight: Floats) -> Floats:
     """Return (2 + 5 kinds, a): median and mean seconds, then for each kind the gain, the gain per
     second, the worth, the break-even seconds and the advantage."""
     times = [_seconds(asked, arm, weight) for arm in range(len(asked.arms))]
@@ -415,9 +480,11 @@ def _combine(value: Floats, resampled: list[Floats], n: int) -> list[list[Score]
             ends = np.nanpercentile(drawn, [tail, 100 - tail], axis=0)
         low += np.maximum(value - ends[0], 0) ** 2
         high += np.maximum(ends[1] - value, 0) ** 2
-    ends = value - np.sqrt(low), value + np.sqrt(high)
+    ends = np.stack([value - np.sqrt(low), value + np.sqrt(high)])
+    least = np.array([0.0, 0.0, *[-math.inf, -math.inf, 0.0, 0.0, 0.0] * (len(value) // 5)])
+    ends = np.maximum(ends, least[:, None])  # only a gain can be below 0
     return [
-        [Score(*map(float, one), n) for one in zip(*row, strict=True)]
+        [Score(float(one), float(low), float(high), n) for one, low, high in zip(*row, strict=True)]
         for row in zip(value, *ends, strict=True)
     ]
 

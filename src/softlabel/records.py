@@ -476,8 +476,9 @@ def describe_arm(study: Any, name: str | None) -> dict[str, Any]:
         return {}
     arms = {arm.name: arm for arm in study.compare.arms} if study.compare else {}
     known = arms.get(name)
-    wording = known and known.wording
-    return {ARM: name} | ({"wording": wording, "question": known.question} if wording else {})
+    if known is None or known.wording is None:
+        return {ARM: name}
+    return {ARM: name, "wording": known.wording, "question": known.question}
 
 
 def options_when_asked(study: Any, row: Any) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """From the name of a file to a table of answers, whatever its kind and shape."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import polars as pl
 from softlabel._util.files import STREAM, file_kind
 from softlabel._util.progress import Progress, silent
 from softlabel.elicit import Mode
-from softlabel.errors import DataError, FileError
+from softlabel.errors import DataError, FileError, nearest
 from softlabel.io.classic import read_classic, read_collins
 from softlabel.io.csv_files import read_csv
 from softlabel.io.formats import Format, find_format, make_answers, read_table
@@ -50,6 +51,8 @@ ONE_EACH = (
     "holds one distribution for each item and no annotators: these are labels or predictions, not "
     "answers; if they are answers, add a column annotator"
 )
+EVERY_ARM = "all"  # what stands for every arm of a comparison
+OTHER_ARM = "asked in another arm"
 COUNTS = "counts of votes, without annotators"
 
 
@@ -92,6 +95,8 @@ class Source:
         """What to report about the reading: what was left out and what came late."""
         facts = {"read as": self.read_as, "left out": describe_left_out(self.left_out)}
         facts["note"] = "; ".join(self.notes)
+        if self.arm is not None and len(counts := Counter(self.arm.tolist())) > 1:
+            facts["arms"] = ", ".join(f"{name} {count:,}" for name, count in counts.items())
         if self.late:
             facts["late"] = f"{self.late:,} answers came after their time was over; they count"
         if self.branch is not None and (whole := int((self.branch > 0).sum())):
@@ -104,8 +109,42 @@ class Source:
             ways = "; ".join(f"{count:,} by {way}" for way, count in self.asked.items())
             raise DataError(
                 f"{self.name}: the answers were asked for in {len(self.asked)} ways ({ways}) and "
-                "are not pooled; --mode NAME takes those of one mode, whatever its options"
+                "are not pooled; --mode NAME takes those of one mode, whatever its options, --arm "
+                f"NAME those of one arm, and --arm {EVERY_ARM} pools them together"
             )
+
+    def take_arm(self, name: str) -> "Source":
+        """Return the answers of one arm of a comparison; with ``all`` those of every arm, which may
+        then be pooled together."""
+        if self.arm is None or self.votes is None:
+            raise DataError(f"{self.name}: --arm {name}: is no export of a study, so has no arms")
+        if name == EVERY_ARM:
+            return replace(self, asked={})
+        known = list(dict.fromkeys(self.arm.tolist()))
+        if name not in known:
+            hint = nearest(name, known) or f"; there are: {', '.join(known)}"
+            raise DataError(f"{self.name}: --arm {name}: no such arm{hint}")
+        rows = np.flatnonzero(self.arm == name)
+        answers, line_of = self.answers.take(rows), self.line_of
+        if isinstance(answers, Statements) and self.votes[rows].all():
+            first = answers.named[:, 0]
+            answers = Annotations(answers.index, answers.item, answers.annotator, label=first)
+        columns: dict[str, Any] = {
+            key: None if (column := getattr(self, key)) is None else column[rows]
+            for key in ("seconds", "branch", "arm", "votes")
+        }
+        return replace(
+            self,
+            answers=answers,
+            line_of=None if line_of is None else lambda row: line_of(int(rows[row])),
+            left_out=dict(self.left_out) | {OTHER_ARM: len(self.answers) - len(rows)},
+            asked={
+                way: count
+                for way, count in self.asked.items()
+                if way.endswith(f", arm {name}") or way.startswith(f"{name} version")
+            },
+            **columns,
+        )
 
     def refuse_repeats(self) -> None:
         """Refuse a second answer of one person to one item."""

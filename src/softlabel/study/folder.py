@@ -12,7 +12,7 @@ from softlabel.study.compare import read_compare
 from softlabel.study.findings import FILE, Findings, Refused
 from softlabel.study.items import Scope, check_headings, read_others
 from softlabel.study.labels import read_about, read_labels, read_mode, read_synonyms
-from softlabel.study.model import Item, LabelOrder, Quiz, Study
+from softlabel.study.model import Compare, Item, LabelOrder, Quiz, Study
 from softlabel.study.pages import Pages, default_quiz
 from softlabel.study.questions import read_skip_reasons
 from softlabel.study.recruiting import check_advert, make_advert, read_pay, read_recruit
@@ -134,18 +134,29 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
         before=given.before,
         debrief=given.debrief,
     )
+    return _say_in_arms(reader, study, compare, wordings, given_in)
+
+
+def _say_in_arms(
+    reader: Reader,
+    study: Study,
+    compare: Compare | None,
+    wordings: Mapping[str, Wording],
+    given: Mapping[str, Pages],
+) -> Study | None:
+    """Return the study as its first arm asks, with the others, if it compares ways of asking."""
     if compare is None:
-        return _say_in_all(reader, study, wordings, given_in)
-    arms = {}
+        return _say_in_all(reader, study, wordings, given)
+    arms: dict[str, Study] = {}
     for arm in compare.arms:
         asks = replace(study, mode=arm.mode, mode_text=arm.mode_text, question=arm.question)
-        said = _say_in_all(reader, asks, wordings, given_in)
+        said = _say_in_all(reader, asks, wordings, given)
         if said is None:
             return None
         arms[arm.name] = said
+    notes = {str(note): note for note in reader.findings.notes}  # of several arms, once
     first = arms[compare.arms[0].name]
-    notes = tuple(dict.fromkeys(reader.findings.notes))
-    return replace(first, compare=compare, arms=arms, notes=notes)
+    return replace(first, compare=compare, arms=arms, notes=tuple(notes.values()))
 
 
 def _choose_order(reader: Reader) -> LabelOrder:

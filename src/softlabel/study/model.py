@@ -164,7 +164,7 @@ class Compare:
         block, place = divmod(number, sum(self.weights))
         order = np.repeat(np.arange(len(self.arms)), self.weights)
         rng = np.random.default_rng([seed % 2**64, block, ARMS])
-        return self.arms[rng.permutation(order)[place]]
+        return self.arms[int(rng.permutation(order)[place])]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ import asyncio
 import json
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from hashlib import sha256
 from typing import Annotated, Any, Self
 
@@ -17,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from softlabel import records, registry
 from softlabel.construct import Clamp
-from softlabel.elicit import Answer, Mode
+from softlabel.elicit import Answer
 from softlabel.errors import Absent, Conflict, ResponseError
 from softlabel.serve.participant import sessions as stages
 from softlabel.serve.participant.plans import MOST_LABELS, LabelIndex, PlanWriter, lease_plan
@@ -174,6 +173,9 @@ class Api:
         paths = (getattr(mode, "path", "") for mode in site.study.modes)
         path = next(filter(None, paths), "")
         self.labels_index = LabelIndex(site.study.labels, site.study.synonyms, path)
+        arms = site.study.compare.arms if site.study.compare else ()
+        modes = {None: site.study.mode} | {arm.name: arm.mode for arm in arms}
+        self._mode_options = {arm: json.dumps(registry.settings(modes[arm])) for arm in modes}
 
     def adopt(self, study: Study) -> None:
         """Give out the items of another version of the study from now on."""
@@ -209,9 +211,9 @@ class Api:
             skip=body.skip,
             supersedes=body.supersedes,
             timing=Timing(*(getattr(body.timing, name) for name in Timing._fields)),
-            mode_options=write_options(mode),
+            mode_options=self._mode_options[None if arm is None else arm.name],
             frame=study.frame,
-            arm=arm and arm.name,
+            arm=None if arm is None else arm.name,
         )
         now, most = self.site.now(), self.most_skips
         storing = self.site.store.answer(session, response, now, most_skips=most)
@@ -306,12 +308,6 @@ class Api:
             raise
         await self.running.know(portion)
         return portion
-
-
-@lru_cache
-def write_options(mode: Mode) -> str:
-    """Return the settings of a mode that differ from its defaults, as JSON."""
-    return json.dumps(registry.settings(mode))
 
 
 def find_arm(

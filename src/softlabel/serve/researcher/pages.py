@@ -82,6 +82,8 @@ class Pages:
             scope=wording.scope(insight),
             scope_note=wording.scope_note(insight),
             soon=insight is None,
+            arms=insight and insight.arms,
+            compares=study.compare is not None,
         )
 
     def items(self, order: Text = "disagreement", find: Text = "", page: Number = 1) -> Response:

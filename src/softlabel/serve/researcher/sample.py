@@ -53,6 +53,7 @@ class ReadAnswer(NamedTuple):
     steps: Steps
     skip: str | None  # the reason of a skip
     answer: Answer | None
+    arm: str | None = None  # of a comparison of ways of asking
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +210,7 @@ class Reader:
             steps=split_steps(timing.fields, timing.active_ms),
             skip=row.skip,
             answer=self.read_answer(row),
+            arm=row.arm,
         )
 
     def read_answer(self, row: rows.TimedAnswer | ResponseRow) -> Answer | None:
