@@ -57,8 +57,8 @@ Weigh = Callable[["Cell"], Floats]
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Answers in several arms: the label (n, k) of each, its item, person, arm and seconds (NaN: not
-    known), and the ``arms``, each with whether its answers are plain votes."""
+    """Answers in several arms: the label (n, k) of each, its item, person, arm and seconds (NaN if
+    they are unknown), and the ``arms``, each with whether its answers are plain votes."""
 
     index: Index
     soft: Floats

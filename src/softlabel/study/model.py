@@ -312,6 +312,13 @@ class Study:
         return tuple({arm.mode_text: arm.mode for arm in arms}.values()) or (self.mode,)
 
     @property
+    def asks(self) -> str:
+        """How people are asked, in words: the mode, or what is compared."""
+        if self.compare is None:
+            return f"mode {self.mode_text}"
+        return f"comparing {', '.join(arm.name for arm in self.compare.arms)}"
+
+    @property
     def items_per_person(self) -> int:
         """The largest number of target items that one person answers, without repeats."""
         if self.batches:
@@ -369,10 +376,13 @@ class Estimate:
 def estimate(study: Study) -> Estimate:
     """Estimate how long a session takes and what the study costs; without seconds of an answer in
     the mode, every field takes as long as one input of ``classic``."""
-    expected = mode.expected_seconds(study.mode)
-    per_field = Cost().seconds_per_input * len(study.mode.fields)
-    seconds = per_field if expected is None else expected.answer
-    measured = expected is not None and expected.measured
+    per_mode = []
+    for asked in study.modes:  # of those that are compared the slowest, as all are paid alike
+        expected = mode.expected_seconds(asked)
+        per_field = Cost().seconds_per_input * len(asked.fields)
+        known = expected is not None and expected.measured
+        per_mode.append((per_field if expected is None else expected.answer, known))
+    seconds, measured = max(per_mode)
     minutes = (SECONDS_AROUND + study.showings_per_person * seconds) / 60
     if study.pay is None:
         return Estimate(seconds, measured, minutes, None, None, None)
