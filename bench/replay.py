@@ -1,13 +1,17 @@
 """Policies replayed on recorded votes of all data sets: the curves and targets of docs/allocate.md.
 
-    python bench/replay.py [--write] [--only NAME ...] [--kept FOLDER]
+    python bench/replay.py [--write] [--only NAME ...] [--kept FOLDER] [--peers] [--stops]
 
 Each line is one data set with one kind of prior: ``same votes`` is learned from what was asked so
 far, ``other items`` from up to 37 votes of each item of the other half.  ``greedy`` is as shipped;
 ``gain alone`` and ``entropy alone`` are its two parts, without a blend and without falling back to
 equal quotas.  Data are read from ``$SOFTLABEL_DATA``; a set that is not there is left out and
-named.  ``--kept`` keeps each finished line as JSON and does not compute it again.  ``--write`` puts
-tables and figures into the documentation.
+named.  ``--peers`` replays ActiveLab too (Goh & Mueller 2023), by cleanlab's own function: it needs
+cleanlab installed, and predictions of a model, for which it is given our labels at each round; a
+column of its table is the first, second, ... vote of each item.  ``--stops`` asks
+until every item is done, by several limits of gain per second.  ``--kept`` keeps each finished
+line as JSON and does not compute it again.  ``--write`` puts tables and figures into the
+documentation.
 """
 
 from __future__ import annotations
@@ -23,8 +27,21 @@ import numpy as np
 from results import circumstances, table, write_block
 
 from softlabel import Index, datasets
-from softlabel.allocate import Comparison, Entropy, Greedy, Recorded, Setting, compare, draw_curves
-from softlabel.allocate.replay import RAW, Row
+from softlabel.aggregate import DirichletMixture
+from softlabel.allocate import (
+    Comparison,
+    Entropy,
+    FitVotes,
+    Greedy,
+    Recorded,
+    Setting,
+    compare,
+    draw_curves,
+    grassberger,
+    kl_star,
+    split_folds,
+)
+from softlabel.allocate.replay import RAW, Replay, Row, run_policy
 from softlabel.datasets import MissingData
 from softlabel.report import standalone_svg
 from softlabel.sampling import votes_from_counts
@@ -150,6 +167,110 @@ def read(stored: dict) -> Comparison:
     return Comparison(*head, tuple(stored["seeds"]), stored["note"], tuple(rows))
 
 
+# ── ActiveLab ────────────────────────────────────────────────────────────────────────────────
+
+PEER = "ActiveLab"
+PEER_GOALS = (5.4, 9.0, 18.0)
+ROUND = 50  # a twentieth of the items
+
+
+def run_peer(recorded: Recorded, seed: int) -> dict[float, np.ndarray]:
+    """Return KL* (m,) by goal: cleanlab chooses, our pool makes the labels."""
+    from cleanlab.multiannotator import get_active_learning_scores
+
+    votes = recorded.hold_out(10, seed)
+    m = len(votes.index.items)
+    fit, used = FitVotes(), np.full(m, 2)
+    given = np.full((m, int(votes.size.max())), np.nan)
+    for vote in range(2):
+        given[:, vote] = votes.answer(np.arange(m), np.full(m, vote))[0]
+    evidence, entropies = votes.build(2), grassberger(votes.counts)
+    found: dict[float, np.ndarray] = {}
+    for goal in PEER_GOALS:
+        while used.sum() < goal / 1.8 * m:
+            labels = fit(votes.index, evidence).mean()
+            score, _ = get_active_learning_scores(given[:, : used.max()], labels)
+            score = np.where(used < votes.size, score, np.inf)
+            items = np.argsort(score, kind="stable")[:ROUND]
+            new = votes.answer(items, used[items])[0]
+            given[items, used[items]] = new
+            np.add.at(evidence, (items, new), 1)
+            used[items] += 1
+        label = fit(votes.index, evidence).mean()
+        found[goal] = kl_star(votes.share, label, entropies)
+    return found
+
+
+def compare_peer(kept: Path | None) -> str:
+    """Tabulate ActiveLab beside ours on the same orders of votes of the 1,000 images."""
+    place = kept / "peer.json" if kept else None
+    if place is not None and place.exists():
+        stored = json.loads(place.read_text())
+    else:
+        recorded, seeds = load("1k"), (500, 501, 502)
+        theirs = [run_peer(recorded, seed) for seed in seeds]
+        ours = compare(recorded, POLICIES, Setting(10, 0, seeds, PEER_GOALS))
+        stored = {PEER: [float(np.mean([one[g] for one in theirs])) for g in PEER_GOALS]}
+        for policy in list(SHOWN)[:4]:
+            stored[SHOWN[policy]] = [ours.row(policy, goal).kl.value for goal in PEER_GOALS]
+        if place is not None:
+            place.write_text(json.dumps(stored))
+    rows = [["KL* at seconds per item", *(f"{goal:g}" for goal in PEER_GOALS)]]
+    rows += [[name, *(f"{value:.4f}" for value in values)] for name, values in stored.items()]
+    return table(rows)
+
+
+# ── stopping ─────────────────────────────────────────────────────────────────────────────────
+
+STOPS = (1e-2, 5e-3, 2e-3)
+
+
+def run_stop(votes: Replay, stop: float, seed: int) -> list[float]:
+    """Return seconds per item, KL*, answers (median, 90, 99 %), and how often the held-out votes of
+    the first and the second class are in their 90 % predictive intervals; prior of other items."""
+    rng, kl = np.random.default_rng([seed, 7]), []
+    answers, inside, spent = [], [[], []], 0.0
+    for rest, test in split_folds(len(votes.index.items), 2, seed):
+        other, part = votes.part(rest), votes.part(test)
+        fit = FitVotes(DirichletMixture().fit(other.index, other.build(37)))
+        point = run_policy(part, Greedy(stop=stop), fit, (1e4,), 1.8, rng)[0]
+        kl.append(kl_star(part.share, point.labels, grassberger(part.counts)))
+        answers.append(point.answers)
+        spent += float(point.answers.sum()) * 1.8
+        belief, held = fit(part.index, point.votes), np.rint(part.share * part.hold)
+        order = np.argsort(-point.labels, axis=1, kind="stable")
+        for place in (0, 1):
+            label = order[:, place]
+            count = held[np.arange(len(label)), label].astype(np.int64)
+            low, high = belief.predictive_cdf(label, count, np.full(len(label), part.hold))
+            drawn = low + rng.random(len(low)) * (high - low)
+            inside[place].append((drawn > 0.05) & (drawn < 0.95))
+    every = np.concatenate(answers)
+    covered = [float(np.concatenate(one).mean()) for one in inside]
+    ends = np.percentile(every, [50, 90, 99]).tolist()
+    return [spent / len(every), float(np.concatenate(kl).mean()), *ends, *covered]
+
+
+def tabulate_stops(kept: Path | None) -> str:
+    head = ["`stop`, nats per second", "images", "seconds per image", "KL*"]
+    head += ["answers: median, 90 %, 99 %", "top class in its interval", "second class"]
+    rows = [head]
+    place = kept / "stops.json" if kept else None
+    known = json.loads(place.read_text()) if place is not None and place.exists() else {}
+    for name in ("10k", "1k"):
+        for stop in STOPS:
+            key = f"{name} {stop}"
+            if key not in known:
+                known[key] = run_stop(load(name).hold_out(10, 500), stop, 500)
+                if place is not None:
+                    place.write_text(json.dumps(known))
+            seconds, kl, *ends, top, second = known[key]
+            cells = [f"{stop:g}", name, f"{seconds:.1f}", f"{kl:.4f}"]
+            cells += [", ".join(f"{value:.0f}" for value in ends), f"{top:.3f}", f"{second:.3f}"]
+            rows.append(cells)
+    return table(rows)
+
+
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -218,6 +339,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--kept", type=Path)
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--stops", action="store_true")
     given = parser.parse_args()
     found = {}
     for job in JOBS:
@@ -230,6 +353,16 @@ def main() -> None:
             continue
         print(f"\n{job.name}\n\n{tabulate_curves(found[job.name][1])}", flush=True)
     print(f"\n{tabulate_targets(found)}\n\n{tabulate_worst(found)}")
+    if given.stops:
+        stops = tabulate_stops(given.kept)
+        print(f"\n{stops}")
+        if given.write:
+            write_block(DOCS / "allocate.md", "replay", "stops", stops)
+    if given.peers:
+        peers = compare_peer(given.kept)
+        print(f"\n{peers}")
+        if given.write:
+            write_block(DOCS / "allocate.md", "replay", "peers", peers)
     if given.write:
         write(found)
 
@@ -242,7 +375,8 @@ def write(found: dict[str, tuple[Job, Comparison]]) -> None:
     write_block(page, "replay", "curves", "\n\n".join([*curves, circumstances("numpy", "scipy")]))
     for name in ("10k, same votes", "1k, same votes"):
         if name in found:
-            text = standalone_svg(draw_curves(found[name][1]))
+            shown = ("greedy", "uniform", RAW)
+            text = standalone_svg(draw_curves(found[name][1], shown))
             file = DOCS / "pictures" / f"replay-{name.split(',')[0]}.svg"
             file.write_text(text, "utf-8")
 

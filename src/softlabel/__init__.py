@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from softlabel import (
         aggregate,
+        allocate,
         annotators,
         construct,
         datasets,
@@ -53,9 +54,9 @@ HOMES = {
 __all__ = [
     "Annotations", "DataError", "EstimandWarning", "FileError", "Index", "LeftOutWarning",
     "Predictions", "ResponseError", "Score", "SoftLabels", "SoftlabelError", "Statements", "Study",
-    "UnknownName", "aggregate", "annotations", "annotators", "construct", "datasets", "deliver",
-    "elicit", "errors", "io", "judges", "label", "metrics", "publish", "records", "registry",
-    "sampling", "score", "simulate", "study", "tables", "testing", "train",
+    "UnknownName", "aggregate", "allocate", "annotations", "annotators", "construct", "datasets",
+    "deliver", "elicit", "errors", "io", "judges", "label", "metrics", "publish", "records",
+    "registry", "sampling", "score", "simulate", "study", "tables", "testing", "train",
 ]  # fmt: skip
 
 

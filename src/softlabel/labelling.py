@@ -318,7 +318,7 @@ def convert_source(
         warn(loss)
     progress(f"writing {out.name}")
     if how is None:
-        io.write_answers(answers, out)
+        io.write_answers(answers, out, source.seconds if _keeps_seconds(source, answers) else None)
         return facts
     target: Any = how
     if how.holds == "items":
@@ -354,7 +354,7 @@ def find_losses(source: Source, answers: AnswerTable, how: io.formats.Format | N
         losses.append(
             f"the chances in the answers: {name} holds votes, so the top class is written"
         )
-    if source.seconds is not None:
+    if source.seconds is not None and not (how is None and _keeps_seconds(source, answers)):
         timed = int(np.isfinite(source.seconds).sum())
         losses.append(f"the time that {timed:,} answers took")
     if source.contents and (
@@ -362,6 +362,12 @@ def find_losses(source: Source, answers: AnswerTable, how: io.formats.Format | N
     ):
         losses.append(f"what people saw of {len(source.contents):,} items")
     return [f"not kept: {loss}" for loss in losses]
+
+
+def _keeps_seconds(source: Source, answers: AnswerTable) -> bool:
+    """Return whether a table of ours can hold the times: it has votes, and none was dropped."""
+    votes = isinstance(answers, Annotations) and answers.hard
+    return source.seconds is not None and votes and len(answers) == len(source.seconds)
 
 
 def construct_labels(source: Source, plan: Plan) -> tuple[Annotations, str]:

@@ -26,6 +26,41 @@ def test_contradictions_are_kept_as_they_are_and_numbers_as_they_were_typed(
     ]
 
 
+# words of texts that are broken: parts of one word that stand in several lines
+BROKEN = """(selector) => {
+  const broken = [];
+  for (const node of document.querySelectorAll(selector)) {
+    for (const text of [...node.childNodes].filter((one) => one.nodeType === Node.TEXT_NODE)) {
+      for (const { 0: word, index } of text.data.matchAll(/\\S+/g)) {
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        if (range.getClientRects().length > 1) broken.push(word);
+      }
+    }
+  }
+  return broken;
+}"""
+
+
+def test_no_word_of_an_option_is_broken(served, person):
+    labels = ["automobile", "airplane", "bird", "cat", "deer", "dog"]
+    running = served(mode="classic", items=2, labels=labels, more="# words")
+    page = person(running.url).start().page
+    assert "No alternative" in page.locator(".option bdi").all_inner_texts()
+    assert page.evaluate(BROKEN, ".option bdi") == []
+
+
+def test_labels_of_a_narrow_window_stand_alike(served, person):
+    """With a mouse, too: a key beside short names and above long ones would not."""
+    labels = ["automobile", "airplane", "bird", "cat", "deer", "dog"]
+    running = served(mode="quick", items=2, labels=labels, more="# narrow")
+    page = person(running.url, viewport={"width": 360, "height": 740}).start().page
+    assert page.evaluate(BROKEN, ".labels bdi") == []
+    rows = page.locator(".label-row")
+    assert len({rows.nth(place).bounding_box()["height"] for place in range(6)}) == 1
+
+
 ODD = {
     "8p": "“8p” is not a number from 0 to 100",
     "12,5": "“12,5” is not a number",

@@ -93,6 +93,25 @@ def test_hard_votes(tmp_path, name, content):
     assert said.index.labels.tolist() == ["ant", "cat", "dog"], "classes come in natural order"
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_the_time_of_votes_is_kept(tmp_path, kind):
+    """Where it is known; a row that is left out takes its time along."""
+    path = tmp_path / "votes.csv"
+    path.write_text("item,annotator,label,seconds\na,p,x,3.5\na,q,,8\nb,p,y,\nb,q,x,2\n")
+    read = files.read_answers(path, reading=files.Reading(missing="drop"))
+    np.testing.assert_array_equal(read.seconds, [3.5, np.nan, 2])
+    again = tmp_path / f"again.{kind}"
+    files.write_answers(read.answers, again, read.seconds)
+    found = files.read_answers(again)
+    np.testing.assert_array_equal(found.seconds, read.seconds)
+    assert found.answers.label.tolist() == read.answers.label.tolist()
+    for odd in ("3 s", "-1"):
+        path.write_text(f"item,annotator,label,seconds\na,p,x,{odd}\nb,p,y,2\n")
+        told = files.read_answers(path)
+        assert told.seconds is None
+        assert told.facts["note"].startswith("the column 'seconds' is not read")
+
+
 def test_names_keep_everything_but_the_quotes(tmp_path):
     odd = [('say "hi", twice', "=1+1", "a\nb"), ("two\r\nlines", "'", "x"), (" 1", "01", "y ")]
     path = tmp_path / "v.csv"

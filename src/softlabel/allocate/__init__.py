@@ -15,6 +15,7 @@ from softlabel.allocate.policies import (
     SECONDS_PER_VOTE,
     Entropy,
     Fit,
+    FitJudged,
     FitVotes,
     Greedy,
     Policy,
@@ -36,7 +37,7 @@ from softlabel.allocate.replay import (
 
 __all__ = [
     "POLICIES", "SECONDS_PER_VOTE", "Allocation", "Chosen", "Comparison", "Entropy", "Fit",
-    "FitVotes", "Greedy", "Pilot", "Policy", "Price", "Recorded", "Setting", "Step", "Uniform",
-    "apply_floor", "compare", "cost_of_answer", "draw_curves", "draw_plan", "forecast",
+    "FitJudged", "FitVotes", "Greedy", "Pilot", "Policy", "Price", "Recorded", "Setting", "Step",
+    "Uniform", "apply_floor", "compare", "cost_of_answer", "draw_curves", "draw_plan", "forecast",
     "grassberger", "kl_star", "measure_seconds", "part_of", "read_pilot", "split_folds",
 ]  # fmt: skip

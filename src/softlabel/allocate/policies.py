@@ -19,19 +19,20 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 from scipy.special import entr
 
-from softlabel.aggregate import Belief, Prior, choose_for_votes
+from softlabel.aggregate import Belief, DirichletMixture, Judged, Prior, choose_for_votes
 from softlabel.errors import DataError
 from softlabel.registry import FAMILIES, Options
-from softlabel.tables import Floats, Index, Ints
+from softlabel.tables import Annotations, Floats, Index, Ints
 
 SECONDS_PER_VOTE = 1.8  # the median of CIFAR-10H
 MOST = 10**6  # answers per item: no limit in practice
 # Measured in replays (docs/allocate.md).  With a prior of other items the gain is trusted, and
-# choosing always pays.  With one learned from the same few votes the entropy is as good a guide,
-# and mean(H)^2 / mean(H^2) was .93 to 1 on data sets on which choosing did not pay, and .5 to .91
-# where it did.
+# choosing pays unless items can hardly be told apart.  With one learned from the same few votes the
+# entropy is as good a guide; mean(H)^2 / mean(H^2) was .9 to 1 where choosing did not clearly pay,
+# and .5 to .9 where it did.
 TRUSTED_BLEND, COLD_BLEND = 0.25, 0.5
-ALWAYS, COLD_EVEN = 1.0, 0.92
+TRUSTED_EVEN, COLD_EVEN = 0.99, 0.9
+JOIN_ITEMS, JOIN_VOTES = 2000, 4.0  # from which on these items teach as much as others
 
 
 # ── what an answer costs, and what it is worth ───────────────────────────────────────────────
@@ -75,8 +76,11 @@ class Fit(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FitVotes:
-    """The belief of the pool that suits the votes: one Dirichlet or a mixture, as ``auto`` chooses;
-    with a ``prior`` fitted to other items, that prior."""
+    """The belief of the pool that suits the votes: one Dirichlet or a mixture, as ``auto`` chooses.
+
+    With a ``prior`` fitted to other items: that prior, and from 2,000 items with four votes each on
+    the prior of these items beside it, with half the weight each.
+    """
 
     prior: Prior | None = None
 
@@ -93,13 +97,47 @@ class FitVotes:
     @property
     def even(self) -> float:
         """Above which evenness all items are asked equally often."""
-        return COLD_EVEN if self.prior is None else ALWAYS
+        return COLD_EVEN if self.prior is None else TRUSTED_EVEN
 
     def __call__(self, index: Index, evidence: Floats) -> Belief:
+        """Return the belief about all items."""
+        answered = int((evidence.sum(axis=1) > 0).sum())
         if self.prior is not None:
-            return Belief(index, evidence, self.prior)
+            many = answered >= JOIN_ITEMS and evidence.sum() >= JOIN_VOTES * answered
+            prior = self.prior.among(index.labels)
+            return Belief(index, evidence, join(prior, index, evidence) if many else prior)
         chosen, _ = choose_for_votes(index, evidence.sum(axis=1))
         return Belief(index, evidence, chosen.fit(index, evidence))
+
+
+@dataclass(eq=False)
+class FitJudged:
+    """The belief of people and models: what ``judges`` said of the items (some of them may not be
+    asked about) moves the prior of each.  ``why`` says after each fit what was learned of them."""
+
+    judges: Annotations
+    why: str = ""
+
+    least, blend, even = 1, COLD_BLEND, COLD_EVEN
+
+    def __call__(self, index: Index, evidence: Floats) -> Belief:
+        """Return the belief about all items."""
+        place = {item: code for code, item in enumerate(index.items.tolist())}
+        code = np.array([place.get(item, -1) for item in self.judges.index.items.tolist()])
+        said = self.judges.take(code[self.judges.item] >= 0)
+        known = replace(said.index, items=index.items, labels=index.labels, ordered=index.ordered)
+        said = replace(said, index=known, item=code[said.item])
+        belief, _, self.why = Judged().believe(index, evidence, said)
+        return belief
+
+
+def join(prior: Prior, index: Index, evidence: Floats) -> Prior:
+    """Return the prior of other items and the one of these, with half the weight each."""
+    own = DirichletMixture().fit(index, evidence)
+    alpha = np.concatenate([prior.alpha, own.alpha])
+    weight = np.concatenate([prior.weight, own.weight]) / 2
+    wide = prior.wide and join(prior.wide, index, evidence)
+    return Prior(index.labels, alpha, weight, f"{prior.made_by}; {own.made_by}", wide)
 
 
 # ── policies ─────────────────────────────────────────────────────────────────────────────────
@@ -166,6 +204,7 @@ class Uniform(Rules):
     limits: ClassVar = {key: Rules.limits[key] for key in ("stop", "most", "least", "explore")}
 
     def __call__(self, belief: Belief, answers: Ints, rate: Floats) -> Floats:
+        """Return the score (j,) of each item: fewer answers first."""
         return -np.asarray(answers, dtype=np.float64)
 
 
@@ -190,6 +229,7 @@ class Greedy(Rules):
     limits: ClassVar = {**Rules.limits, "blend": (0, 1)}
 
     def __call__(self, belief: Belief, answers: Ints, rate: Floats) -> Floats:
+        """Return the score (j,) of each item: gain and entropy per second, blended."""
         gain = np.maximum(belief.gain(), 0)
         blend = COLD_BLEND if self.blend is None else self.blend
         if not blend:
@@ -216,6 +256,7 @@ class Entropy(Rules):
     looks: ClassVar[bool] = True
 
     def __call__(self, belief: Belief, answers: Ints, rate: Floats) -> Floats:
+        """Return the score (j,) of each item: its entropy per answer and second."""
         return np.asarray(measure_doubt(belief) / (answers + 1) * rate)
 
 

@@ -8,7 +8,7 @@ equal KL*; ratios of it mean nothing, because a small constant is left in it.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,15 @@ from scipy.special import psi
 from softlabel._util.progress import Progress, silent
 from softlabel.aggregate import DirichletMixture, shares
 from softlabel.allocate.allocation import Allocation
-from softlabel.allocate.policies import SECONDS_PER_VOTE, Fit, FitVotes, Policy, Price, Uniform
+from softlabel.allocate.policies import (
+    SECONDS_PER_VOTE,
+    Fit,
+    FitJudged,
+    FitVotes,
+    Policy,
+    Price,
+    Uniform,
+)
 from softlabel.errors import DataError
 from softlabel.metrics import entropy, intervals, kl
 from softlabel.report import Frame, Html, Line, charts
@@ -66,7 +74,7 @@ def split_folds(items: int, number: int, seed: int) -> Iterator[tuple[Bools, Boo
 
 def part_of(index: Index, these: Bools) -> Index:
     """Return the index of some of the items."""
-    return Index(index.items[these], index.annotators, index.labels)
+    return replace(index, items=index.items[these])
 
 
 # ── votes in random order ────────────────────────────────────────────────────────────────────
@@ -115,9 +123,10 @@ class Recorded:
         seconds = None if self.seconds is None else self.seconds[kept][order]
         index = part_of(self.votes.index, keep)
         left = int((~keep).sum())
-        notes = [f"{hold} votes of each item held out"]
+        notes = [f"{hold} {'vote' if hold == 1 else 'votes'} of each item held out"]
         if left:
-            notes.append(f"{left:,} items with fewer than {hold + 1} votes left out")
+            items = "item" if left == 1 else "items"
+            notes.append(f"{left:,} {items} with fewer than {hold + 1} votes left out")
         return Replay(index, item[order], label, hold, seconds, "; ".join(notes))
 
 
@@ -304,13 +313,19 @@ class Comparison:
 class Setting:
     """How to replay: ``hold`` votes held out, priors fitted to ``calibrate`` votes of other items
     (0: to the votes asked for so far), ``seeds`` of the orders, ``goals`` in seconds per item
-    (empty: as many as make sense), and the ``price`` of a vote where no times are recorded."""
+    (empty: as many as make sense), and the ``price`` of a vote where no times are recorded.
+    ``judges`` is what models said of the items: they speak before the first vote."""
 
     hold: int = 10
     calibrate: int = 0
     seeds: tuple[int, ...] = (500,)
     goals: tuple[float, ...] = ()
     price: float = SECONDS_PER_VOTE
+    judges: Annotations | None = None
+
+    def __post_init__(self) -> None:
+        if self.judges is not None and self.calibrate:
+            raise DataError("calibrate and judges: give one of the two; both are priors")
 
 
 def compare(
@@ -341,7 +356,7 @@ def compare(
 
         for name, policy in named.items():
             tell(f"{recorded.name}: {name}, order {seed}")
-            points = _ask(votes, policy, setting.calibrate, goals, price, seed)
+            points = _ask(votes, policy, setting, goals, price, seed)
             for goal, point in zip(goals, points, strict=False):
                 keep(name, goal, point, point.labels)
                 if name == Uniform.name:
@@ -356,6 +371,8 @@ def compare(
     order = [*named, RAW]
     rows.sort(key=lambda row: (order.index(row.policy), row.goal))
     prior = f"{setting.calibrate} votes of other items" if setting.calibrate else "same votes"
+    if setting.judges is not None:
+        prior = f"same votes and {len(setting.judges.index.annotators)} models"
     notes = "; ".join(filter(None, (recorded.note, votes.note)))
     items = len(votes.index.items)
     return Comparison(recorded.name, items, price, prior, setting.seeds, notes, tuple(rows))
@@ -368,11 +385,12 @@ def default_goals(votes: Replay, price: float) -> tuple[float, ...]:
 
 
 def _ask(
-    votes: Replay, policy: Policy, calibrate: int, goals: Sequence[float], price: float, seed: int
+    votes: Replay, policy: Policy, setting: Setting, goals: Sequence[float], price: float, seed: int
 ) -> list[Point]:
-    if calibrate:
-        return _run_halves(votes, policy, calibrate, goals, price, seed)
-    return run_policy(votes, policy, FitVotes(), goals, price, np.random.default_rng([seed, 5]))
+    if setting.calibrate:
+        return _run_halves(votes, policy, setting.calibrate, goals, price, seed)
+    fit: Fit = FitVotes() if setting.judges is None else FitJudged(setting.judges)
+    return run_policy(votes, policy, fit, goals, price, np.random.default_rng([seed, 5]))
 
 
 def _name(policy: Policy) -> str:
@@ -404,16 +422,20 @@ def _row(
     return Row(policy, goal, seconds, score, below(Uniform.name), below(RAW), asked)
 
 
-def draw_curves(comparison: Comparison, width: float = 660) -> Html:
-    """Draw KL* against seconds per item, a curve per policy with its interval."""
+def draw_curves(comparison: Comparison, policies: Sequence[str] = (), width: float = 660) -> Html:
+    """Draw KL* against seconds per item (on a scale of doublings), a curve per policy with its
+    interval; of all policies, or of these."""
     lines = []
-    for name in dict.fromkeys(row.policy for row in comparison.rows):
+    for name in policies or dict.fromkeys(row.policy for row in comparison.rows):
         rows = [row for row in comparison.rows if row.policy == name]
-        x, y = [row.seconds for row in rows], [row.kl.value for row in rows]
+        x, y = [math.log2(row.seconds) for row in rows], [row.kl.value for row in rows]
         low, high = [row.kl.low for row in rows], [row.kl.high for row in rows]
-        lines.append(Line(name, x, y, low, high))
+        words = [f"{row.seconds:.3g} s" for row in rows]
+        lines.append(Line(name, x, y, low, high, words))
     said = "; ".join(
         f"{line.name}: {line.y[0]:.3f} to {line.y[-1]:.3f}" for line in lines if line.y
     )
     title = f"{comparison.name}, prior of {comparison.prior}"
-    return charts.lines(lines, Frame(title, said, "seconds per item", "KL* (nats)", width, 340))
+    frame = Frame(title, said, "seconds per item", "KL* (nats)", width, 340)
+    goals = sorted({row.goal for row in comparison.rows})
+    return charts.lines(lines, frame, named={math.log2(goal): f"{goal:.3g}" for goal in goals})

@@ -28,6 +28,7 @@ def replay(  # noqa: PLR0913  (a command has as many arguments as options)
     hold: int = 10,
     calibrate: int = 0,
     seeds: int = 1,
+    judges: str | None = None,
     at: str | None = None,
     out: Path | None = None,
     labels: str | None = None,
@@ -37,7 +38,7 @@ def replay(  # noqa: PLR0913  (a command has as many arguments as options)
     missing: shared.Missing = "refuse",
     spelling: shared.Spelling = "refuse",
 ) -> None:
-    """Replay recorded votes: what would each policy have asked, and how good would its labels be?
+    """Replay recorded votes, to see what each policy would have asked and how good its labels are.
 
     Some votes of each item are held out; a policy's questions are answered from the others, in
     random order. Prints KL* (cross-entropy to the held-out shares minus the entropy of all votes,
@@ -59,11 +60,20 @@ def replay(  # noqa: PLR0913  (a command has as many arguments as options)
             tuple(range(FIRST_SEED, FIRST_SEED + seeds)),
             goals,
             seconds or allocate.SECONDS_PER_VOTE,
+            _read_judges(judges, recorded),
         )
         found = allocate.compare(recorded, chosen, setting, tell)
     _show(found)
     if out is not None:
         _write(found, out)
+
+
+def _read_judges(text: str | None, recorded: Recorded) -> Any:
+    if text is None:
+        return None
+    from softlabel import frames
+
+    return frames.read_judges(shared.open_judges(text), recorded.votes.index)
 
 
 def _read_goals(at: str | None) -> tuple[float, ...]:
@@ -138,7 +148,7 @@ def plan(  # noqa: PLR0913  (a command has as many arguments as options)
     policy: str = "greedy",
     seconds: float | None = None,
     per_hour: float | None = None,
-    draws: int = 60,
+    draws: int = 40,
     seed: int = 0,
     out: Path | None = None,
     load: Path | None = None,
@@ -159,6 +169,7 @@ def plan(  # noqa: PLR0913  (a command has as many arguments as options)
     money = _check_money(found, currency, budget, per_hour)
     with shared.progress() as tell:
         known, took = _read_pilot(found, pilot, tell)
+        few = known.sample(seed=seed)
         curves = {}
         for mode, price, note in _prices(found, seconds or took, bool(seconds)):
             cost = allocate.cost_of_answer(found, price, per_hour)
@@ -167,9 +178,7 @@ def plan(  # noqa: PLR0913  (a command has as many arguments as options)
             one = allocate.Price(mode, price)
             for asked in (chosen, allocate.Uniform()):
                 name = f"{mode}, {asked.name}"
-                steps = allocate.forecast(
-                    known, asked, goals, one, draws=draws, seed=seed, tell=tell
-                )
+                steps = allocate.forecast(few, asked, goals, one, draws=draws, seed=seed, tell=tell)
                 curves[name] = (steps, cost, price, note)
     _show_plan(found, known, curves, budget, money)
     if out is not None:

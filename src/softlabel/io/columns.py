@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from softlabel.errors import DataError, UnknownName
 
-ITEM, ANNOTATOR, LABEL = "item", "annotator", "label"
+ITEM, ANNOTATOR, LABEL, SECONDS = "item", "annotator", "label", "seconds"
 Role = Literal[
     "item", "annotator", "label", "gold", "soft", "counts", "votes", "annotators", "count", "kind",
     "seconds", "when", "model", "sample", "score", "logprobs",

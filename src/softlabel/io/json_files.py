@@ -10,7 +10,7 @@ import polars as pl
 
 from softlabel._util.files import shorten
 from softlabel.errors import FileError
-from softlabel.io.columns import APART, MACHINES, find
+from softlabel.io.columns import APART, MACHINES, SECONDS, find
 from softlabel.io.sheet import Reading, Shape, Sheet, detect_shape
 from softlabel.records import Line, json_type, parse_name
 
@@ -93,8 +93,17 @@ def read_vote_lines(path: Path, data: bytes, reading: Reading) -> tuple[Sheet, S
     kinds: dict[str, pl.DataType] = dict.fromkeys(columns, pl.String())
     if soft:
         kinds |= dict.fromkeys(shape.answer, pl.Float64())
-    frame = pl.DataFrame(columns, schema=kinds)
+    frame = _add_seconds(pl.DataFrame(columns, schema=kinds), path, data)
     return Sheet(path, frame, numbers.__getitem__, anonymous=not any(named)), shape
+
+
+def _add_seconds(frame: pl.DataFrame, path: Path, data: bytes) -> pl.DataFrame:
+    """Return the table with the key ``seconds`` as texts, if the first line has it."""
+    if SECONDS in frame.columns or SECONDS not in next(parse_lines(path, data))[1]:
+        return frame
+    times = (row.get(SECONDS) for _, row in parse_lines(path, data))
+    texts = [None if time is None else str(time) for time in times]
+    return frame.with_columns(pl.Series(SECONDS, texts, dtype=pl.String))
 
 
 def _or_null(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -14,6 +14,7 @@ from softlabel._util.progress import Progress, silent
 from softlabel.elicit import Mode
 from softlabel.errors import DataError, FileError, nearest
 from softlabel.io.classic import read_classic, read_collins
+from softlabel.io.columns import SECONDS
 from softlabel.io.csv_files import read_csv
 from softlabel.io.formats import Format, find_format, make_answers, read_table
 from softlabel.io.formats.base import Head
@@ -26,6 +27,7 @@ from softlabel.io.sheet import (
     Shape,
     Sheet,
     detect_shape,
+    is_blank,
     read_bytes,
     read_parquet,
     read_text,
@@ -261,7 +263,21 @@ def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: R
     votes = read_votes(sheet, shape, labels, reading)
     if shape.kind == "soft" and shape.annotator is None and votes.votes_per_item().max() == 1:
         raise FileError(sheet.path, ONE_EACH)
-    return Source(name, votes, sheet.line_of, left_out=left_out)
+    seconds, notes = _read_seconds(sheet, shape)
+    return Source(name, votes, sheet.line_of, left_out=left_out, seconds=seconds, notes=notes)
+
+
+def _read_seconds(sheet: Sheet, shape: Shape) -> tuple[Floats | None, tuple[str, ...]]:
+    """Return the column ``seconds`` beside hard votes, and what to say if it holds no times."""
+    if shape.kind != "hard" or SECONDS not in sheet.frame.columns or SECONDS in shape.answer:
+        return None, ()
+    cells = sheet.frame[SECONDS]
+    cells = cells.set(is_blank(cells), None)
+    numbers = cells.cast(pl.Float64, strict=False)
+    if numbers.null_count() > cells.null_count() or (numbers < 0).any():
+        return None, (f"the column {SECONDS!r} is not read: not all of it is numbers of seconds",)
+    times = numbers.fill_null(np.nan).to_numpy()
+    return (None if np.isnan(times).all() else times), ()
 
 
 def read_sheet(path: Path) -> Sheet:

@@ -15,7 +15,7 @@ import polars as pl
 from softlabel._util.files import file_kind, write_atomically
 from softlabel.errors import DataError
 from softlabel.io.classic import classic_table, collins_json
-from softlabel.io.columns import ANNOTATOR, ITEM, LABEL, names_of
+from softlabel.io.columns import ANNOTATOR, ITEM, LABEL, SECONDS, names_of
 from softlabel.io.csv_files import escape_formulas
 from softlabel.io.sheet import RESERVED
 from softlabel.records import LISTS, MOST_LISTED, LabelLists, dump_json, records_of_statements
@@ -117,8 +117,11 @@ def write_label_lines(
             rows.write_ndjson(file)
 
 
-def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
-    """Write one row per answer: responses, hard votes or soft votes."""
+def write_answers(
+    answers: Statements | Annotations, path: str | Path, seconds: Floats | None = None
+) -> None:
+    """Write one row per answer: responses, hard votes or soft votes.  ``seconds`` (n,) is a column
+    more beside hard votes: what each of them took, NaN where it is not known."""
     path = Path(path)
     kind = file_kind(path, ANSWER_KINDS)
     if isinstance(answers, Statements) and kind in ("json", "jsonl"):
@@ -152,6 +155,8 @@ def write_answers(answers: Statements | Annotations, path: str | Path) -> None:
         # as an Enum, Parquet keeps the classes that nobody chose, and their order
         column = pl.Series(labels, dtype=pl.Enum(labels)).gather(answers.label)
         frame = pl.DataFrame(who | {LABEL: column})
+        if seconds is not None:
+            frame = frame.with_columns(pl.Series(SECONDS, seconds).fill_nan(None))
     else:
         check_class_names(labels, (*RESERVED, *names_of("label", labels)))
         columns = _split_columns({"": answers.soft()}, labels).items()

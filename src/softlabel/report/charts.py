@@ -37,16 +37,19 @@ class Dot:
 
 @dataclass(frozen=True)
 class Line:
-    """One curve; ``low`` and ``high`` draw a band around it."""
+    """One curve; ``low`` and ``high`` draw a band around it.  ``words`` are what hovering says of x
+    where it is not x itself, as on a scale of doublings."""
 
     name: str
     x: Numbers
     y: Numbers
     low: Numbers = ()
     high: Numbers = ()
+    words: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        sizes = {len(self.x), len(self.y)} | {len(b) for b in (self.low, self.high) if len(b)}
+        more = (self.low, self.high, self.words)
+        sizes = {len(self.x), len(self.y)} | {len(part) for part in more if len(part)}
         if len(sizes) > 1 or len(self.low) != len(self.high):
             raise DataError(f"Line {self.name!r}: x, y, low and high differ in length")
 
@@ -267,9 +270,9 @@ def _line(series: int, line: Line, x: Scale, y: Scale) -> Html:
     dashes = "6 4" if series % 2 else None
     points = list(zip(line.x, line.y, strict=True))
     marks.append(el("path", d=_path(points, x, y), stroke_dasharray=dashes, **style))
-    for a, b in points:
+    for place, (a, b) in enumerate(points):
         if math.isfinite(a) and math.isfinite(b):
-            hover = f"{line.name}, {a:g}: {b:.3f}"
+            hover = f"{line.name}, {line.words[place] if line.words else f'{a:g}'}: {b:.3f}"
             marks.append(mark(series, x(a), y(b), hover, 3.5, fill_opacity=1))
     return join(*marks)
 

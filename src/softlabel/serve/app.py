@@ -25,7 +25,7 @@ from softlabel.serve.participant.pages import Pages
 from softlabel.serve.participant.plans import MediaTable, PlanWriter, list_parts
 from softlabel.serve.participant.sessions import Newcomers, Sessions
 from softlabel.serve.recruit import make_recruiter
-from softlabel.serve.researcher.routes import make_router
+from softlabel.serve.researcher.routes import add_routes
 from softlabel.serve.running import Running
 from softlabel.serve.secret import Secret
 from softlabel.serve.site import Clock, Renderer, Site
@@ -94,7 +94,7 @@ def make_app(
     Pages(site, sessions, newcomers, running).add_to(app)
     static.add_to(app)
     media.add_to(app)
-    app.include_router(make_router(site, running))
+    add_routes(app, site, running)
     if study.recruit.kind == "prolific":
         recruit.webhooks.Hooks(site).add_to(app)
     app.add_api_route("/health", partial(health, store), methods=["GET"])

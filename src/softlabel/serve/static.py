@@ -6,6 +6,7 @@ They are our own files in ``static/`` and, under ``modes/``, the scripts of regi
 import gzip
 import posixpath
 import re
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -35,8 +36,7 @@ class StaticTable:
             plain = path.read_bytes()
             etag = f'"{sha256(plain).hexdigest()[:32]}"'
             headers = {"cache-control": AGAIN, "etag": etag, "vary": "accept-encoding"}
-            packed = gzip.compress(plain, 6, mtime=0)
-            self.files[name] = plain, packed, headers, TYPES[path.suffix]
+            self.files[name] = plain, pack(plain), headers, TYPES[path.suffix]
 
     def add_to(self, app: FastAPI) -> None:
         app.get("/static/{name:path}", response_class=Response, responses={404: {}})(self.send)
@@ -57,6 +57,12 @@ class StaticTable:
             headers = headers | {"content-encoding": "gzip"}
             return Response(packed, headers=headers, media_type=kind)
         return Response(plain, headers=headers, media_type=kind)
+
+
+@cache  # for every application of a process
+def pack(plain: bytes) -> bytes:
+    """Return the content of a file as browsers like to get it."""
+    return gzip.compress(plain, 6, mtime=0)
 
 
 def find_files(folder: Path = FOLDER) -> dict[str, Path]:

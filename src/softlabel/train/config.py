@@ -1,7 +1,7 @@
 """The configuration of training, with a reason for each default, and ``key=value`` changes."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from inspect import unwrap
 from types import NoneType
@@ -17,7 +17,7 @@ from softlabel.train.schedules import SCHEDULES
 Fields = TypeVar("Fields")
 
 
-def leave_uncompiled(kind: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer]:
+def leave_uncompiled(kind: type[torch.optim.Optimizer]) -> Callable[..., torch.optim.Optimizer]:
     """Return the same optimiser without the wrappers that keep torch's compiler away from it.
 
     They import the compiler first, which takes as long as importing torch itself, in every process

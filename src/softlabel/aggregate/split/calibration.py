@@ -11,6 +11,7 @@ to the votes of *other* items, so that its own votes are not counted twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -45,7 +46,8 @@ class Calibrated:
     def useful(self) -> bool:
         """Whether the predictions are better than none beyond chance: by two standard errors."""
         gained = float(self.gains.sum())
-        return gained > max(LEAST_GAIN, 2 * float(self.gains.std()) * len(self.gains) ** 0.5)
+        error = float(self.gains.std()) * float(np.sqrt(len(self.gains)))
+        return gained > max(LEAST_GAIN, 2 * error)
 
     @property
     def explained(self) -> float:
@@ -131,14 +133,14 @@ class Design:
     def of(cls, said: Floats, ordered: bool) -> Design:
         """Make the features of what models said (m, J, k)."""
         m, models, k = said.shape
-        near = np.eye(k)
-        if ordered:
-            near = NEAR ** abs(np.subtract.outer(np.arange(k), np.arange(k)))
+        steps = np.arange(k, dtype=np.float64)
+        apart = abs(np.subtract.outer(steps, steps))
+        near: Floats = np.asarray(NEAR**apart if ordered else apart == 0, dtype=np.float64)
         # 0 and 1 stay as they are; between them chances count by their logarithm
         scaled = np.log1p(said / SURE) / np.log1p(1 / SURE)
         match = scaled @ near
         match = match - match.mean(axis=2, keepdims=True)
-        root = np.linalg.cholesky(near)
+        root: Floats = np.asarray(np.linalg.cholesky(near), dtype=np.float64)
         wide = (scaled @ root).reshape(m, models * k)
         return cls(match, wide if models * k * k <= MOST_WEIGHTS else wide[:, :0], root)
 
@@ -175,7 +177,7 @@ class Design:
             )
             return loss, np.concatenate(slope)
 
-        options = {"maxiter": STEPS, "ftol": PRECISION}
+        options: Any = {"maxiter": STEPS, "ftol": PRECISION}
         found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
         return np.asarray(found.x)
 

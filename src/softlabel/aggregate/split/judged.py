@@ -109,7 +109,7 @@ class JudgedBelief(Belief):
 
         def part(kinds: Kinds) -> Floats:
             votes = kinds.n.sum(axis=1, keepdims=True)
-            return (kinds.r * votes / kinds.mass).sum(axis=1, keepdims=True)
+            return np.asarray((kinds.r * votes / kinds.mass).sum(axis=1, keepdims=True))
 
         return self._per_item(part)[:, 0]
 
@@ -203,21 +203,18 @@ class Judged(Options):
     ) -> LabelDistribution:
         """Return one label per item of ``annotations``, as people split.  ``judges`` are answers of
         models to the same items, ``prior`` is one of people, fitted to other items."""
-        index = annotations.index
+        index, k = annotations.index, len(annotations.index.labels)
         has_rich, _ = separate_rich(annotations, None)
         counting = Counting(has_rich)
         sums = map_items(counting.sums, annotations, map, shards)
-        votes = counting.evidence(sums, len(index.labels))
-        people = self._find_prior(index, counting.prior_evidence(sums, len(index.labels)), prior)
+        votes = counting.evidence(sums, k)
+        prior = self._find_prior(index, counting.prior_evidence(sums, k), prior)
+        belief, models, why = self.believe(index, votes, judges, prior)
         count = annotations.votes_per_item()
-        models, why = None, "no models were asked"
-        if judges is not None:
-            models, why = self._calibrate(judges, votes, index)
-            count = count + judges.votes_per_item() * (models is not None)
-        belief = _believe(index, votes, people, models)
+        people = np.ones(len(votes))
         if isinstance(belief, JudgedBelief):
-            why = f"{why}; {_explain(belief)}"
-        more = belief.weigh_people() if isinstance(belief, JudgedBelief) else np.ones(len(votes))
+            assert judges is not None, "the belief is theirs, too"
+            count, people = count + judges.votes_per_item(), belief.weigh_people()
         probs = np.where(count[:, None] > 0, belief.mean(), np.nan)
         return JudgedDistribution(
             index,
@@ -230,8 +227,27 @@ class Judged(Options):
             chosen="people and models" if models else "people alone",
             models=models,
             votes=votes,
-            more={"people": np.where(count > 0, more, np.nan)},
+            more={"people": np.where(count > 0, people, np.nan)},
         )
+
+    def believe(
+        self, index: Index, votes: Floats, judges: Annotations | None, prior: Prior | None = None
+    ) -> tuple[Belief, Calibrated | None, str]:
+        """Return what is believed about items with these votes (m, k), the predictions of models
+        if they are any good, and why."""
+        people = self._find_prior(index, votes, prior)
+        if judges is None:
+            return Belief(index, votes, people), None, "no models were asked"
+        models, why = self._calibrate(judges, votes, index)
+        if models is None:
+            return Belief(index, votes, people), None, why
+        most = 2 * CELLS // (len(people.weight) * len(index.labels))
+        some = sample_items(index.items, min(FIT_ITEMS, max(most, 200)))
+        some = some[votes[some].sum(axis=1) > 0]
+        usual = usual_shares(models.explained)
+        move, share = choose_move(people, votes[some], models.probs[some], usual)
+        belief = JudgedBelief(index, votes, people, expected=models.probs, move=move, share=share)
+        return belief, models, f"{why}; {_explain(belief)}"
 
     def _find_prior(self, index: Index, evidence: Floats, prior: Prior | None) -> Prior:
         pool, _ = choose_for_votes(index, evidence.sum(axis=1), prior)
@@ -254,17 +270,6 @@ class Judged(Options):
         if not models.useful:
             return None, f"{told}, do not predict the votes of other items: left out"
         return models, f"{told}, predict a vote of another item {each:.3f} nats better than none"
-
-
-def _believe(index: Index, votes: Floats, people: Prior, models: Calibrated | None) -> Belief:
-    if models is None:
-        return Belief(index, votes, people)
-    most = 2 * CELLS // (len(people.weight) * len(index.labels))
-    some = sample_items(index.items, min(FIT_ITEMS, max(most, 200)))
-    some = some[votes[some].sum(axis=1) > 0]
-    usual = usual_shares(models.explained)
-    move, share = choose_move(people, votes[some], models.probs[some], usual)
-    return JudgedBelief(index, votes, people, expected=models.probs, move=move, share=share)
 
 
 def choose_move(

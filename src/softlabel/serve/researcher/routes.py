@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from fastapi import Depends
-from fastapi.routing import APIRouter
+from fastapi import Depends, FastAPI
 from starlette.responses import HTMLResponse, Response
 
 from softlabel.serve.researcher.actions import ActionPages
@@ -18,16 +17,15 @@ from softlabel.serve.site import Site, describe_form
 TEXT = {"type": "string"}
 
 
-def make_router(site: Site, running: Running) -> APIRouter:
-    """Make all routes under ``/research``: login, what is to be seen, and what is to be done."""
+def add_routes(app: FastAPI, site: Site, running: Running) -> None:
+    """Add all routes under ``/research``: login, what is to be seen, and what is to be done."""
     login, live = Login(site), LiveOverview(site.study, site.store, site.now)
     site.listen(live.adopt)
     site.render.share(run_state=lambda: running.read().state)
     downloads, pages = Downloads(site, live), Pages(site, live)
     answers, actions = AnswerPages(pages), ActionPages(site, running, login, live)
     token = describe_form(token=TEXT, name=TEXT)
-    outside = APIRouter()
-    add = partial(outside.add_api_route, response_class=Response)
+    add = partial(app.add_api_route, response_class=Response)
     add(LOGIN, login.page, methods=["GET"])
     add(LOGIN, login.login, methods=["POST"], responses={303: {}, 401: {}, 429: {}}, **token)
     add(f"{HOME}/logout", login.logout, methods=["POST"])
@@ -36,28 +34,23 @@ def make_router(site: Site, running: Running) -> APIRouter:
         """Notice what was done to the study elsewhere."""
         running.read()
 
-    inside = APIRouter(
-        prefix=HOME,
-        dependencies=[Depends(login.require), Depends(refresh)],
-        responses={303: {}},
-        default_response_class=HTMLResponse,
-    )
-    get = partial(inside.add_api_route, methods=["GET"])
-    get("/export", downloads.page)
-    get("/export/{name}", downloads.send, response_class=Response, responses={404: {}})
-    get("", pages.overview)
-    get("/items", pages.items)
-    get("/people", pages.people)
-    get("/people/{annotator}", pages.person)
-    get("/answers", answers.answers)
-    get("/comments", answers.comments)
-    get("/run", actions.page)
-    get("/audit", actions.audit)
-    post = partial(inside.add_api_route, methods=["POST"], responses={409: {}})
+    guards = [Depends(login.require), Depends(refresh)]
+    inside = partial(app.add_api_route, dependencies=guards, response_class=HTMLResponse)
+    get = partial(inside, methods=["GET"], responses={303: {}})
+    get(f"{HOME}/export", downloads.page)
+    a_file = {"response_class": Response, "responses": {303: {}, 404: {}}}
+    get(f"{HOME}/export/{{name}}", downloads.send, **a_file)
+    get(HOME, pages.overview)
+    get(f"{HOME}/items", pages.items)
+    get(f"{HOME}/people", pages.people)
+    get(f"{HOME}/people/{{annotator}}", pages.person)
+    get(f"{HOME}/answers", answers.answers)
+    get(f"{HOME}/comments", answers.comments)
+    get(f"{HOME}/run", actions.page)
+    get(f"{HOME}/audit", actions.audit)
+    post = partial(inside, methods=["POST"], responses={303: {}, 409: {}})
     names = ("confirm", "revision", "annotator", "reason", "number", "upload", "called")
     form = describe_form(**dict.fromkeys(names, TEXT))
-    post("/run/add", actions.upload)
-    post("/run/add-items", actions.add, **form)
-    post("/run/{name}", actions.act, **form)
-    outside.include_router(inside)
-    return outside
+    post(f"{HOME}/run/add", actions.upload)
+    post(f"{HOME}/run/add-items", actions.add, **form)
+    post(f"{HOME}/run/{{name}}", actions.act, **form)

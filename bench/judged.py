@@ -1,0 +1,212 @@
+"""Do models, calibrated on people, save votes?
+
+    python bench/judged.py [--write] [--quick]
+
+A few votes of each item of a real set are pooled, alone and with what language models said of the
+items; the loss is the cross-entropy in nats to votes of other people that were held out.  All
+columns of a set are about the same items.  *Alone* is ``auto``, *models* the calibrated models
+without any vote of the item, *shuffled* and *rarest* are pooled with models whose answers were
+permuted over items, or that always name the rarest class.  *covered* is the share of 90 %
+predictive intervals of the top class that hold the count held out (randomised PIT).  What the pool
+takes for usual (strength and penalty), which matters most with one vote, is chosen on all other
+sets for the column *left out*: what that adds to the loss of the first division.
+Data are read from ``$SOFTLABEL_DATA``.  ``--write`` puts the tables into docs/pools/judged.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from results import circumstances, table, write_block
+
+from softlabel import Annotations, Index, datasets
+from softlabel.aggregate import Auto, Judged
+from softlabel.aggregate.split import calibration, judged
+from softlabel.tables import Floats, Ints, names
+
+PAGE = Path(__file__).parent.parent / "docs" / "pools" / "judged.md"
+ORDERED = {"10k_prompts", "cebab_stars", "summeval", "politeness", "offensiveness"}
+# votes that are pooled, and held out
+SETS = {
+    "10k_prompts": ((1,), 1),
+    "cebab_stars": ((1, 2), 1),
+    "lgbteen": ((1, 2), 1),
+    "wax": ((1, 2, 3), 1),
+    "mtbench": ((1,), 1),
+    "summeval": ((1, 2), 1),
+    "politeness": ((1, 2, 4), 3),
+    "offensiveness": ((1, 2, 4), 3),
+}
+USUAL = {"strength": (6.0, 12.0, 24.0), "match": (1.0, 3.0, 10.0)}
+CHOSEN = (12.0, 3.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Votes to pool, what models said, and counts held out."""
+
+    votes: Annotations
+    judges: Annotations
+    held: Floats
+
+    def loss(self, probs: Floats) -> Floats:
+        share = self.held / self.held.sum(axis=1, keepdims=True)
+        return np.asarray(-(share * np.log(np.maximum(probs, 1e-12))).sum(axis=1))
+
+
+def load(name: str) -> tuple[Annotations, Annotations]:
+    """Return people's votes and what models said of the same items."""
+    if name not in ("politeness", "offensiveness"):
+        data = datasets.load(f"alttest/{name}")
+        assert data.annotations is not None
+        assert data.machines is not None
+        return data.annotations, data.machines
+    people = datasets.load(f"popquorn/{name}").annotations
+    models = datasets.load(f"popquorn_models/{name}")
+    said = models.machines
+    assert people is not None
+    assert said is not None
+    place = {item: code for code, item in enumerate(people.index.items.tolist())}
+    code = np.array([place.get(item, -1) for item in said.index.items.tolist()])
+    plain = models.arrays["annotator_persona"] == "base"
+    said = said.take((code[said.item] >= 0) & plain[said.annotator])
+    index = Index(people.index.items, said.index.annotators, people.index.labels)
+    return people, Annotations(index, code[said.item], said.annotator, label=said.label)
+
+
+def divide(name: str, votes: int, seed: int, wrong: str = "") -> Case:
+    """Pool ``votes`` random votes of each item with enough for every column; hold out others."""
+    people, said = load(name)
+    numbers, hold = SETS[name]
+    assert people.label is not None
+    assert said.label is not None
+    rng = np.random.default_rng(seed)
+    order = np.lexsort((rng.random(len(people)), people.item))
+    item, label = people.item[order], people.label[order]
+    size = people.votes_per_item()
+    place = np.arange(len(item)) - (np.cumsum(size) - size)[item]
+    kept = np.flatnonzero(size >= max(numbers) + hold + (name == "offensiveness"))
+    code = np.full(len(size), -1)
+    code[kept] = np.arange(len(kept))
+    index = Index(
+        names([str(i) for i in range(len(kept))]),
+        names(["somebody"]),
+        people.index.labels,
+        ordered=name in ORDERED,
+    )
+    used = (code[item] >= 0) & (place < votes)
+    last = (code[item] >= 0) & (place >= size[item] - hold)
+    held = np.zeros((len(kept), len(index.labels)))
+    np.add.at(held, (code[item[last]], label[last]), 1)
+    chosen = code[said.item] >= 0
+    row, named = code[said.item[chosen]], np.array(said.label[chosen])
+    if wrong == "shuffled":
+        row = rng.permutation(len(kept))[row]
+    if wrong == "rarest":
+        named[:] = np.bincount(label, minlength=len(index.labels)).argmin()
+    models = Index(index.items, said.index.annotators, index.labels, ordered=index.ordered)
+    return Case(
+        Annotations(index, code[item[used]], np.zeros(used.sum(), np.int64), label=label[used]),
+        Annotations(models, row, said.annotator[chosen], label=named),
+        held,
+    )
+
+
+@contextmanager
+def usual(strength: float, match: float) -> Iterator[None]:
+    """Let other values be usual for a while."""
+    before = judged.USUAL_STRENGTH, calibration.MATCH_PENALTY
+    judged.USUAL_STRENGTH, calibration.MATCH_PENALTY = strength, match
+    try:
+        yield
+    finally:
+        judged.USUAL_STRENGTH, calibration.MATCH_PENALTY = before
+
+
+def covered(case: Case, labels, rng: np.random.Generator) -> float:
+    """Return how often the held-out count of the top class lies in its interval."""
+    top: Ints = labels.belief.mean().argmax(axis=1)
+    count = case.held[np.arange(len(top)), top].astype(np.int64)
+    total = case.held.sum(axis=1).astype(np.int64)
+    below, at_most = labels.belief.predictive_cdf(top, count, total)
+    drawn = below + rng.random(len(top)) * (at_most - below)
+    return float(((drawn > 0.05) & (drawn < 0.95)).mean())
+
+
+def measure(name: str, votes: int, seeds: range) -> dict[str, float]:
+    """Return the mean over divisions of each column."""
+    found: dict[str, list[float]] = {}
+    spread = []
+    for seed in seeds:
+        case = divide(name, votes, seed)
+        labels, alone = Judged()(case.votes, judges=case.judges), Auto()(case.votes)
+        both, people = case.loss(labels.probs), case.loss(alone.probs)
+        spread.append(1.96 * (people - both).std() / len(both) ** 0.5)
+        here = {"items": float(len(both)), "alone": people.mean(), "both": both.mean()}
+        here["models"] = case.loss(labels.models.probs).mean() if labels.models else np.nan
+        here["covered"] = covered(case, labels, np.random.default_rng([seed, 1]))
+        here["people"] = float(labels.more["people"].mean())
+        for wrong in ("shuffled", "rarest"):
+            bad = divide(name, votes, seed, wrong)
+            here[wrong] = bad.loss(Judged()(bad.votes, judges=bad.judges).probs).mean()
+        for key, value in here.items():
+            found.setdefault(key, []).append(float(value))
+    means = {key: float(np.mean(values)) for key, values in found.items()}
+    return means | {"half": float(np.mean(spread))}
+
+
+def choose_on_others() -> dict[str, float]:
+    """Return the loss of each set with one vote, and with what is usual on all other sets."""
+    losses: dict[tuple[float, ...], dict[str, float]] = {}
+    for values in product(*USUAL.values()):
+        with usual(*values):
+            for name in SETS:
+                case = divide(name, 1, 0)
+                found = case.loss(Judged()(case.votes, judges=case.judges).probs).mean()
+                losses.setdefault(values, {})[name] = float(found)
+        print(values, {name: round(loss, 3) for name, loss in losses[values].items()}, flush=True)
+    left: dict[str, float] = {}
+    for name in SETS:
+        total = {
+            values: sum(loss for other, loss in own.items() if other != name)
+            for values, own in losses.items()
+        }
+        best = min(total, key=lambda values: total[values])
+        print("without", name, best, flush=True)
+        left[name] = losses[best][name] - losses[CHOSEN][name]
+    return left
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--write", action="store_true")
+    options.add_argument("--quick", action="store_true")
+    given = options.parse_args()
+    seeds = range(1 if given.quick else 3)
+    left = {} if given.quick else choose_on_others()
+    head = ["set, items", "votes", "alone", "models", "with models", "gain", "left out", "shuffled"]
+    rows = [[*head, "rarest", "covered", "of people"]]
+    for name, (numbers, _) in SETS.items():
+        for votes in numbers:
+            one = measure(name, votes, seeds)
+            gain = f"{one['alone'] - one['both']:+.3f} ±{one['half']:.3f}"
+            cells = [f"{name}, {one['items']:,.0f}", str(votes), f"{one['alone']:.3f}"]
+            cells += [f"{one['models']:.3f}", f"**{one['both']:.3f}**", gain]
+            cells += [f"{left[name]:+.3f}" if left and votes == 1 else "–"]
+            cells += [f"{one[key]:.3f}" for key in ("shuffled", "rarest", "covered")]
+            rows.append([*cells, f"{one['people']:.0%}"])
+            print(rows[-1], flush=True)
+    print(table(rows))
+    if given.write and not given.quick:
+        about = f"`python bench/judged.py --write`: {len(seeds)} divisions. {circumstances()}"
+        write_block(PAGE, "judged", "models", f"{table(rows)}\n\n{about}")
+
+
+if __name__ == "__main__":
+    main()
