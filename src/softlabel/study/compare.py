@@ -103,7 +103,7 @@ def _check_batches(reader: Reader, targets: Targets, modes: Mapping[str, Mode]) 
     if reader.file.compare.by == "person":
         return
     if not targets.batches:
-        reader.refuse("compare.by", "batch", "needs the batches of items.allocation")
+        reader.refuse("compare.by", "batch", "needs batches: a column batch, or items.allocation")
     if len(modes) > 1 and reader.file.pages.instructions is None:
         reason = "people read the instructions before they get a batch, and the default ones "
         reason += "explain one mode; write pages.instructions that explain all of them"
