@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from softlabel.aggregate import (
     WITH_VOTES,
@@ -281,7 +282,11 @@ class Predictor:
         rows = np.arange(len(asked.item))
         table = Annotations(alone, rows, np.full(len(rows), -1), probs=asked.soft)
         self.sums = Features(True).sums(table)  # (n, 6k + 1), to be added up
-        self.priors = [self._learn(self.fold != fold) for fold in range(FOLDS)]
+
+    @cached_property
+    def priors(self) -> list[tuple[Prior, Floats]]:
+        """What is learned on the other folds of each."""
+        return [self._learn(self.fold != fold) for fold in range(FOLDS)]
 
     def _learn(self, items: Bools) -> tuple[Prior, Floats]:
         """Return the prior of these items, and the mean of their targets."""
@@ -410,7 +415,7 @@ def compare(
             drawn.append(_estimate(asked, losses, *draw(asked, one)))
             rest()
         resampled.append(np.stack(drawn))
-    scores = _combine(everybody, resampled, len(asked.index.items))
+    scores = _combine(everybody, resampled, [1.0, widen_for_few(asked)], len(asked.index.items))
     return _describe(asked, losses, scores, everybody)
 
 
@@ -418,7 +423,7 @@ def measure_losses(asked: Asked, kind: Kind, seed: int, rest: Callable[[], None]
     """Predict targets of one kind from each arm's answers, and from several of the reference."""
     predict = Predictor(asked, kind, seed)
     arms = [predict.predict(arm, 1) for arm in range(len(asked.arms))]
-    curve, alone = [arms[asked.reference]], predict.predict_alone()
+    curve = [arms[asked.reference]]
     if not np.isfinite(curve[0].loss).any():
         raise DataError(
             f"fewer than {FEWEST} items have an answer by {list(asked.arms)[asked.reference]} and "
@@ -430,7 +435,7 @@ def measure_losses(asked: Asked, kind: Kind, seed: int, rest: Callable[[], None]
             break
         curve.append(cell)
         rest()
-    return Losses(alone, tuple(arms), tuple(curve))
+    return Losses(predict.predict_alone(), tuple(arms), tuple(curve))
 
 
 def _by_item(asked: Asked, times: Ints) -> tuple[Weigh, Floats]:
@@ -471,15 +476,29 @@ def _seconds(asked: Asked, arm: int, weight: Floats) -> tuple[float, float]:
     return float(np.interp(0.5, share, seconds)), float(np.average(seconds, weights=weight[rows]))
 
 
-def _combine(value: Floats, resampled: list[Floats], n: int) -> list[list[Score]]:
+def widen_for_few(asked: Asked) -> float:
+    """Return how much wider an interval must be where an arm has few people, whose bootstrap is
+    too narrow: the quantile of Student's t over that of the normal distribution, and the factor of
+    an unbiased variance."""
+    people = min(len(np.unique(asked.person[asked.arm == arm])) for arm in range(len(asked.arms)))
+    least = max(people, 2)
+    tail = (1 + LEVEL) / 2
+    ratio = float(stdtrit(least - 1, tail) / ndtri(tail))
+    return ratio * math.sqrt(least / (least - 1))
+
+
+def _combine(
+    value: Floats, resampled: list[Floats], wider: list[float], n: int
+) -> list[list[Score]]:
     """Add the distances to the ends of both intervals in quadrature: people and items both vary."""
     tail = 100 * (1 - LEVEL) / 2
     low, high = np.zeros_like(value), np.zeros_like(value)
-    for drawn in resampled:
-        with np.errstate(invalid="ignore"):
-            ends = np.nanpercentile(drawn, [tail, 100 - tail], axis=0)
-        low += np.maximum(value - ends[0], 0) ** 2
-        high += np.maximum(ends[1] - value, 0) ** 2
+    for drawn, factor in zip(resampled, wider, strict=True):
+        drawn = np.where(np.isnan(drawn).all(axis=0), value, drawn)
+        known = np.where(np.isnan(value), 0.0, drawn)  # what is not known stays so below
+        ends = np.nanpercentile(known, [tail, 100 - tail], axis=0)
+        low += (factor * np.maximum(value - ends[0], 0)) ** 2
+        high += (factor * np.maximum(ends[1] - value, 0)) ** 2
     ends = np.stack([value - np.sqrt(low), value + np.sqrt(high)])
     least = np.array([0.0, 0.0, *[-math.inf, -math.inf, 0.0, 0.0, 0.0] * (len(value) // 5)])
     ends = np.maximum(ends, least[:, None])  # only a gain can be below 0

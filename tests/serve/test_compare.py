@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import time
 from collections import Counter
 
 import pytest
@@ -86,7 +87,7 @@ def check_exports(running, tmp_path, arms):
         assert one["question"].startswith("Which" if wording == "plain" else "What would")
     table = tmp_path / "answers.csv"
     export.export_answers(running.study, running.store, table)
-    rows = list(csv.DictReader(table.open()))
+    rows = list(csv.DictReader(table.read_text().splitlines()))
     assert {row["arm"] for row in rows} == set(arms.values())
     assert {row["answer_label"] for row in rows if row["mode"] == "hard"} == {"wren"}
     assert {row["answer_top"] for row in rows if row["mode"] == "quick"} == {"wren"}
@@ -96,9 +97,9 @@ def check_exports(running, tmp_path, arms):
 def check_labels(path):
     source = io.read_answers(path)
     assert source.facts["arms"].count("/") == 4
-    with pytest.raises(Exception, match="asked for in 4 ways .* --arm NAME"):
+    with pytest.raises(Exception, match=r"asked for in 4 ways .* --arm NAME"):
         pool_source(source, Plan())
-    with pytest.raises(Exception, match="--arm hard/plane: no such arm .did you mean"):
+    with pytest.raises(Exception, match=r"--arm hard/plane: no such arm .did you mean"):
         source.take_arm("hard/plane")
     votes = pool_source(source.take_arm("hard/plain"), Plan())
     assert set(votes.probs[:, 0]) == {1.0}, "votes for one class"
@@ -174,9 +175,9 @@ def test_batches_are_assigned_where_the_study_says_so(serving):
 
 
 def test_the_dashboard_compares_and_says_when_it_cannot(two, capsys):
-    for number in range(4):
+    for _ in range(4):
         answer_all(two[0].person().to_task())
-    overview = compute_overview(two[0].study, two[0].store, 0.0)
+    overview = compute_overview(two[0].study, two[0].store, time.time())
     arms = overview.insight.arms
     assert [row[:2] for row in arms.rows] == [
         (name, "1") for name in ("hard/plain", "hard/crowd", "quick/plain", "quick/crowd")

@@ -1,4 +1,4 @@
-"""The table ``[compare]``: which ways of asking it allows, and how people are divided among them."""
+"""The table ``[compare]``: which ways of asking it allows, and how people are divided."""
 
 from __future__ import annotations
 

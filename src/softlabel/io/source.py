@@ -127,7 +127,7 @@ class Source:
             hint = nearest(name, known) or f"; there are: {', '.join(known)}"
             raise DataError(f"{self.name}: --arm {name}: no such arm{hint}")
         rows = np.flatnonzero(self.arm == name)
-        answers, line_of = self.answers.take(rows), self.line_of
+        answers, line_of = _drop_unused(self.answers.take(rows)), self.line_of
         if isinstance(answers, Statements) and self.votes[rows].all():
             first = answers.named[:, 0]
             answers = Annotations(answers.index, answers.item, answers.annotator, label=first)
@@ -166,6 +166,17 @@ class Source:
             raise DataError(f"{self.name}: {event} {where}{rest}")
         reason = f"{event} on line {self.line_of(first)} and again here{rest}"
         raise FileError(self.name, reason, line=self.line_of(row))
+
+
+def _drop_unused(answers: AnswerTable) -> AnswerTable:
+    """Return the same answers without the items and people that have none."""
+    index = answers.index
+    items, item = np.unique(answers.item, return_inverse=True)
+    people, annotator = np.unique(answers.annotator, return_inverse=True)
+    if answers.anonymous:
+        return replace(answers, index=replace(index, items=index.items[items]), item=item)
+    index = replace(index, items=index.items[items], annotators=index.annotators[people])
+    return replace(answers, index=index, item=item, annotator=annotator)
 
 
 def read_answers(
