@@ -44,7 +44,6 @@ FLOORS: dict[str, float] = {
     "report": 3.2,
     "publish": 3.2,
     "allocate": 3.3,
-    "comparing": 3.3,
     "judges": 3,
     # the street
     "serve": 4,

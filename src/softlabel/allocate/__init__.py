@@ -1,5 +1,6 @@
 """Whom to ask about what next: policies, their state, replays of recorded votes, and plans."""
 
+from softlabel.allocate import modes
 from softlabel.allocate.allocation import Allocation, Chosen
 from softlabel.allocate.planning import (
     Pilot,
@@ -39,5 +40,5 @@ __all__ = [
     "POLICIES", "SECONDS_PER_VOTE", "Allocation", "Chosen", "Comparison", "Entropy", "Fit",
     "FitJudged", "FitVotes", "Greedy", "Pilot", "Policy", "Price", "Recorded", "Setting", "Step",
     "Uniform", "apply_floor", "compare", "cost_of_answer", "draw_curves", "draw_plan", "forecast",
-    "grassberger", "kl_star", "measure_seconds", "part_of", "read_pilot", "split_folds",
+    "grassberger", "kl_star", "measure_seconds", "modes", "part_of", "read_pilot", "split_folds",
 ]  # fmt: skip

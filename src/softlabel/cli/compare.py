@@ -11,7 +11,7 @@ from softlabel.cli import shared
 from softlabel.cli.status import open_study
 
 if TYPE_CHECKING:
-    from softlabel.comparing import Comparison
+    from softlabel.allocate import modes as arms
     from softlabel.io import Progress, Source
 
 
@@ -30,12 +30,12 @@ def compare_modes(
     many votes it is worth, and the seconds that it may take to be as good a buy as votes; all with
     95 % intervals over people and items.
     """
-    from softlabel import comparing
+    from softlabel.allocate import modes
 
     with shared.progress() as tell:
-        asked = comparing.read_asked(_read(source, db, tell))
+        asked = modes.read_asked(_read(source, db, tell))
         tell("comparing")
-        found = comparing.compare(asked, draws=draws)
+        found = modes.compare(asked, draws=draws)
     _show(found)
     if out is not None:
         _write(found, out)
@@ -57,9 +57,10 @@ def _read(source: str, db: str | None, tell: Progress) -> Source:
         return io.collect_records(rows, study.labels, where=source)
 
 
-def _show(found: Comparison) -> None:
-    from softlabel.comparing import describe
+def _show(found: arms.Comparison) -> None:
+    from softlabel.allocate import modes
 
+    describe = modes.describe
     rows = [
         {
             "arm": arm.name,
@@ -81,11 +82,11 @@ def _show(found: Comparison) -> None:
         typer.echo(sentence)
 
 
-def _write(found: Comparison, out: Path) -> None:
-    from softlabel.comparing import draw_comparison
+def _write(found: arms.Comparison, out: Path) -> None:
+    from softlabel.allocate import modes
     from softlabel.report import standalone_svg
 
     out.mkdir(parents=True, exist_ok=True)
     shared.write_text(out / "compare-modes.json", f"{shared.json_text(found.to_dict())}\n")
-    shared.write_text(out / "compare-modes.svg", standalone_svg(draw_comparison(found)))
+    shared.write_text(out / "compare-modes.svg", standalone_svg(modes.draw_comparison(found)))
     typer.echo(f"wrote {out / 'compare-modes.json'} and compare-modes.svg")

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softlabel import comparing
-from softlabel.comparing import Comparison, describe
+from softlabel.allocate import modes
 from softlabel.elicit import Hard
 from softlabel.errors import DataError
 from softlabel.metrics import spread
@@ -50,21 +49,23 @@ def compare_arms(study: Study, sample: Sample, rest: Callable[[], None]) -> Arms
 
 def _measure(
     labels: Sequence[str], asked: Sequence[ReadAnswer], rest: Callable[[], None]
-) -> tuple[Comparison | None, str]:
+) -> tuple[modes.Comparison | None, str]:
     """Return the comparison, or why there is none yet."""
     if not asked:
         return None, "nobody has answered yet"
     said = statements(labels, asked)
     votes = np.array([one.mode == Hard.name for one in asked], dtype=np.bool_)
     seconds: Floats = np.array([one.active for one in asked], dtype=np.float64)
-    table = comparing.make_asked(said, names([str(one.arm) for one in asked]), votes, seconds)
+    table = modes.make_asked(said, names([str(one.arm) for one in asked]), votes, seconds)
     try:
-        return comparing.compare(table, draws=DRAWS, rest=rest), ""
+        return modes.compare(table, draws=DRAWS, rest=rest), ""
     except DataError as error:
         return None, str(error)
 
 
-def _row(arm: str, answers: Sequence[ReadAnswer], found: Comparison | None) -> tuple[str, ...]:
+def _row(
+    arm: str, answers: Sequence[ReadAnswer], found: modes.Comparison | None
+) -> tuple[str, ...]:
     """Return the texts of one arm; information and worth about the first kind of target."""
     people = len({one.annotator for one in answers})
     taken = spread([one.active for one in answers])
@@ -74,5 +75,5 @@ def _row(arm: str, answers: Sequence[ReadAnswer], found: Comparison | None) -> t
     if found is None or arm not in measured:
         return (*counted, DASH, DASH)
     kind, own = found.kinds[0], measured[arm]
-    worth = "1" if arm == found.reference else describe(own.worth[kind])
-    return (*counted, describe(own.per_second[kind], 3), worth)
+    worth = "1" if arm == found.reference else modes.describe(own.worth[kind])
+    return (*counted, modes.describe(own.per_second[kind], 3), worth)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softlabel import annotators, registry
+from softlabel.allocate import modes as arms
 from softlabel.annotators import NEVER, Card, Checks, rules
-from softlabel.comparing import label_answers
 from softlabel.construct import Clamp
 from softlabel.elicit import Answer, Hard, Mode, readable_versions
 from softlabel.errors import SoftlabelError
@@ -138,7 +138,7 @@ def label_statements(given: Statements, modes: Sequence[str]) -> Annotations:
     if votes.all() and len(given):
         return Annotations(given.index, given.item, given.annotator, label=given.named[:, 0])
     made = Clamp()(given)
-    return replace(made, probs=label_answers(given, votes)) if votes.any() else made
+    return replace(made, probs=arms.label_answers(given, votes)) if votes.any() else made
 
 
 class Throttle:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from softlabel import datasets, elicit, registry
+from softlabel.allocate.modes import Asked, compare, find_worth, make_asked
 from softlabel.cli import main
-from softlabel.comparing import Asked, compare, find_worth, make_asked
 from softlabel.construct import Clamp
 from softlabel.errors import DataError
 from softlabel.records import SCHEMA
@@ -22,7 +22,7 @@ from softlabel.tables import Index, names
 LABELS = ["ant", "bee", "fly"]
 
 
-def make_crowd(seed, worth, items=60, each=5, seconds=(2.0, 2.0)):
+def make_crowd(seed, worth, items=45, each=5, seconds=(2.0, 2.0)):
     """Votes, and answers that hold the shares of ``worth`` votes each."""
     rng = np.random.default_rng(seed)
     truth = rng.dirichlet(np.full(3, 0.5), items)
