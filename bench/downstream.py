@@ -1,6 +1,6 @@
 """Does the cheaper label teach as well?
 
-    python bench/downstream.py [pictures] [texts] [--write] [--quick]
+    python bench/downstream.py [pictures] [texts] [labels] [--write] [--quick]
 
 Votes of training items are bought in a replay by each policy, with and without models, at equal
 seconds; a softmax regression on frozen features learns from the labels, and is judged by all votes
@@ -12,7 +12,8 @@ validation items.  Intervals are over orders of votes and test items, both drawn
 model that speaks first is a regression on the same features, learned from the same few votes of
 other pictures, so that it has seen nothing that the student will not see.
 ``texts``: politeness of POPQUORN, features of MiniLM, one vote a unit; the models are nine language
-models.  ``--write`` puts the tables into docs/downstream.md.
+models.  ``labels``: how close the labels of all pictures come to the crowd, by the same arms (KL*,
+10 votes held out).  ``--write`` puts the tables into docs/downstream.md.
 """
 
 from __future__ import annotations
@@ -30,7 +31,16 @@ from scipy.special import logsumexp, softmax
 
 from softlabel import Annotations, Index, datasets
 from softlabel.aggregate import Belief, Judged, shares
-from softlabel.allocate import FitJudged, FitVotes, Greedy, Recorded, Uniform, apply_floor
+from softlabel.allocate import (
+    FitJudged,
+    FitVotes,
+    Greedy,
+    Recorded,
+    Uniform,
+    apply_floor,
+    grassberger,
+    kl_star,
+)
 from softlabel.allocate.replay import Replay, run_policy
 from softlabel.tables import Bools, Floats, Ints, names
 
@@ -217,6 +227,27 @@ def interval(values: Floats, rng: np.random.Generator) -> tuple[float, float, fl
     return float(values.mean()), float(low), float(high)
 
 
+def compare_labels(task: Task) -> list[list[str]]:
+    """KL* of the labels of all items, by arm and votes per item."""
+    votes = task.votes.hold_out(10, 500)
+    index = replace(votes.index, annotators=names([]))
+    votes = Replay(index, votes.item, votes.label, votes.hold)
+    entropies = grassberger(votes.counts)
+    goals = (2.0, 3.0, 5.0, 10.0)
+    rows = [["labels bought by", *(f"{goal:g} votes" for goal in goals)]]
+    for name, (policy, fit, raw) in arms(task).items():
+        rng = np.random.default_rng([500, 5])
+        seconds = [goal * task.price for goal in goals]
+        cells = []
+        for point in run_policy(votes, policy, fit, seconds, task.price, rng):
+            labels = apply_floor(shares(point.votes), 1e-3) if raw else point.labels
+            each = kl_star(votes.share, labels, entropies)
+            cells.append(f"{each.mean():.4f} ±{1.96 * each.std() / len(each) ** 0.5:.4f}")
+        rows.append([name, *cells])
+        print(rows[-1], flush=True)
+    return rows
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("tasks", nargs="*", default=["pictures", "texts"])
@@ -225,6 +256,12 @@ def main() -> None:
     options.add_argument("--kept", type=Path, help="folder for what is done already")
     given = options.parse_args()
     for name in given.tasks:
+        if name == "labels":
+            rows = compare_labels(pictures())
+            if given.write:
+                about = f"`python bench/downstream.py labels --write`. {circumstances()}"
+                write_block(PAGE, "downstream", name, f"{table(rows)}\n\n{about}")
+            continue
         task = {"pictures": pictures, "texts": texts}[name]()
         seeds, goals = (1, task.goals[:1]) if given.quick else (3, task.goals)
         runs = [one_order(task, seed, goals) for seed in range(seeds)]

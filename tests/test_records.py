@@ -409,6 +409,7 @@ def stored(answer, mode, **more):
         "mode_version": mode.version,
         "mode_options": "{}",
         "frame": "self",
+        "arm": None,
         "payload": json.dumps(sent | more.pop("sent", {})),
         "supersedes": None,
         "late": False,

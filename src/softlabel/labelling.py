@@ -40,6 +40,7 @@ from softlabel.tables import (
     DOUBT,
     ESTIMATES,
     Annotations,
+    Bools,
     Estimand,
     Floats,
     Index,
@@ -213,7 +214,8 @@ def pool_source(source: Source, plan: Plan, progress: Progress = silent) -> Soft
     check_order(plan.aggregate, each.index)
     progress("pooling")
     with watch_fit(report_steps(plan.aggregate, len(each), progress)):
-        soft = aggregate_labels(plan.aggregate, each, gold, judges)
+        votes = find_votes(source, each)
+        soft = aggregate_labels(plan.aggregate, each, gold, judges, votes)
     more = dict(soft.more) | (credible_intervals(soft) if plan.intervals else {})
     more |= branch_shares(source, each, plan)
     facts |= {"pool": registry.describe(plan.aggregate), "estimates": ESTIMATES[soft.estimand]}
@@ -251,11 +253,7 @@ def branch_shares(source: Source, each: Annotations, plan: Plan) -> dict[str, Fl
     wholes and is shared evenly by their classes; nothing if nobody named a branch."""
     if source.branch is None or not source.branch.any():
         return {}
-    people = len(source.answers.index.annotators) + 1
-
-    def identify(answers: AnswerTable) -> Ints:  # who answered what: rows may have been averaged
-        return answers.item * people + answers.annotator + 1
-
+    identify = identify_answers  # who answered what: rows may have been averaged
     counts = np.ones(len(source.answers), dtype=np.bool_)
     if (plan.repeats or source.repeats) == "first":
         counts = first_presentation(source.answers)
@@ -436,9 +434,11 @@ def aggregate_labels(
     each: Annotations,
     gold: Ints | None = None,
     judges: Annotations | None = None,
+    votes: Bools | None = None,
 ) -> SoftLabels:
     """Return one label per item; ``gold`` (m,) are known classes to learn from (-1: not known),
-    ``judges`` what models said of the same items."""
+    ``judges`` what models said of the same items.  ``votes`` (n,) says which answers are votes
+    where the others are rich ones: pools that tell them apart get both."""
     more: dict[str, Any] = {}
     if gold is not None:
         check_gold(pool)
@@ -446,7 +446,32 @@ def aggregate_labels(
     if judges is not None:
         check_judges(pool)
         more["judges"] = judges
+    if votes is not None:
+        each = replace(each, probs=np.where(votes[:, None], take_first_class(each), each.soft()))
+        if takes(pool, "rich"):
+            plain = each.take(votes)
+            more["rich"] = each.take(~votes)
+            each = replace(plain, label=plain.soft().argmax(axis=1), probs=None)
     return pool(each, **more)
+
+
+def take_first_class(each: Annotations) -> Floats:
+    """Return (n, k) all of each answer on its likeliest class."""
+    return np.asarray(np.eye(len(each.index.labels))[each.soft().argmax(axis=1)])
+
+
+def find_votes(source: Source, each: Annotations) -> Bools | None:
+    """Return which labels are votes where others are rich answers, as those of a study that
+    compares modes; None where all are of one kind."""
+    if source.votes is None or source.votes.all() or not source.votes.any():
+        return None
+    own = identify_answers(source.answers)[source.votes]
+    return np.isin(identify_answers(each), own)
+
+
+def identify_answers(answers: AnswerTable) -> Ints:
+    """Return (n,) a number for each person and item, the same wherever they answered."""
+    return answers.item * (len(answers.index.annotators) + 1) + answers.annotator + 1
 
 
 def _add_judges(each: Annotations, judges: Any) -> tuple[Annotations, Annotations, Facts]:

@@ -23,13 +23,25 @@ from softlabel._util.files import shorten
 from softlabel.elicit import Answer, Classic, Hard, Mode, readable_versions
 from softlabel.errors import FileError, ResponseError, SoftlabelError
 from softlabel.sampling import first_presentation
-from softlabel.tables import ANONYMOUS, Annotations, Floats, Index, Ints, Statements, broken, names
+from softlabel.tables import (
+    ANONYMOUS,
+    Annotations,
+    Bools,
+    Floats,
+    Index,
+    Ints,
+    Names,
+    Statements,
+    broken,
+    names,
+)
 
 SCHEMA = "softlabel.response/1"
 KEYS = ("schema", "item", "annotator", "labels", "presentation", "answer")  # every record has them
 SENT = ("answer", "touched", "skip", "timing", "events", "client", "delivery")  # by the browser
 PRESENTED = ("kind", "repeat_of", "position", "batch", "mode", "mode_version")  # as stored
 COMMENT, LONGEST_COMMENT = "comment", 2000  # the key of what a person wrote, and its characters
+ARM = "arm"  # the key of the way of asking, in a study that compares some
 ORDERED = "ordered"  # the key that says that labels are steps of a scale
 REPAIRS = "repairs"  # the key of a record that was repaired before it was written
 LISTS = "softlabel.labels/1"  # the schema of a line with a list of labels that records refer to
@@ -199,6 +211,8 @@ class Collected(NamedTuple):
     skips: Mapping[str, Mapping[str, int]]
     asked: Mapping[str, int]
     branch: Floats
+    arm: Names
+    votes: Bools
 
 
 def read_records(
@@ -250,6 +264,8 @@ def read_records(
         branch=np.array(
             [sum(one.percent for one in answer.branches) / 100 for answer in answers], np.float64
         ),
+        arm=names([_name_arm(record) for record in records]),
+        votes=np.array([r["presentation"]["mode"] == Hard.name for r in records], np.bool_),
     )
 
 
@@ -400,12 +416,21 @@ def read_seconds(record: Mapping[str, Any]) -> float:
     return taken / 1000
 
 
+def _name_arm(record: Mapping[str, Any]) -> str:
+    """Return the arm in which an answer was asked for; in a study without any, its mode."""
+    shown = record["presentation"]
+    options = shown.get("mode_options") or {}
+    text = ",".join(f"{key}={value}" for key, value in options.items())
+    return str(shown.get(ARM) or f"{shown.get('mode')}{text and f':{text}'}")
+
+
 def _describe_asking(record: Mapping[str, Any]) -> str:
     """Return how this answer was asked for: mode, options, version and frame."""
     shown = record["presentation"]
     options = shown.get("mode_options") or {}
     text = ",".join(f"{key}={value}" for key, value in options.items())
     frame = f", frame {shown['frame']}" if shown.get("frame") else ""
+    frame += f", arm {shown[ARM]}" if shown.get(ARM) else ""
     return f"{shown.get('mode')}{text and f':{text}'} version {shown.get('mode_version')}{frame}"
 
 
@@ -431,6 +456,7 @@ def record_of_stored(study: Any, row: Any) -> dict[str, Any]:
             **{key: getattr(row, key) for key in PRESENTED},
             **({"mode_options": options} if options else {}),
             "frame": row.frame or study.frame,
+            **describe_arm(study, row.arm),
             "label_order": list(row.label_order),
             "suggestion_arm": None,
             **({"propensity": row.propensity} if row.propensity is not None else {}),
@@ -443,6 +469,17 @@ def record_of_stored(study: Any, row: Any) -> dict[str, Any]:
         **({"partial": True} if row.partial else {}),
         **({"excluded": row.excluded} if row.excluded else {}),
     }
+
+
+def describe_arm(study: Any, name: str | None) -> dict[str, Any]:
+    """Return the arm of an answer and the wording of its question; nothing where there is none."""
+    if name is None:
+        return {}
+    arms = {arm.name: arm for arm in study.compare.arms} if study.compare else {}
+    known = arms.get(name)
+    if known is None or known.wording is None:
+        return {ARM: name}
+    return {ARM: name, "wording": known.wording, "question": known.question}
 
 
 def options_when_asked(study: Any, row: Any) -> dict[str, Any]:

@@ -311,3 +311,16 @@ def test_policies_are_strategies():
     assert registry.parse("policy", "greedy:stop=0.001,most=20") == Greedy(stop=0.001, most=20)
     assert registry.parse("policy", registry.describe(Entropy())) == Entropy()
     assert list(registry.members("policy")) == ["greedy", "entropy", "uniform"]
+
+
+def test_many_items_teach_beside_the_prior_of_others():
+    rng = np.random.default_rng(10)
+    fit = one_dirichlet(1.0, 0.5, 0.2)
+    for votes, joined in ((3, False), (4, True)):
+        evidence = rng.multinomial(votes, [0.2, 0.3, 0.5], 2000).astype(float)
+        prior = fit(index_of(2000), evidence).prior
+        own = DirichletMixture().fit(index_of(2000), evidence)
+        assert len(prior.weight) == 1 + joined * len(own.weight)
+        assert prior.weight[0] == pytest.approx(0.5 if joined else 1)
+    few = fit(index_of(1999), evidence[1:]).prior
+    assert len(few.weight) == 1

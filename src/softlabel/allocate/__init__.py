@@ -1,5 +1,6 @@
 """Whom to ask about what next: policies, their state, replays of recorded votes, and plans."""
 
+from softlabel.allocate import modes
 from softlabel.allocate.allocation import Allocation, Chosen
 from softlabel.allocate.planning import (
     Pilot,
@@ -41,5 +42,5 @@ __all__ = [
     "FitJudged", "FitVotes", "Greedy", "Pilot", "Policy", "Price", "Quality", "Recorded",
     "Setting", "Step", "Uniform", "apply_floor", "compare", "cost_of_answer", "draw_curves",
     "draw_plan", "forecast", "grassberger", "kl_star", "measure_quality", "measure_seconds",
-    "part_of", "read_pilot", "split_folds",
+    "modes", "part_of", "read_pilot", "split_folds",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from softlabel.cli import (  # noqa: F401  importing them adds their commands
     allocate,
     annotators,
     catalogue,
+    compare,
     control,
     demo,
     evaluate,

@@ -29,6 +29,7 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     intervals: bool = False,
     ordered: bool = False,
     mode: str | None = None,
+    arm: str | None = None,
     load: Path | None = None,
     from_: str | None = None,
     columns: str | None = None,
@@ -50,6 +51,8 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
         raise SoftlabelError("--judges: is not for --engine, whose pools see people only")
     if engine is not None and ordered:
         raise SoftlabelError("--ordered: is not for --engine, whose pools do not use the order")
+    if engine is not None and arm is not None:
+        raise SoftlabelError(f"--arm {arm}: is not for --engine, which reads votes only")
     classes = shared.split_labels(labels)
     reading = shared.make_reading(from_, columns, missing, spelling)
     with shared.progress() as tell:
@@ -57,6 +60,7 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
         read = partial(shared.open_source, source, classes, tell, asked, reading)
         if engine is None:
             answers = shared.mark_ordered(read()) if ordered else read()
+            answers = answers if arm is None else answers.take_arm(arm)
             facts = label_source(answers, output, plan, tell)
         else:
             from softlabel.engine import ClusterPlan, label_on_cluster

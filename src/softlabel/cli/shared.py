@@ -39,7 +39,7 @@ ORDER = (
     *("exclude", "include", "end", "audit"),
     *("who", "pay", "prolific", "rehearse"),
     *("backup", "restore", "migrate"),
-    *("judge", "label", "inspect", "agree", "annotators", "convert", "publish"),
+    *("judge", "label", "inspect", "agree", "annotators", "compare-modes", "convert", "publish"),
     *("plan", "replay"),
     *("score", "train", "grid", "predict", "evaluate", "report", "reproduce", "lewidi"),
     *("list", "data", "demo"),

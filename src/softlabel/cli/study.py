@@ -103,7 +103,7 @@ def check(folder: Path, load: Path | None = None) -> None:
     facts = {
         "study": f"{study.name}: {study.title}",
         "labels": f"{len(study.labels):,}",
-        "mode": f"{study.mode_text}, {study.frame.replace('_', ' ')}",
+        "mode": f"{study.asks.removeprefix('mode ')}, {study.frame.replace('_', ' ')}",
         "items": f"{len(study.items):,}, {len(study.practice)} for practice, "
         f"{len(study.checks)} checks",
     }

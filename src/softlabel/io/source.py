@@ -1,7 +1,8 @@
 """From the name of a file to a table of answers, whatever its kind and shape."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import polars as pl
 from softlabel._util.files import STREAM, file_kind
 from softlabel._util.progress import Progress, silent
 from softlabel.elicit import Mode
-from softlabel.errors import DataError, FileError
+from softlabel.errors import DataError, FileError, nearest
 from softlabel.io.classic import read_classic, read_collins
 from softlabel.io.columns import SECONDS
 from softlabel.io.csv_files import read_csv
@@ -41,7 +42,7 @@ from softlabel.records import (
     read_records,
 )
 from softlabel.sampling import first_presentation
-from softlabel.tables import Annotations, Floats, Statements
+from softlabel.tables import Annotations, Bools, Floats, Names, Statements
 
 AnswerTable = Statements | Annotations
 Repeats = Literal["first", "last", "mean", "all", "error"]
@@ -52,6 +53,8 @@ ONE_EACH = (
     "holds one distribution for each item and no annotators: these are labels or predictions, not "
     "answers; if they are answers, add a column annotator"
 )
+EVERY_ARM = "all"  # what stands for every arm of a comparison
+OTHER_ARM = "asked in another arm"
 COUNTS = "counts of votes, without annotators"
 
 
@@ -65,6 +68,8 @@ class Source:
     ``seconds`` (n,) is the time each answer took, NaN where it is not known.  ``skips`` counts
     each person's skipped items, by reason.  ``simulated`` counts answers of simulated people.
     ``asked`` counts the answers by how they were asked for: mode, version, options and frame.
+    ``arm`` (n,) names the way in which each answer was asked for, and ``votes`` (n,) says which of
+    them are plain votes; both only of studies.
     ``branch`` (n,) is the share of each answer that was said of branches as wholes.  ``read_as``
     names the format, where it is not a table or records of ours; ``notes`` is what else to know;
     ``contents`` is what people saw of each item.
@@ -81,6 +86,8 @@ class Source:
     simulated: int = 0
     asked: Mapping[str, int] = field(default_factory=dict)
     branch: Floats | None = None
+    arm: Names | None = None
+    votes: Bools | None = None
     read_as: str = ""
     notes: tuple[str, ...] = ()
     contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -90,6 +97,8 @@ class Source:
         """What to report about the reading: what was left out and what came late."""
         facts = {"read as": self.read_as, "left out": describe_left_out(self.left_out)}
         facts["note"] = "; ".join(self.notes)
+        if self.arm is not None and len(counts := Counter(self.arm.tolist())) > 1:
+            facts["arms"] = ", ".join(f"{name} {count:,}" for name, count in counts.items())
         if self.late:
             facts["late"] = f"{self.late:,} answers came after their time was over; they count"
         if self.branch is not None and (whole := int((self.branch > 0).sum())):
@@ -102,8 +111,42 @@ class Source:
             ways = "; ".join(f"{count:,} by {way}" for way, count in self.asked.items())
             raise DataError(
                 f"{self.name}: the answers were asked for in {len(self.asked)} ways ({ways}) and "
-                "are not pooled; --mode NAME takes those of one mode, whatever its options"
+                "are not pooled; --mode NAME takes those of one mode, whatever its options, --arm "
+                f"NAME those of one arm, and --arm {EVERY_ARM} pools them together"
             )
+
+    def take_arm(self, name: str) -> "Source":
+        """Return the answers of one arm of a comparison; with ``all`` those of every arm, which may
+        then be pooled together."""
+        if self.arm is None or self.votes is None:
+            raise DataError(f"{self.name}: --arm {name}: is no export of a study, so has no arms")
+        if name == EVERY_ARM:
+            return replace(self, asked={})
+        known = list(dict.fromkeys(self.arm.tolist()))
+        if name not in known:
+            hint = nearest(name, known) or f"; there are: {', '.join(known)}"
+            raise DataError(f"{self.name}: --arm {name}: no such arm{hint}")
+        rows = np.flatnonzero(self.arm == name)
+        answers, line_of = _drop_unused(self.answers.take(rows)), self.line_of
+        if isinstance(answers, Statements) and self.votes[rows].all():
+            first = answers.named[:, 0]
+            answers = Annotations(answers.index, answers.item, answers.annotator, label=first)
+        columns: dict[str, Any] = {
+            key: None if (column := getattr(self, key)) is None else column[rows]
+            for key in ("seconds", "branch", "arm", "votes")
+        }
+        return replace(
+            self,
+            answers=answers,
+            line_of=None if line_of is None else lambda row: line_of(int(rows[row])),
+            left_out=dict(self.left_out) | {OTHER_ARM: len(self.answers) - len(rows)},
+            asked={
+                way: count
+                for way, count in self.asked.items()
+                if way.endswith(f", arm {name}") or way.startswith(f"{name} version")
+            },
+            **columns,
+        )
 
     def refuse_repeats(self) -> None:
         """Refuse a second answer of one person to one item."""
@@ -123,6 +166,17 @@ class Source:
             raise DataError(f"{self.name}: {event} {where}{rest}")
         reason = f"{event} on line {self.line_of(first)} and again here{rest}"
         raise FileError(self.name, reason, line=self.line_of(row))
+
+
+def _drop_unused(answers: AnswerTable) -> AnswerTable:
+    """Return the same answers without the items and people that have none."""
+    index = answers.index
+    items, item = np.unique(answers.item, return_inverse=True)
+    people, annotator = np.unique(answers.annotator, return_inverse=True)
+    if answers.anonymous:
+        return replace(answers, index=replace(index, items=index.items[items]), item=item)
+    index = replace(index, items=index.items[items], annotators=index.annotators[people])
+    return replace(answers, index=index, item=item, annotator=annotator)
 
 
 def read_answers(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from softlabel import registry
 from softlabel import store as stores
@@ -18,7 +19,7 @@ from softlabel.errors import ItemChanged, StoreError
 from softlabel.serve import secret as secrets
 from softlabel.serve.secret import FOLDER, NAME, Secret, make_private_folder, remember_database
 from softlabel.store import Contents, ItemRow, Store
-from softlabel.study import Study
+from softlabel.study import Compare, Study
 
 DATABASE, REHEARSAL = "answers.db", "rehearsal.db"
 MARKED = "secret"  # the event that records which key a study's pseudonyms are made with
@@ -153,6 +154,8 @@ def put_study(study: Study, store: Store, now: float) -> None:
     rows = [ItemRow(item.id, item.kind, batch_of.get(item.id), item.digest) for item in items]
     mode = {"name": study.mode.name, "version": study.mode.version}
     mode |= {"options": registry.settings(study.mode), "frame": study.frame}
+    if study.compare is not None:
+        mode |= {"compare": describe_comparison(study, study.compare)}
     fields = (study.name, study.toml, study.labels, rows, study.per_item, now, mode)
     try:
         store.put_study(*fields).result()
@@ -163,6 +166,14 @@ def put_study(study: Study, store: Store, now: float) -> None:
         if files := ", ".join(map(str, paths)):
             raise StoreError(f"{files}: {error}") from None
         raise
+
+
+def describe_comparison(study: Study, compare: Compare) -> dict[str, Any]:
+    """Return what must not change once people have answered: who is asked in which way."""
+    arms = [
+        {"name": arm.name, "mode": arm.mode_text, "question": arm.question} for arm in compare.arms
+    ]
+    return {"arms": arms, "weights": list(compare.weights), "by": compare.by, "seed": study.seed}
 
 
 def remember(folder: Path, study: str, store: Store, secret: Secret, now: float) -> None:

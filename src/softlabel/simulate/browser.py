@@ -35,9 +35,9 @@ def fill_in_browser(
     db: str | None = None,
 ) -> Report:
     """Send people through a study one after the other, each with a browser of their own."""
-    if not hasattr(study.mode, "operate"):
+    for mode in (one for one in study.modes if not hasattr(one, "operate")):
         raise SoftlabelError(
-            f"the mode {study.mode.name!r} has no operate(page, answer, labels), so that simulated "
+            f"the mode {mode.name!r} has no operate(page, answer, labels), so that simulated "
             "people cannot answer in a browser; let them answer without --browser"
         )
     check_rehearsal(url)
@@ -145,8 +145,8 @@ class BrowserVisit:
             elif self.page.locator("body.task-page").count():
                 last = self.page.locator("#task").get_attribute("data-position") or ""
                 item, occasion = self._looks.look(self._find_showing(int(last)))
-                mode: Any = self.site.study.mode
-                mode.operate(self.page, self._looks.answer(item, occasion), self._plan["labels"])
+                answer = self._looks.answer(item, occasion)
+                self._looks.mode.operate(self.page, answer, self._plan["labels"])
             else:
                 return
 
@@ -157,4 +157,5 @@ class BrowserVisit:
                 if showing["position"] == position:
                     return dict(showing)
             self._plan = self.context.request.get(f"{self.site.url}/api/plan").json()
+            self._looks.follow(self._plan)
         raise Refused(f"the page shows position {position}, which is not in the plan")

@@ -60,6 +60,12 @@ class Looks:
     def __init__(self, site: Site, participant: Participant) -> None:
         self.site, self.participant = site, participant
         self.seen: Counter[str] = Counter()  # how often each item was seen
+        self.mode: Any = site.study.mode
+
+    def follow(self, plan: Json) -> None:
+        """Answer in the way in which this person is asked, in a study that compares some."""
+        if plan.get("arm") is not None:
+            self.mode = self.site.study.arms[plan["arm"]].mode
 
     def look(self, showing: Mapping[str, Any]) -> tuple[str, str]:
         """Return the item of a showing, and the occasion: the phase and the number of the look."""
@@ -69,7 +75,7 @@ class Looks:
 
     def answer(self, item: str, occasion: str) -> dict[str, Any]:
         study, truth = self.site.study, self.site.truth.of[item]
-        return self.participant.answer(item, truth, occasion, study.mode, study.labels)
+        return self.participant.answer(item, truth, occasion, self.mode, study.labels)
 
 
 class Visit:
@@ -100,6 +106,7 @@ class Visit:
                 self.end = "turned away"
                 return
             self._plan = (await self.client.get("/api/plan")).json()
+            self._looks.follow(self._plan)
             if self._plan["study"] != self.site.study.name:
                 raise Refused(f"{self.site.url} serves the study {self._plan['study']!r}")
             for showing in self._plan["showings"]:
@@ -131,6 +138,7 @@ class Visit:
         """Ask for the next items."""
         async with self._until_end():
             self._plan = (await self.client.get("/api/plan")).json()
+            self._looks.follow(self._plan)
 
     def leave(self) -> None:
         """Leave: whoever is thinking goes; an answer that is on its way still arrives."""
@@ -203,7 +211,7 @@ class Visit:
         await self._think(item, occasion)
         answer = self._looks.answer(item, occasion)
         luck = self.participant.draw(item, occasion, "timing")
-        timing = simulate_timing(answer, self.site.study.mode, luck)
+        timing = simulate_timing(answer, self._looks.mode, luck)
         record, habits = make_record(showing["position"], answer, timing), self.site.habits
         network = self.participant.draw(f"{item} {occasion}", "network")
         broken, twice, share = network.random(3)  # a network as bad as it is set to be

@@ -154,7 +154,7 @@ def _row(shown: Row, arrival: Arrival, *, late: bool) -> dict[str, Any]:
     new = arrival.new
     of_showing = ("study", "annotator", "item", "kind", "repeat_of", "batch")
     as_sent = ("id", "position", "payload", "digest", "skip", "supersedes")
-    as_asked = ("mode", "mode_version", "mode_options", "frame")
+    as_asked = ("mode", "mode_version", "mode_options", "frame", "arm")
     return {
         **{name: getattr(shown, name) for name in of_showing},
         **{name: getattr(new, name) for name in as_sent + as_asked},

@@ -64,7 +64,7 @@ _responses = (
         session.c.simulated,
         _partial.label("partial"),
         session.c.excluded_because,
-        *_columns("mode mode_version mode_options frame answer payload skip supersedes"),
+        *_columns("mode mode_version mode_options frame arm answer payload skip supersedes"),
         showing.c.response.label("current"),
         showing.c.propensity,
         *_columns("late received_at"),

@@ -136,7 +136,8 @@ class Timing(NamedTuple):
 class NewResponse:
     """A response as it arrived: ``payload`` is the text as sent, ``answer_json`` is None for a
     skip, and ``digest`` covers all that must be equal in two deliveries of it.  ``mode_options``
-    and ``frame`` record how the question was asked; without a frame, as the study says."""
+    and ``frame`` record how the question was asked; without a frame, as the study says.  ``arm`` is
+    that of a study that compares ways of asking."""
 
     id: str
     position: int
@@ -150,6 +151,7 @@ class NewResponse:
     timing: Timing = field(default_factory=Timing)
     mode_options: str = "{}"
     frame: str | None = None
+    arm: str | None = None
 
 
 class Ack(NamedTuple):
@@ -195,6 +197,7 @@ class ResponseRow(NamedTuple):
     partial: bool = False  # of a visit that the platform ended before the person was done
     excluded: str | None = None  # why this person was left out; None: the answer counts
     propensity: float | None = None  # the chance that the item had at its turn; None: not live
+    arm: str | None = None  # of a comparison of ways of asking
 
 
 class TimedAnswer(NamedTuple):
@@ -214,6 +217,7 @@ class TimedAnswer(NamedTuple):
     skip: str | None
     supersedes: str | None
     received_at: float
+    arm: str | None
     timing: Timing
 
 

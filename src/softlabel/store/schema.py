@@ -151,6 +151,7 @@ response = Table(
     Column("late", Boolean, nullable=False, server_default=sa.false()),
     Column("mode_options", Text, nullable=False, server_default="{}"),
     Column("frame", Text),  # null: not recorded, nor were the options
+    Column("arm", Text),  # of a comparison of ways of asking; null: there was none
     sa.ForeignKeyConstraint(["session", "position"], ["showing.session", "showing.position"]),
     Index("response_by_study", "study", "seq"),
     Index("response_by_item", "study", "item"),

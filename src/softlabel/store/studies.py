@@ -60,7 +60,7 @@ class NewStudy:
     labels: Sequence[str]
     items: Sequence[ItemRow]
     per_item: int
-    mode: Mapping[str, Any] | None = None  # name, version, options, frame; None: not known
+    mode: Mapping[str, Any] | None = None  # name, version, options, frame, compare; or not known
 
 
 def find(connection: sa.Connection, name: str) -> StoredStudy | None:
@@ -117,7 +117,9 @@ def _put_mode(connection: sa.Connection, new: NewStudy, now: float) -> None:
 
 def _describe(mode: Mapping[str, Any]) -> str:
     options = ",".join(f"{key}={value}" for key, value in mode["options"].items())
-    return f"mode {mode['name']}{options and f':{options}'}, frame {mode['frame']}"
+    arms = [arm["name"] for arm in mode.get("compare", {}).get("arms", ())]
+    compares = f", comparing {', '.join(arms)}" if arms else ""
+    return f"mode {mode['name']}{options and f':{options}'}, frame {mode['frame']}{compares}"
 
 
 def _put_items(connection: sa.Connection, new: NewStudy) -> None:

@@ -9,10 +9,11 @@ from softlabel.errors import Problem, StudyError
 from softlabel.study import added, batches, catalogue, pages
 from softlabel.study.allocating import read_allocate
 from softlabel.study.catalogue import Wording
+from softlabel.study.compare import read_compare
 from softlabel.study.findings import FILE, Findings, Refused
 from softlabel.study.items import Scope, check_headings, read_others
 from softlabel.study.labels import read_about, read_labels, read_mode, read_synonyms
-from softlabel.study.model import Item, LabelOrder, Quiz, Study
+from softlabel.study.model import Compare, Item, LabelOrder, Quiz, Study
 from softlabel.study.pages import Pages, default_quiz
 from softlabel.study.questions import read_skip_reasons
 from softlabel.study.recruiting import check_advert, make_advert, read_pay, read_recruit
@@ -69,10 +70,7 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
         return None
     file, section, items = reader.file, reader.file.study, reader.file.items
     allocation = batches.read_allocation(reader)
-    classes = None
-    if allocation is not None and allocation.classes is not None:
-        classes = (allocation.file, allocation.classes)
-    labels = read_labels(reader, classes)
+    labels = read_labels(reader, None if allocation is None else allocation.named_classes)
     mode = read_mode(reader, labels)
     synonyms = read_synonyms(reader, labels, mode)
     about = read_about(reader, labels, mode)
@@ -89,6 +87,7 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
     checks = read_others("items.checks", items.checks, "gold", scope)
     targets = added.read_added(targets, scope, also)
     batches.check_counts(reader, targets)
+    compare = read_compare(reader, labels, mode, targets)
     skip_reasons = read_skip_reasons(reader)
     silent = [item.id for item in practice if item.gold is None and item.feedback is None]
     if silent:
@@ -116,7 +115,7 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
         labels=labels,
         synonyms=synonyms,
         mode=mode,
-        mode_text=section.mode,
+        mode_text=(file.compare.modes or [section.mode])[0],
         items=targets.items,
         practice=practice,
         checks=checks,
@@ -135,7 +134,29 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
         debrief=given.debrief,
         allocate=allocate,
     )
-    return _say_in_all(reader, study, wordings, given_in)
+    return _say_in_arms(reader, study, compare, wordings, given_in)
+
+
+def _say_in_arms(
+    reader: Reader,
+    study: Study,
+    compare: Compare | None,
+    wordings: Mapping[str, Wording],
+    given: Mapping[str, Pages],
+) -> Study | None:
+    """Return the study as its first arm asks, with the others, if it compares ways of asking."""
+    if compare is None:
+        return _say_in_all(reader, study, wordings, given)
+    arms: dict[str, Study] = {}
+    for arm in compare.arms:
+        asks = replace(study, mode=arm.mode, mode_text=arm.mode_text, question=arm.question)
+        said = _say_in_all(reader, asks, wordings, given)
+        if said is None:
+            return None
+        arms[arm.name] = said
+    notes = {str(note): note for note in reader.findings.notes}  # of several arms, once
+    first = arms[compare.arms[0].name]
+    return replace(first, compare=compare, arms=arms, notes=tuple(notes.values()))
 
 
 def _choose_order(reader: Reader) -> LabelOrder:

@@ -139,10 +139,22 @@ def read_about(
 
 def read_mode(reader: Reader, labels: Labels | None) -> Mode | None:
     """Return the mode, if people can answer about these labels in it; a simulated person answers
-    once, because options of a mode are checked only when it is used."""
-    text = reader.file.study.mode
-    if reader.is_broken(MODE):
+    once, because options of a mode are checked only when it is used.  Of modes that are compared
+    it is the first."""
+    given = "mode" in reader.file.study.model_fields_set
+    modes = reader.file.compare.modes
+    if reader.is_broken(MODE) or reader.is_broken("compare.modes"):
         return None
+    if modes and given and reader.file.study.mode not in modes:
+        reason = f"is not among compare.modes ({', '.join(modes)}); leave it out"
+        reader.refuse(MODE, reader.file.study.mode, reason)
+    if modes:  # the mode of a comparison is that of its first arm
+        return try_mode(reader, "compare.modes[0]", modes[0], labels)
+    return try_mode(reader, MODE, reader.file.study.mode, labels)
+
+
+def try_mode(reader: Reader, key: str, text: str, labels: Labels | None) -> Mode | None:
+    """Return the mode that a setting names; a simulated person answers in it once."""
     tried = labels or ("yes", "no")
     try:
         mode: Mode = registry.parse("mode", text)
@@ -150,8 +162,8 @@ def read_mode(reader: Reader, labels: Labels | None) -> Mode | None:
         belief = np.full(len(tried), 1 / len(tried))
         mode.read(mode.simulate(belief, tried, np.random.default_rng(0)), tried)
     except SoftlabelError as error:
-        reader.refuse(MODE, text, str(error))
+        reader.refuse(key, text, str(error))
         return None
     if labels and len(labels) > MANY_LABELS and mode.name != "search":
-        reader.note(MODE, text, f"with {len(labels)} labels, search is quicker to answer")
+        reader.note(key, text, f"with {len(labels)} labels, search is quicker to answer")
     return mode

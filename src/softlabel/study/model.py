@@ -3,11 +3,13 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from softlabel.elicit import Mode, mode
 from softlabel.errors import Problem
@@ -22,11 +24,14 @@ Smoothing = Literal["auto", "smooth", "pixelated"]
 Language = Literal["ar", "de", "en", "es", "fr", "zh"]
 RecruitKind = Literal["open", "prolific", "url", "invitation"]
 BonusRule = Literal["none", "fixed", "score", "column"]
+By = Literal["person", "batch"]
 
 SKIPS = ("media_broken", "not_in_list", "cannot_judge")  # the reasons of a study without its own
 SKIP_LIMIT = 0.2  # of the items of a person
 ALWAYS_SKIPPABLE = 2  # items that anybody may skip, however few they get
 SECONDS_AROUND = 120.0  # for consent, instructions, quiz and debrief
+ARMS = 17  # sets the random numbers of arms apart from those of orders of labels
+ASKS = ("mode", "mode_text", "question", "instructions", "quiz", "debrief", "others")  # by arm
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,34 @@ class Quiz:
 
     questions: tuple[Question, ...]
     tries: int = 2
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way of asking in a comparison: a mode, and a question by the name of its wording."""
+
+    name: str
+    mode: Mode
+    mode_text: str
+    wording: str | None = None  # None: all arms ask the same question
+    question: str | None = None
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Several ways of asking, and how people (or batches) are divided among them."""
+
+    arms: tuple[Arm, ...]
+    weights: tuple[int, ...]
+    by: By = "person"
+
+    def draw(self, seed: int, number: int) -> Arm:
+        """Return the arm of the n-th person or batch, which never changes: of as many in a row as
+        the weights add up to, each arm gets its weight, in random order."""
+        block, place = divmod(number, sum(self.weights))
+        order = np.repeat(np.arange(len(self.arms)), self.weights)
+        rng = np.random.default_rng([seed % 2**64, block, ARMS])
+        return self.arms[int(rng.permutation(order)[place])]
 
 
 @dataclass(frozen=True)
@@ -257,6 +290,8 @@ class Study:
     words: Mapping[str, Any] = field(default_factory=dict)  # the interface in this language
     others: Mapping[str, "Study"] = field(default_factory=dict)  # in its other languages
     allocate: Allocate | None = None  # None: every item gets ``per_item`` answers
+    compare: Compare | None = None  # None: everybody is asked in the same way
+    arms: Mapping[str, "Study"] = field(default_factory=dict)  # as each arm asks
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -266,6 +301,36 @@ class Study:
     def speak(self, language: str | None) -> "Study":
         """Return the study in one of its languages; in the first if it does not have this one."""
         return self.others.get(language or "", self)
+
+    def arm_of(self, number: int, batch: str | None = None) -> Arm | None:
+        """Return the arm of the n-th person, or that of their batch where batches are compared;
+        None if nothing is compared, or the batch is not known yet."""
+        if self.compare is None:
+            return None
+        if self.compare.by == "person":
+            return self.compare.draw(self.seed, number)
+        places = {name: place for place, name in enumerate(self.batches)}
+        return self.compare.draw(self.seed, places[batch]) if batch in places else None
+
+    def in_arm(self, arm: Arm | None) -> "Study":
+        """Return the study as an arm asks; as it is if there is none."""
+        if arm is None:
+            return self
+        asks = self.arms[arm.name]
+        return replace(self, **{name: getattr(asks, name) for name in ASKS})
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes in which people answer: one, unless modes are compared."""
+        arms = self.compare.arms if self.compare else ()
+        return tuple({arm.mode_text: arm.mode for arm in arms}.values()) or (self.mode,)
+
+    @property
+    def asks(self) -> str:
+        """How people are asked, in words: the mode, or what is compared."""
+        if self.compare is None:
+            return f"mode {self.mode_text}"
+        return f"comparing {', '.join(arm.name for arm in self.compare.arms)}"
 
     @property
     def items_per_person(self) -> int:
@@ -325,10 +390,13 @@ class Estimate:
 def estimate(study: Study) -> Estimate:
     """Estimate how long a session takes and what the study costs; without seconds of an answer in
     the mode, every field takes as long as one input of ``classic``."""
-    expected = mode.expected_seconds(study.mode)
-    per_field = Cost().seconds_per_input * len(study.mode.fields)
-    seconds = per_field if expected is None else expected.answer
-    measured = expected is not None and expected.measured
+    per_mode = []
+    for asked in study.modes:  # of those that are compared the slowest, as all are paid alike
+        expected = mode.expected_seconds(asked)
+        per_field = Cost().seconds_per_input * len(asked.fields)
+        known = expected is not None and expected.measured
+        per_mode.append((per_field if expected is None else expected.answer, known))
+    seconds, measured = max(per_mode)
     minutes = (SECONDS_AROUND + study.showings_per_person * seconds) / 60
     if study.pay is None:
         return Estimate(seconds, measured, minutes, None, None, None)

@@ -11,6 +11,7 @@ from softlabel.study.findings import has_control
 from softlabel.study.model import (
     SKIP_LIMIT,
     BonusRule,
+    By,
     Frame,
     LabelOrder,
     Language,
@@ -127,6 +128,16 @@ class AllocateSection(Section):
     explore: Annotated[float, Field(ge=0, le=1)] | None = _key("allocate.explore")
     budget: Budget | None = _key("allocate.budget")
     judges: Judges = _key("allocate.judges", False)
+
+
+class CompareSection(Section):
+    """Ways of asking that are compared."""
+
+    modes: Annotated[list[Text], Field(max_length=20)] = _key("compare.modes", list)
+    wordings: Annotated[dict[str, Text], Field(max_length=20)] = _key("compare.wordings", dict)
+    arms: Annotated[list[Text], Field(max_length=100)] = _key("compare.arms", list)
+    by: By = _key("compare.by", "person")
+    weights: dict[str, Annotated[int, Field(ge=1, le=100)]] = _key("compare.weights", dict)
 
 
 class PagesSection(Section):
@@ -246,6 +257,7 @@ class StudyFile(Section):
     labels: dict[str, LabelSection] = _key("tables.labels", dict)
     items: ItemsSection = _key("tables.items", ItemsSection)
     allocate: AllocateSection | None = _key("tables.allocate")
+    compare: CompareSection = _key("tables.compare", CompareSection)
     pages: PagesSection = _key("tables.pages", PagesSection)
     before: BeforeSection = _key("tables.before", BeforeSection)
     quiz: QuizSection = _key("tables.quiz", QuizSection)
@@ -260,6 +272,7 @@ SECTIONS: dict[str, type[Section]] = {
     "labels.NAME": LabelSection,
     "items": ItemsSection,
     "allocate": AllocateSection,
+    "compare": CompareSection,
     "pages": PagesSection,
     "before": BeforeSection,
     "before.question": AskedQuestion,

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Annotated, Any, Self
 
@@ -23,8 +23,8 @@ from softlabel.serve.participant.plans import MOST_LABELS, LabelIndex, PlanWrite
 from softlabel.serve.participant.sessions import TASK, Newcomers, Sessions
 from softlabel.serve.running import Running
 from softlabel.serve.site import Site
-from softlabel.store import NewResponse, Session, Timing, rows
-from softlabel.study import Item, Study
+from softlabel.store import NewResponse, Session, Showing, Timing, rows
+from softlabel.study import Arm, Item, Study
 from softlabel.tables import Index, names
 
 # ── what may be sent: strict, and limited in every direction ─────────────────────────────────
@@ -170,9 +170,12 @@ class Api:
         self.running, self.plan_writer = running, plan_writer
         self.adopt(site.study)
         site.listen(self.adopt, plan_writer.adopt)
-        path = getattr(site.study.mode, "path", "")
+        paths = (getattr(mode, "path", "") for mode in site.study.modes)
+        path = next(filter(None, paths), "")
         self.labels_index = LabelIndex(site.study.labels, site.study.synonyms, path)
-        self._mode_options = json.dumps(registry.settings(site.study.mode))
+        arms = site.study.compare.arms if site.study.compare else ()
+        modes = {None: site.study.mode} | {arm.name: arm.mode for arm in arms}
+        self._mode_options = {arm: json.dumps(registry.settings(modes[arm])) for arm in modes}
 
     def adopt(self, study: Study) -> None:
         """Give out the items of another version of the study from now on."""
@@ -194,20 +197,23 @@ class Api:
         body = read_answer(raw)
         if body.skip is not None and body.skip not in study.skip_reasons:
             raise ResponseError("skip", body.skip, "is no reason for skipping in this study")
-        answer = None if body.answer is None else study.mode.read(body.answer, study.labels)
+        arm = await self._find_arm(request, body.position)
+        mode = study.mode if arm is None else arm.mode
+        answer = None if body.answer is None else mode.read(body.answer, study.labels)
         response = NewResponse(
             id=body.response_uuid,
             position=body.position,
             answer_json=None if body.answer is None else json.dumps(body.answer),
             payload=raw.decode(),
-            mode=study.mode.name,
-            mode_version=study.mode.version,
+            mode=mode.name,
+            mode_version=mode.version,
             digest=body.digest(),
             skip=body.skip,
             supersedes=body.supersedes,
             timing=Timing(*(getattr(body.timing, name) for name in Timing._fields)),
-            mode_options=self._mode_options,
+            mode_options=self._mode_options[None if arm is None else arm.name],
             frame=study.frame,
+            arm=None if arm is None else arm.name,
         )
         now, most = self.site.now(), self.most_skips
         storing = self.site.store.answer(session, response, now, most_skips=most)
@@ -236,7 +242,9 @@ class Api:
         if session.stage != TASK:
             return json_error(409, "stage", stage=session.stage)
         await self.running.look()
-        return JSONResponse(self.plan_writer(session, await self._lease(request, session)))
+        portion = await self._lease(request, session)
+        arm = find_arm(self.site.study, session, portion.showings)
+        return JSONResponse(self.plan_writer(session, portion, arm))
 
     async def finish(self, request: Request) -> Response:
         """Open the gate if the store holds every answer; otherwise say what is missing."""
@@ -275,6 +283,18 @@ class Api:
             return JSONResponse({"labels": self.labels_index.list_under(under)})
         return JSONResponse({"labels": self.labels_index.find(q, limit)})
 
+    async def _find_arm(self, request: Request, position: int) -> Arm | None:
+        """Return the arm in which this person was asked at a position; None without arms, in which
+        case nothing is read."""
+        study = self.site.study
+        if study.compare is None:
+            return None
+        session = await self.sessions.session(request)
+        if session is None or study.compare.by == "person":
+            return session and study.arm_of(session.number)
+        showings = await asyncio.to_thread(self.site.store.showings, session.id)
+        return find_arm(study, session, showings, position)
+
     async def _lease(self, request: Request, session: Session) -> rows.Portion:
         """Lease items to this session; whoever let a whole lease end unanswered is new again."""
         begins = session.answered == 0 and session.lease_end == 0
@@ -288,6 +308,16 @@ class Api:
             raise
         await self.running.know(portion)
         return portion
+
+
+def find_arm(
+    study: Study, session: Session, showings: Sequence[Showing], position: int | None = None
+) -> Arm | None:
+    """Return the arm of a session; where batches are compared, that of the batch at a position, or
+    of the latest batch, to which practice items belong."""
+    batches = [shown.batch for shown in showings if shown.batch is not None]
+    own = [shown.batch for shown in showings if shown.position == position and shown.batch]
+    return study.arm_of(session.number, next(iter([*own, *reversed(batches)]), None))
 
 
 def json_error(

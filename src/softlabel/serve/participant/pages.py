@@ -32,6 +32,7 @@ from softlabel.serve.recruit import Arrival, Refused, fill_address, find_outcome
 from softlabel.serve.running import Running
 from softlabel.serve.secret import hash_token
 from softlabel.serve.site import Site, describe_form, read_form
+from softlabel.serve.static import list_preloads
 from softlabel.serve.texts import speaking
 from softlabel.store import Session
 from softlabel.study import Study
@@ -341,15 +342,17 @@ class Pages:
         """Render the page of the given stage, of the session's, or the first; ``answers`` to
         its questions could not be accepted."""
         stage = stage or (session.stage if session else stages.CONSENT)
+        asks = self.site.study.in_arm(session and self.site.study.arm_of(session.number))
+        asks = asks.speak(speaking.get())
         steps, recruiter = stages.list_stages(self.site.study), self.site.recruiter
         outcome = find_outcome(stage, session.skipped if session else 0)
         asked: list[Asked] = []
         if stage in (stages.QUESTIONS, stages.DEBRIEF):
-            study = self.site.study.speak(speaking.get())
             early = stage == stages.QUESTIONS
-            questions, prefix = (study.before, BEFORE) if early else (study.debrief, AFTER)
+            questions, prefix = (asks.before, BEFORE) if early else (asks.debrief, AFTER)
             asked = describe_questions(questions, prefix, self.site.render.texts, answers)
         shown: dict[str, Any] = {
+            "study": asks,
             "stage": stage,
             "step": steps.index(stage) + 1 if stage in steps else None,
             "session": session,
@@ -362,6 +365,8 @@ class Pages:
             "walk_in": recruiter.walk_in,
             "delete_code": self._deletion_code(session),
         }
+        if asks.mode != self.site.study.mode:
+            shown["preloads"] = list_preloads(asks.mode)
         return self.site.render(f"{stage}.html", status, None, **(shown | values))
 
     def _deletion_code(self, session: Session | None) -> str | None:

@@ -23,7 +23,7 @@ from softlabel.serve.participant.trees import grow_tree
 from softlabel.serve.static import StaticTable
 from softlabel.serve.texts import Catalogue, speaking
 from softlabel.store import Live, Plan, Session, rows
-from softlabel.study import Item, Media, Study
+from softlabel.study import Arm, Item, Media, Study
 
 FORM = "modes/form.js"  # draws any mode from its fields
 MOST_SENT = 200_000  # characters of label names; beyond that the page asks the server as it goes
@@ -77,7 +77,11 @@ class PlanWriter:
     """
 
     def __init__(
-        self, study: Study, catalogues: Mapping[str, Catalogue], static: StaticTable
+        self,
+        study: Study,
+        catalogues: Mapping[str, Catalogue],
+        static: StaticTable,
+        arm: str | None = None,
     ) -> None:
         self.study, self.most_skips = study, study.most_skips
         module, path = f"modes/{study.mode.name}.js", getattr(study.mode, "path", "")
@@ -106,6 +110,10 @@ class PlanWriter:
             "languages": list(study.languages),
             "labels_nest": any(list_branches(label, path) for label in study.labels),
         }
+        if arm is not None:
+            self._shared["arm"] = arm
+        self._catalogues, self._static = catalogues, static
+        self._arms = self._write_arms(study)
         self._spoken = {
             code: self._speak(study.speak(code), texts) for code, texts in catalogues.items()
         }
@@ -132,8 +140,21 @@ class PlanWriter:
     def adopt(self, study: Study) -> None:
         """Write plans of another version of the study from now on."""
         self.study, self.most_skips = study, study.most_skips
+        self._arms = self._write_arms(study)
 
-    def __call__(self, session: Session, portion: rows.Portion) -> dict[str, Any]:
+    def _write_arms(self, study: Study) -> dict[str, "PlanWriter"]:
+        """Return the writers of the arms of a comparison; an arm has none itself."""
+        compared = study.compare.arms if study.compare and "arm" not in self._shared else ()
+        return {
+            arm.name: PlanWriter(study.in_arm(arm), self._catalogues, self._static, arm.name)
+            for arm in compared
+        }
+
+    def __call__(
+        self, session: Session, portion: rows.Portion, arm: Arm | None = None
+    ) -> dict[str, Any]:
+        if arm is not None and arm.name in self._arms:
+            return self._arms[arm.name](session, portion)
         # ask again later, unless the person has been shown everything
         opened = sum(showing.state == "open" for showing in portion.showings)
         unknown = portion.coming is None and opened >= portion.shown - portion.done

@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softlabel.serve.researcher.sample import CELLS, Reader, label_statements, statements
+from softlabel.serve.researcher.sample import (
+    CELLS,
+    Reader,
+    label_statements,
+    list_modes,
+    statements,
+)
 from softlabel.store import Store, TimedAnswer
 from softlabel.study import Study
 from softlabel.tables import Floats
@@ -113,7 +119,7 @@ def _label(study: Study, reader: Reader, rows: Sequence[TimedAnswer]) -> Iterato
     said = statements(study.labels, answers)
     if not len(said):
         return
-    labels = label_statements(said, {one.mode for one in answers}).soft()
+    labels = label_statements(said, list_modes(answers)).soft()
     names = said.index.annotators.tolist()
     for item in np.unique(said.item):
         of_item = np.flatnonzero(said.item == item)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from softlabel._util.files import write_atomically
-from softlabel.elicit import Classic, c22
+from softlabel.elicit import Classic, Field, c22
 from softlabel.errors import SoftlabelError
 from softlabel.io import Cell, check_output, escape_formula, write
 from softlabel.records import (
@@ -123,9 +123,10 @@ def columns(study: Study) -> dict[str, type]:
     """Return names and types: what is always there, then two columns for each field of the mode,
     its time and its answer, then the whole answer as JSON, the comment if one is asked for, and in
     a live study the chance that the item had of being chosen."""
-    fields = study.mode.fields
+    fields = list_fields(study)
     return {
         **COLUMNS,
+        **({"arm": str} if study.compare else {}),
         **{f"{field.name}_ms": float for field in fields},
         **{f"answer_{field.name}": float if field.kind in NUMBERS else str for field in fields},
         "answer": str,
@@ -135,14 +136,20 @@ def columns(study: Study) -> dict[str, type]:
     }
 
 
+def list_fields(study: Study) -> tuple[Field, ...]:
+    """Return the fields of the mode; of modes that are compared, each name once."""
+    return tuple({field.name: field for mode in study.modes for field in mode.fields}.values())
+
+
 def _table_rows(study: Study, store: Store, counted: Count) -> Iterator[list[tuple[Cell, ...]]]:
     """Yield pieces of the table; a column is the row's own field of that name unless made here."""
-    fields, names = study.mode.fields, tuple(columns(study))
+    fields, names = list_fields(study), tuple(columns(study))
+    asked = {mode.name for mode in study.modes}
 
     def cells(row: ResponseRow) -> tuple[Cell, ...]:
         sent = json.loads(row.payload)
         answer, times = sent.get("answer"), sent.get("timing") or {}
-        own = answer if isinstance(answer, dict) and row.mode == study.mode.name else {}
+        own = answer if isinstance(answer, dict) and row.mode in asked else {}
         made = {
             "response_uuid": row.id,
             "mode_options": dump_json(options_when_asked(study, row)),
@@ -184,8 +191,9 @@ def _number(value: Any) -> float | None:
 
 def refuse_json(study: Study) -> str | None:
     """Return why the answers of a study cannot be written in the shape of CIFAR-10S, or None."""
-    if study.mode.name != Classic.name:
-        return f".json holds answers of the mode classic, and these are {study.mode.name}"
+    modes = [mode.name for mode in study.modes]
+    if modes != [Classic.name]:
+        return f".json holds answers of the mode classic, and these are {', '.join(modes)}"
     for label in study.labels:
         if label.lower() in c22.NO_ALTERNATIVE:
             return f"a label is called {label!r}, which in .json means no alternative"

@@ -17,6 +17,7 @@ from softlabel import annotators, registry
 from softlabel.annotators import Card
 from softlabel.metrics import Spread, spread
 from softlabel.serve.researcher import sample as samples
+from softlabel.serve.researcher.comparison import ArmsCompared, compare_arms
 from softlabel.serve.researcher.sample import MOST, SUBMIT, LatestAnswers, Sample, Steps, Throttle
 from softlabel.store import Store, rows
 from softlabel.study import Study
@@ -240,7 +241,8 @@ class Insight:
     """What takes time to compute, from the latest ``read`` of ``stored`` answers.
 
     ``unreadable`` ones were given before labels or mode changed.  ``seconds`` are those of targets
-    and repeats; ``disagreement`` is the mean total variation between two people, by item.
+    and repeats; ``disagreement`` is the mean total variation between two people, by item.  ``arms``
+    are compared in a study that has some.
     """
 
     at: float
@@ -253,6 +255,7 @@ class Insight:
     repeats: annotators.repeats.Repeats
     people: tuple[Card, ...]
     disagreement: Mapping[str, float]
+    arms: ArmsCompared | None = None
 
     @property
     def whole(self) -> bool:
@@ -318,6 +321,7 @@ def compute_insight(study: Study, sample: Sample, now: float, throttle: Throttle
         repeats=annotators.measure_repeats(sample.each, sample.said, sample.is_repeat)[0],
         people=samples.make_cards(sample, study.checks, throttle),
         disagreement={item: value for item, value in pairs if math.isfinite(value)},
+        arms=compare_arms(study, sample, throttle),
     )
 
 

@@ -20,7 +20,13 @@ from softlabel.serve.researcher.charts import answer_in_words, in_words
 from softlabel.serve.researcher.login import HOME
 from softlabel.serve.researcher.overview import LiveOverview, Overview
 from softlabel.serve.researcher.questions import read_details, word_answers
-from softlabel.serve.researcher.sample import Reader, label_statements, statements, to_seconds
+from softlabel.serve.researcher.sample import (
+    Reader,
+    label_statements,
+    list_modes,
+    statements,
+    to_seconds,
+)
 from softlabel.serve.site import Site
 from softlabel.store import FINAL_STAGES, ResponseRow
 from softlabel.study import Item, Study
@@ -83,6 +89,8 @@ class Pages:
             scope=wording.scope(insight),
             scope_note=wording.scope_note(insight),
             soon=insight is None,
+            arms=insight and insight.arms,
+            compares=study.compare is not None,
         )
 
     def _describe_allocation(self, overview: Overview) -> dict[str, Any]:
@@ -226,8 +234,7 @@ class Pages:
         """Return each row's distribution over the labels; None where it has none."""
         answers = [self.reader.read(row) for row in rows]
         given = statements(self.site.study.labels, answers)
-        modes = {one.mode for one in answers}
-        soft = iter(label_statements(given, modes).soft() if len(given) else ())
+        soft = iter(label_statements(given, list_modes(answers)).soft() if len(given) else ())
         return [None if one.answer is None else next(soft) for one in answers]
 
     def answer_rows(self, rows: Sequence[ResponseRow]) -> list[dict[str, str]]:

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softlabel import annotators, registry
+from softlabel.allocate import modes as arms
 from softlabel.annotators import NEVER, Card, Checks, rules
 from softlabel.construct import Clamp
 from softlabel.elicit import Answer, Hard, Mode, readable_versions
 from softlabel.errors import SoftlabelError
 from softlabel.metrics import spread, total_variation
-from softlabel.records import ASKED, CHECKS, PRACTICE, options_when_asked, stack_answers
+from softlabel.records import ASKED, CHECKS, KINDS, PRACTICE, options_when_asked, stack_answers
 from softlabel.sampling import one_per_annotator
 from softlabel.store import ResponseRow, Store, rows
 from softlabel.study import Item, Study
@@ -53,6 +54,7 @@ class ReadAnswer(NamedTuple):
     steps: Steps
     skip: str | None  # the reason of a skip
     answer: Answer | None
+    arm: str | None = None  # of a comparison of ways of asking
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,7 @@ class Sample:
     @cached_property
     def each(self) -> Annotations:
         """The label of each of these statements."""
-        return label_statements(self.said, {one.mode for one in self.seen})
+        return label_statements(self.said, list_modes(self.seen, ASKED))
 
     @cached_property
     def once(self) -> Annotations:
@@ -124,11 +126,19 @@ def statements(labels: Sequence[str], answers: Sequence[ReadAnswer]) -> Statemen
     return stack_answers(index, item, annotator, [answer for _, answer in given])
 
 
-def label_statements(given: Statements, modes: set[str]) -> Annotations:
-    """Clamp the statements; plain votes stay votes, as in ``softlabel label``."""
-    if modes <= {Hard.name} and len(given):
+def list_modes(answers: Sequence[ReadAnswer], kinds: Sequence[str] = KINDS) -> list[str]:
+    """Return the mode of each statement among the answers of these kinds."""
+    return [one.mode for one in answers if one.kind in kinds and one.answer is not None]
+
+
+def label_statements(given: Statements, modes: Sequence[str]) -> Annotations:
+    """Clamp the statements; those whose mode is that of plain votes stay votes, as in
+    ``softlabel label``."""
+    votes = np.array([mode == Hard.name for mode in modes], dtype=np.bool_)
+    if votes.all() and len(given):
         return Annotations(given.index, given.item, given.annotator, label=given.named[:, 0])
-    return Clamp()(given)
+    made = Clamp()(given)
+    return replace(made, probs=arms.label_answers(given, votes)) if votes.any() else made
 
 
 class Throttle:
@@ -209,6 +219,7 @@ class Reader:
             steps=split_steps(timing.fields, timing.active_ms),
             skip=row.skip,
             answer=self.read_answer(row),
+            arm=row.arm,
         )
 
     def read_answer(self, row: rows.TimedAnswer | ResponseRow) -> Answer | None:
@@ -304,7 +315,8 @@ def _score_checks(sample: Sample, checks: Sequence[Item], kind: str) -> dict[str
     if not len(rows):
         return {}
     cut = said.take(rows)
-    soft = label_statements(cut, {answer.mode for answer in sample.seen}).soft()
+    modes = list_modes(sample.seen, CHECKS)
+    soft = label_statements(cut, [modes[row] for row in rows.tolist()]).soft()
     right: Floats = np.array([gold[items[code]] for code in cut.item.tolist()])
     distance = total_variation(right, soft)
     failed = distance > FAR if kind == "gold" else soft.argmax(axis=1) != right.argmax(axis=1)
