@@ -187,6 +187,7 @@ class Ranker:
         self.fit = FitVotes() if said is None else FitJudged(said)
         self.state: Allocation | None = None
         self.quality: Quality | None = None
+        self._measured = 0
         self.seconds = estimate(study).seconds  # of an answer
         self._price = self.seconds  # as the state has it
         self._written: dict[str, float] = {}
@@ -269,9 +270,8 @@ class Ranker:
         state, now = self.state, self.now()
         if state is not None and now - self._reported_at >= LONGEST:
             self.quality, self._reported_at = self.outside(measure_quality, state), now
-            self._history = thin(
-                [*self._history, (int(answers.sum()), self.quality.kl.value)], POINTS
-            )
+            self._measured = int(answers.sum())
+            self._history = thin([*self._history, (self._measured, self.quality.kl.value)], POINTS)
             throttle()
         lost = self.evidence.given - int(answers.sum())  # paid for, and of no use
         places = None
@@ -295,6 +295,7 @@ class Ranker:
         }
         if quality is not None:
             known |= {
+                "measured": self._measured,  # answers
                 "kl": _to_list(quality.kl),
                 "gain": _to_list(quality.gain),
                 "equal": quality.equal if math.isfinite(quality.equal) else None,

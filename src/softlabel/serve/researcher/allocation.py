@@ -24,7 +24,8 @@ class Progress:
     """How far a live study is: ``left`` answers at most are still to come, of ``seconds`` each.
 
     ``kl`` and ``gain`` are a value with its interval, None before the first ranking; ``equal`` is
-    how many votes for every item would do as well (None: beyond what was looked at).
+    how many votes for every item would do as well (None: beyond what was looked at).  ``answers``
+    is how many there were when these were measured, ``given`` how many there are now.
     """
 
     items: int
@@ -51,7 +52,7 @@ class Progress:
     @property
     def saving(self) -> float | None:
         """The share of answers saved against equal votes; below 0 if equal votes need fewer."""
-        if self.equal is None or not self.answers:
+        if self.equal is None or self.answers < self.items:
             return None
         return 1 - self.answers / self.equal_answers
 
@@ -70,7 +71,7 @@ def read_progress(study: Study, counts: Counts) -> Progress | None:
     return Progress(
         items=counts.items,
         done=counts.done,
-        answers=report.get("answers", 0),
+        answers=report.get("measured", report.get("answers", 0)),
         given=report.get("given", 0),
         left=counts.missing,
         seconds=seconds,
@@ -157,6 +158,8 @@ def _word_gain(progress: Progress) -> str:
 def _word_equal(progress: Progress) -> str:
     if progress.kl is None:
         return LATER
+    if progress.answers < progress.items:
+        return "not yet: some items have no answer"
     if progress.equal is None:
         return f"more than {progress.curve[-1][0] if progress.curve else NONE} per item"
     each = progress.answers / max(progress.items, 1)
