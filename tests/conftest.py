@@ -70,7 +70,9 @@ SLOW = Path(__file__).with_name("slow.txt")  # written by tools/slow.py from a m
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--quick", action="store_true", help="leave out the tests that tests/slow.txt lists"
+        "--quick",
+        action="store_true",
+        help="leave out the tests that tests/slow.txt lists, and those in a real browser",
     )
 
 
@@ -97,11 +99,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the slow tests of the other files."""
+    """Deselect the slow tests of the other files, and what needs a browser: it takes a second to
+    start, and most of a second of two cores for each page."""
     slow = _list_slow(config)
     kept, left_out = [], []
     for item in items:
-        (left_out if item.nodeid.partition("[")[0] in slow else kept).append(item)
+        long = item.nodeid.partition("[")[0] in slow
+        if slow and "launch_chromium" in getattr(item, "fixturenames", ()):
+            long = True
+        (left_out if long else kept).append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
 

@@ -459,6 +459,7 @@ def record_of_stored(study: Any, row: Any) -> dict[str, Any]:
             **describe_arm(study, row.arm),
             "label_order": list(row.label_order),
             "suggestion_arm": None,
+            **({"propensity": row.propensity} if row.propensity is not None else {}),
         },
         **{key: sent.get(key) for key in SENT},
         **({COMMENT: sent[COMMENT]} if sent.get(COMMENT) else {}),

@@ -331,4 +331,4 @@ def test_an_older_database_is_migrated_when_asked_and_not_when_read(words, path,
     assert run("migrate", words) == 0
     assert f"{path} is up to date" in capsys.readouterr().out
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("0007",)
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("0008",)

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy.schema import CreateIndex
 
 from softlabel import store
 from softlabel.errors import StoreError
@@ -97,6 +98,8 @@ def test_skips_that_were_counted_as_answers_no_longer_are(old, scene_of):
         assert scene.taken() == scene.held() == {"bird-0": 1, "bird-1": 1}
 
 
+# SQLAlchemy cannot read an index on an expression back from SQLite: its text is compared instead
+@pytest.mark.filterwarnings("ignore:.*expression-based index.*item_by_priority")
 def test_the_newest_migration_makes_the_schema_that_the_code_uses(place):
     store.open(place).close()
     engines = engine.make_engines(place, create=False)
@@ -104,6 +107,11 @@ def test_the_newest_migration_makes_the_schema_that_the_code_uses(place):
         assert engine.read_revision(connection) == engine.HEAD
         context = MigrationContext.configure(connection, opts={"compare_server_default": True})
         assert compare_metadata(context, metadata) == []
+        if engines.is_sqlite:
+            query = "SELECT sql FROM sqlite_master WHERE name = 'item_by_priority'"
+            made = connection.exec_driver_sql(query).scalar()
+            declared = {one.name: one for one in metadata.tables["item"].indexes}
+            assert made == str(CreateIndex(declared["item_by_priority"]).compile(engines.read))
     engines.dispose()
 
 

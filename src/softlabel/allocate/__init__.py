@@ -23,6 +23,7 @@ from softlabel.allocate.policies import (
     Price,
     Uniform,
 )
+from softlabel.allocate.quality import Quality, measure_quality
 from softlabel.allocate.replay import (
     Comparison,
     Recorded,
@@ -38,7 +39,8 @@ from softlabel.allocate.replay import (
 
 __all__ = [
     "POLICIES", "SECONDS_PER_VOTE", "Allocation", "Chosen", "Comparison", "Entropy", "Fit",
-    "FitJudged", "FitVotes", "Greedy", "Pilot", "Policy", "Price", "Recorded", "Setting", "Step",
-    "Uniform", "apply_floor", "compare", "cost_of_answer", "draw_curves", "draw_plan", "forecast",
-    "grassberger", "kl_star", "measure_seconds", "modes", "part_of", "read_pilot", "split_folds",
+    "FitJudged", "FitVotes", "Greedy", "Pilot", "Policy", "Price", "Quality", "Recorded",
+    "Setting", "Step", "Uniform", "apply_floor", "compare", "cost_of_answer", "draw_curves",
+    "draw_plan", "forecast", "grassberger", "kl_star", "measure_quality", "measure_seconds",
+    "modes", "part_of", "read_pilot", "split_folds",
 ]  # fmt: skip

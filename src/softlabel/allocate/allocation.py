@@ -40,6 +40,7 @@ from softlabel.tables import Bools, Floats, Index, Ints, broken, check_simplex
 
 FIRST_REFIT = 2  # answers per item, on average
 GROWTH = 1.25  # from one refit to the next
+LEAST_WEIGHT = 1e-12  # of an item that is not done
 SEED_FIRST = 1e12  # the score of items that have too few answers for a score
 
 
@@ -266,6 +267,26 @@ class Allocation:
         np.add.at(self.answers, items, 1)
         self.spent += float((self._seconds[mode] if seconds is None else np.asarray(seconds)).sum())
         self._look_again(np.unique(items))
+
+    def correct(self, evidence: Floats, answers: Ints) -> Ints:
+        """Go on with other evidence (m, k) from ``answers`` (m,), same prior: somebody has changed
+        or withdrawn an answer; return the items (j,) that it changes."""
+        broken("correct", np.asarray(evidence) < 0, "evidence below 0", np.asarray(evidence))
+        moved = (evidence != self.evidence).any(axis=1) | (answers != self.answers)
+        items = np.flatnonzero(moved)
+        self._added[items] += evidence[items] - self.evidence[items]
+        self.evidence[items], self.answers[items] = evidence[items], answers[items]
+        if len(items):
+            self._look_again(items)
+        return items
+
+    def weigh(self) -> Floats:
+        """Return (m,) weights by which items can be ordered elsewhere: of items with n answers
+        there or on their way, ``choose`` takes the largest weight / (n + 1)^2.  0: it is done."""
+        weight: Floats = np.ones(len(self.answers))
+        if not self.is_even:
+            weight = np.maximum(self._score * (self.answers + 1) ** 2, LEAST_WEIGHT)
+        return np.where(self.done, 0.0, weight)
 
     def _look_again(self, items: Ints) -> None:
         """Compute gain and score of the items that were touched."""

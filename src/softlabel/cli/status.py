@@ -109,7 +109,7 @@ def _show(study: Study, overview: Overview, insight: Insight) -> None:
     from softlabel.serve import wording
 
     counts = overview.counts
-    shared.show_facts(_describe(overview, insight))
+    shared.show_facts(_describe(overview, insight) | _describe_allocation(study, overview))
     stages = [{"stage": stage, "people": f"{n:,}"} for stage, n in counts.stages.items()]
     shared.show_table("people by stage", stages, SHOWN)
     answers = enumerate(counts.histogram)
@@ -208,12 +208,27 @@ def _describe_control(overview: Overview) -> dict[str, str]:
     return facts
 
 
+def _describe_allocation(study: Study, overview: Overview) -> dict[str, str]:
+    """Return how far a study is that decides live what to ask next."""
+    from softlabel.serve import allocation
+
+    progress = allocation.read_progress(study, overview.counts)
+    if progress is None:
+        return {}
+    facts = {name.lower(): value for name, value in allocation.list_facts(progress)}
+    del facts["items done"]  # stands there already
+    return facts | {"allocation": allocation.describe(progress)}
+
+
 def _make_document(study: Study, overview: Overview, insight: Insight) -> dict[str, Any]:
     """Return everything that ``--json`` prints."""
-    agreement = insight.agreement
+    agreement, ranking = insight.agreement, overview.counts.ranking
+    progress = asdict(overview.counts)
+    del progress["ranking"]
     return {
         "study": study.name,
-        "progress": asdict(overview.counts),
+        "progress": progress,
+        **({} if ranking is None else {"allocation": ranking.report}),
         "hours_left": overview.hours_left,
         "per_hour": insight.speed.per_hour,
         "sample": {"read": insight.read, "stored": insight.stored},

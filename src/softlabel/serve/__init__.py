@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from softlabel.serve.databases import Choice
     from softlabel.serve.preview import show_preview
     from softlabel.serve.process import run
-    from softlabel.serve.researcher import wording
+    from softlabel.serve.researcher import allocation, wording
     from softlabel.serve.researcher.downloads import write_roster
     from softlabel.serve.researcher.export import export_answers
     from softlabel.serve.researcher.overview import Insight, Overview, compute_overview
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from softlabel.serve.secret import Handover
 
 __all__ = [
-    "Choice", "Handover", "Insight", "Overview", "actions", "check_url", "compute_overview",
-    "databases", "export_answers", "fake_prolific", "make_app", "pay", "recruit", "run", "secret",
-    "show_preview", "wording", "write_questions", "write_roster",
+    "Choice", "Handover", "Insight", "Overview", "actions", "allocation", "check_url",
+    "compute_overview", "databases", "export_answers", "fake_prolific", "make_app", "pay",
+    "recruit", "run", "secret", "show_preview", "wording", "write_questions", "write_roster",
 ]  # fmt: skip
 
 __getattr__ = lazy_names(
@@ -32,7 +32,7 @@ __getattr__ = lazy_names(
         **{"Choice": "databases", "Handover": "secret", "run": "process"},
         "show_preview": "preview",
         **{"export_answers": "researcher.export", "write_roster": "researcher.downloads"},
-        "wording": "researcher.",
+        **dict.fromkeys(("allocation", "wording"), "researcher."),
         "write_questions": "researcher.questions",
     },
     ("serving a study", "serve"),

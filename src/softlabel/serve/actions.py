@@ -6,7 +6,7 @@ audit log.  No action needs a restart of the server.
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,6 +126,13 @@ class Reopen:
         return "The study is open."
 
 
+def count_missing(study: Study, answers: Collection[int], per_item: int) -> int:
+    """Count the answers that are still wanted; a live study wants so many on average."""
+    if study.allocate is not None:
+        return max(0, per_item * len(answers) - sum(answers))
+    return sum(max(0, per_item - n) for n in answers)
+
+
 @dataclass(frozen=True)
 class SetPerItem:
     """Set how many answers each item is to get; None: as many as the study file says."""
@@ -150,7 +157,7 @@ class SetPerItem:
                 f"Each item gets {to} answers; now it is {now}.",
                 "This takes the place of per_item in study.toml, also after a restart.",
             ]
-        missing = sum(max(0, to - count) for count in counts)
+        missing = count_missing(desk.study, counts, to)
         said.append(f"{missing:,} answers to {len(counts):,} items are then still wanted.")
         if to < now:
             said.append("No answer is deleted; people may finish the items that they hold.")

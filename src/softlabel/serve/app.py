@@ -5,6 +5,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from urllib.parse import urlsplit
@@ -89,6 +90,7 @@ def make_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # looking costs 6 %
     )
+    app.state.beside = _rank_beside(site)
     plan_writer = PlanWriter(study, render.catalogues, static)
     Api(site, sessions, newcomers, running, plan_writer).add_to(app)
     Pages(site, sessions, newcomers, running).add_to(app)
@@ -115,6 +117,17 @@ def make_app(
         hosts=hosts,
     )
     return app
+
+
+def _rank_beside(site: Site) -> AbstractContextManager[None]:
+    """Return what runs beside the server: the ranking of a study that decides live what to ask."""
+    if site.study.allocate is None:
+        return nullcontext()
+    from softlabel.serve.ranking import Ranker, keep_ranking  # loads what models are fitted with
+
+    ranker = Ranker(site.study, site.store, site.now)
+    site.listen(ranker.adopt)
+    return keep_ranking(ranker)
 
 
 def find_remote(study: Study) -> str | None:

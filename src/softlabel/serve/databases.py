@@ -159,6 +159,8 @@ def put_study(study: Study, store: Store, now: float) -> None:
     fields = (study.name, study.toml, study.labels, rows, study.per_item, now, mode)
     try:
         store.put_study(*fields).result()
+        most = None if study.allocate is None else study.allocate.most
+        store.put_ranking(study.name, most).result()
     except ItemChanged as error:
         paths = (media.path.relative_to(study.folder) for media in study.find(error.item).media)
         if files := ", ".join(map(str, paths)):

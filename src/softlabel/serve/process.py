@@ -70,7 +70,7 @@ def run(
         hosts = LOOPBACK if host in LOCAL else None
         app = make_app(study, store, secret, now=now, url=url, hosts=hosts)
         asking = recruit.submissions.keep_asking(study, store, secret)
-        with ignore_signals(), asking:
+        with ignore_signals(), asking, app.state.beside:
             Server(configure(app), study.name, url, ready).run([listener])
 
 

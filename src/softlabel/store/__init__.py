@@ -21,10 +21,12 @@ from softlabel.store.rows import (
     Control,
     Filters,
     ItemRow,
+    Live,
     Minutes,
     NewResponse,
     Plan,
     Portion,
+    Ranking,
     ResponseRow,
     Session,
     Showing,
@@ -34,7 +36,8 @@ from softlabel.store.rows import (
 
 __all__ = [
     "ENDED", "FINAL_STAGES", "FLAGS", "Act", "AuditEntry", "Contents", "Control", "Filters",
-    "ItemRow", "Minutes", "NewPayment", "NewResponse", "News", "Payment", "PaymentKind", "Plan",
-    "Portion", "ResponseRow", "Session", "Showing", "Store", "Submission", "TimedAnswer", "Timing",
-    "Work", "backup", "display_name", "open", "read_contents", "restore", "rows",
+    "ItemRow", "Live", "Minutes", "NewPayment", "NewResponse", "News", "Payment", "PaymentKind",
+    "Plan", "Portion", "Ranking", "ResponseRow", "Session", "Showing", "Store", "Submission",
+    "TimedAnswer", "Timing", "Work", "backup", "display_name", "open", "read_contents", "restore",
+    "rows",
 ]  # fmt: skip

@@ -6,8 +6,9 @@ it later; until then nobody else is given those items.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from itertools import count, islice, takewhile
 from typing import Any, NamedTuple
@@ -17,8 +18,9 @@ from sqlalchemy import bindparam as bind
 
 from softlabel.errors import Conflict, StoreError
 from softlabel.records import CHECKS, PRACTICE
-from softlabel.store import sessions
-from softlabel.store.rows import FINAL_STAGES, RETIRED, Plan, Portion, Session, Showing
+from softlabel.store import ranks, sessions
+from softlabel.store.ranks import CIRCLE
+from softlabel.store.rows import FINAL_STAGES, RETIRED, Live, Plan, Portion, Session, Showing
 from softlabel.store.schema import UNSETTLED, batch, item, session, showing
 from softlabel.store.sessions import ONCE, has_item
 
@@ -27,7 +29,6 @@ STRIDE = 5  # neighbours taken together before the walk starts again elsewhere
 RESERVE = 3  # open targets that are still enough: a page fetches three items ahead
 PROBED = 8  # items that show whether a batch has a free seat: mostly all or none of them have
 PLACES = 2**31  # positions on the circle that assignment walks along
-CIRCLE = 2**31 - 1  # a prime: multiplied by any smaller number, places come in another order
 NOBODY, ANY_NUMBER = "", 2**31 - 1
 
 
@@ -138,12 +139,14 @@ class Picked(NamedTuple):
     """Items to show next; ``last`` if this person will get no others after them.
 
     ``rest`` counts what is left of the person's batch, these included; None without batches.
+    ``chances`` are those that items had of being picked, if they are ranked.
     """
 
     items: tuple[str, ...]
     batch: str | None
     last: bool
     rest: int | None = None
+    chances: Mapping[str, float] = {}
 
 
 def lease(connection: sa.Connection, session_id: str, plan: Plan, now: float) -> Portion:
@@ -167,7 +170,7 @@ def lease(connection: sa.Connection, session_id: str, plan: Plan, now: float) ->
     if withheld:
         main, picked = [], picked._replace(items=(), batch=held, last=False)
     _insert_showings(connection, me.study, main)
-    taken = sessions.take_places(connection, me.study, picked.items, plan.per_item)
+    taken = sessions.take_places(connection, me.study, picked.items, plan.quota)
     assert taken == len(picked.items), f"picked {picked.items}, but some are at their quota"
     if picked.batch is not None and picked.batch != held:
         connection.execute(sessions.TAKE_BATCH, {"of": me.study, "held": picked.batch})
@@ -236,6 +239,7 @@ def _take_due(again: list[Showing], plan: Plan, before: Past, past: Past) -> lis
             repeat_of=first.position,
             state="open",
             response=None,
+            propensity=None,
         )
         for number, first in enumerate(due)
     ]
@@ -278,7 +282,7 @@ def _arrange(
         raise StoreError(f"{min(unknown)!r} is no practice item or check of study {me.study!r}")
     blank = Showing(me.id, 0, "", "target", None, picked.batch, "open", None)
     return [
-        blank._replace(position=past.end + i, item=name)
+        blank._replace(position=past.end + i, item=name, propensity=picked.chances.get(name))
         if name in picked.items
         else blank._replace(position=past.end + i, item=name, kind=kinds[name], batch=None)
         for i, name in enumerate([*practice, *main])
@@ -343,13 +347,21 @@ def pick(
     limit = min(left, wanted + 1)  # one more shows whether these are the last ones
     names: list[str] = []
     if past.unanswered:  # what this person was given before comes first
-        values = {"of": me.study, "me": me.id, "quota": plan.per_item}
+        values = {"of": me.study, "me": me.id, "quota": plan.quota}
         values["names"] = sorted(past.unanswered)
         waiting = connection.execute(WAITING, values).scalars()
         names = sorted(waiting, key=lambda name: draw(plan.seed, me.number, name))[:limit]
-    if not past.has_repeats:  # they end the list
+    chances = dict.fromkeys(names, 1.0)  # they are sure to come first
+    if not past.has_repeats and plan.live is not None:  # repeats end the list
+        turn = partial(draw, plan.seed, me.number, past.end)
+        asked = ranks.Asked(me.study, me.id, plan.live, plan.per_item, turn)
+        chances |= ranks.pick(connection, asked, limit - len(names))
+        names = list(chances)
+    elif not past.has_repeats:
         names += _walk(connection, me, plan, past, limit - len(names))
-    return Picked(tuple(names[:wanted]), None, len(names) < limit or wanted >= left)
+    chances = {} if plan.live is None else chances
+    last = len(names) < limit or wanted >= left
+    return Picked(tuple(names[:wanted]), None, last, chances=chances)
 
 
 def _walk(connection: sa.Connection, me: Session, plan: Plan, past: Past, wanted: int) -> list[str]:
@@ -431,11 +443,15 @@ LAST_BATCH = (
 )
 
 
-def has_room(connection: sa.Connection, of: str, *, batches: bool) -> bool:
+def has_room(
+    connection: sa.Connection, of: str, *, batches: bool, live: Live | None = None
+) -> bool:
     run = sessions.get_control(connection, of)
     quota = run.per_item
     if not sessions.has_room_for(connection, of, run.people_cap):
         return False
+    if live is not None:
+        return ranks.has_room(connection, of, quota, live)
     if not batches:
         return _find_level(connection, of, quota, 0) is not None
     values = {"of": of, "quota": quota}

@@ -34,7 +34,7 @@ POSTGRESQL_SETTINGS = {
     "lock_timeout": f"{SECONDS_TO_WAIT}s",
     "idle_in_transaction_session_timeout": f"{3 * SECONDS_TO_WAIT}s",  # for a frozen writer
 }
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 HEAD = REVISIONS[-1]
 VERSION = sa.text("SELECT version_num FROM alembic_version")
 

@@ -66,6 +66,7 @@ _responses = (
         session.c.excluded_because,
         *_columns("mode mode_version mode_options frame arm answer payload skip supersedes"),
         showing.c.response.label("current"),
+        showing.c.propensity,
         *_columns("late received_at"),
         *TIMES,
         response.c.fields,
@@ -188,6 +189,7 @@ def to_response(row: Row) -> ResponseRow:
         simulated=bool(row.simulated),
         partial=bool(row.partial),
         excluded=row.excluded_because,
+        propensity=row.propensity,
     )
 
 

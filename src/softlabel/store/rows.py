@@ -62,6 +62,7 @@ class Showing(NamedTuple):
     batch: str | None
     state: State
     response: str | None
+    propensity: float | None = None  # the chance that the item had at its turn; None: not live
 
 
 class Portion(NamedTuple):
@@ -78,9 +79,29 @@ class Portion(NamedTuple):
     more: bool
 
 
+class Live(NamedTuple):
+    """Items are ranked while the study runs: each gets ``least`` answers, then up to ``most``."""
+
+    least: int
+    most: int
+
+
+class Ranking(NamedTuple):
+    """The ranking of a study: ``places`` are those of all items together (None: as many as the
+    study wants), ``explore`` the share given out at random, ``report`` what is known of it."""
+
+    most: int
+    places: int | None
+    explore: float
+    at: float
+    report: Mapping[str, object]
+
+
 @dataclass(frozen=True)
 class Plan:
-    """How items are given to a person, as in the study; at most ``ahead`` targets at a time."""
+    """How items are given to a person, as in the study; at most ``ahead`` targets at a time.
+
+    ``live`` items are given by their ranking, and then ``per_item`` is their mean."""
 
     per_item: int
     per_annotator: int | None = None
@@ -93,6 +114,12 @@ class Plan:
     lease_seconds: float = 3600.0
     seed: int = 0
     ahead: int = MAX_HELD
+    live: Live | None = None
+
+    @property
+    def quota(self) -> int:
+        """The most answers to one item."""
+        return self.per_item if self.live is None else self.live.most
 
 
 class Timing(NamedTuple):
@@ -170,6 +197,7 @@ class ResponseRow(NamedTuple):
     partial: bool = False  # of a visit that the platform ended before the person was done
     excluded: str | None = None  # why this person was left out; None: the answer counts
     arm: str | None = None  # of a comparison of ways of asking
+    propensity: float | None = None  # the chance that the item had at its turn; None: not live
 
 
 class TimedAnswer(NamedTuple):

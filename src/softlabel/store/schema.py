@@ -23,6 +23,9 @@ def limit_to(condition: str) -> dict[str, Any]:
     return dict.fromkeys(("sqlite_where", "postgresql_where"), sa.text(condition))
 
 
+# what one more answer to an item is worth, given those that are there or on their way
+PRIORITY = "weight / ((taken + 1) * (taken + 1))"
+
 identity = Table(  # one row: the id of this database, whatever its file is called
     "identity",
     metadata,
@@ -63,8 +66,10 @@ item = Table(
     Column("place", Integer, nullable=False),  # a stable random number: where walks pass it
     Column("taken", Integer, nullable=False),  # open and answered showings as a target
     Column("digest", Text),  # of what is shown; null: not recorded
+    Column("weight", Float),  # in a live ranking; 0: it is done, null: not ranked yet
     Index("item_by_taken", "study", "kind", "taken", "place", "id"),
     Index("item_by_batch", "study", "batch", "kind", "taken"),
+    Index("item_by_priority", "study", "kind", sa.text(f"({PRIORITY})"), **limit_to("weight > 0")),
 )
 
 session = Table(
@@ -116,6 +121,7 @@ showing = Table(
     Column("state", Text, nullable=False),
     Column("response", Text),  # the id of the answer that counts now
     Column("revisions", Integer, nullable=False, server_default="0"),  # responses after the first
+    Column("propensity", Float),  # the chance that this item had at its turn; null: not live
     sa.ForeignKeyConstraint(["study", "item"], ["item.study", "item.id"]),
     Index("showing_by_item", "study", "item"),
     # what a person has still to do, without scanning all that they did
@@ -223,4 +229,15 @@ webhook = Table(  # messages of the platform that were taken in, so that none co
     Column("study", ForeignKey("study.name"), primary_key=True),
     Column("id", Text, primary_key=True),
     Column("received_at", Float, nullable=False),
+)
+
+ranking = Table(  # of a study that decides live what to ask next
+    "ranking",
+    metadata,
+    Column("study", ForeignKey("study.name"), primary_key=True),
+    Column("most", Integer, nullable=False),  # answers per item
+    Column("places", Integer),  # of all items together, as the budget allows; null: no limit
+    Column("explore", Float, nullable=False),  # the share of places given to items at random
+    Column("at", Float, nullable=False),  # when somebody last began to rank
+    Column("report", Text, nullable=False),  # what is known about the study, as JSON
 )

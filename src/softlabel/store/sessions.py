@@ -182,7 +182,11 @@ def has_item(who: sa.ColumnElement[str], what: sa.ColumnElement[str]) -> sa.Colu
 
 
 WANTED = sa.func.coalesce(schema.study.c.per_item_set, schema.study.c.per_item)  # per item, now
-QUOTA = sa.select(WANTED).where(schema.study.c.name == bind("of"))
+_most = sa.select(schema.ranking.c.most).where(schema.ranking.c.study == schema.study.c.name)
+# the most answers to one item, which are more than wanted where items are ranked
+QUOTA = sa.select(sa.func.coalesce(_most.scalar_subquery(), WANTED)).where(
+    schema.study.c.name == bind("of")
+)
 CONTROL = sa.select(
     schema.study.c.state,
     schema.study.c.revision,

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import sqlalchemy as sa
 
 from softlabel.errors import StoreError
-from softlabel.store import answers, assign, control, engine, reads, rows, sessions, studies
+from softlabel.store import answers, assign, control, engine, ranks, reads, rows, sessions, studies
 from softlabel.store import payments as ledger
 from softlabel.store import submissions as platform
 from softlabel.store.control import Act
@@ -232,13 +232,38 @@ class Store:
         """Return the positions that still wait for an answer."""
         return tuple(row.position for row in self._rows(assign.OPEN, {"me": session_id}))
 
-    def has_room(self, study: str, *, batches: bool) -> bool:
+    def has_room(self, study: str, *, batches: bool, live: rows.Live | None = None) -> bool:
         """Return whether a person who enters now would get an item, or a seat in a batch."""
-        return self._read(assign.has_room, study, batches=batches)
+        return self._read(assign.has_room, study, batches=batches, live=live)
 
     def release_expired(self, study: str, now: float) -> Future[int]:
         """Release what people hold whose lease has ended; resolves to the number of showings."""
         return self._write(sessions.release_expired, study, now)
+
+    # ── ranking them ─────────────────────────────────────────────────────────────────────────
+
+    def put_ranking(self, study: str, most: int | None) -> Future[None]:
+        """Begin to rank the items of a study, with at most so many answers each; None: end it."""
+        return self._write(ranks.put, study, most)
+
+    def ranking(self, study: str) -> rows.Ranking | None:
+        """Return how items are ranked; None if they are not."""
+        return self._read(ranks.find, study)
+
+    def claim_ranking(self, study: str, now: float, every: float) -> Future[bool]:
+        """Resolves to whether the caller is to rank now: one process does, in ``every`` seconds."""
+        return self._write(ranks.claim, study, now, every)
+
+    def weigh(self, study: str, weights: Mapping[str, float]) -> Future[None]:
+        """Set what one more answer to each of these items is worth; 0: it is done."""
+        return self._write(ranks.weigh, study, weights)
+
+    def report_ranking(
+        self, study: str, places: int | None, explore: float, known: Mapping[str, object]
+    ) -> Future[None]:
+        """Set how many places all items have together, the share that is given out at random, and
+        what is known of the study."""
+        return self._write(ranks.report, study, places, explore, known)
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────
 

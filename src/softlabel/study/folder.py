@@ -7,6 +7,7 @@ from pathlib import Path
 
 from softlabel.errors import Problem, StudyError
 from softlabel.study import added, batches, catalogue, pages
+from softlabel.study.allocating import read_allocate
 from softlabel.study.catalogue import Wording
 from softlabel.study.compare import read_compare
 from softlabel.study.findings import FILE, Findings, Refused
@@ -101,6 +102,7 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
     given = pages.read_pages(reader)
     given_in = pages.read_translations(reader, given, tuple(wordings))
     recruit, pay = read_recruit(reader), read_pay(reader)
+    allocate = read_allocate(reader, targets)
     check_advert(reader)
     if findings or labels is None or mode is None:
         return None
@@ -133,6 +135,7 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
         quiz=Quiz(given.quiz, file.quiz.tries) if file.quiz.ask else None,
         before=given.before,
         debrief=given.debrief,
+        allocate=allocate,
     )
     return _say_in_arms(reader, study, compare, wordings, given_in)
 

@@ -227,6 +227,19 @@ class Pay:
 
 
 @dataclass(frozen=True)
+class Allocate:
+    """How a running study decides what to ask next: by a policy, within a budget of seconds or of
+    money; with ``judges``, from what models said: True for all of them, or the name of one."""
+
+    policy: str  # with its options
+    least: int
+    most: int
+    seconds: float | None = None
+    money: float | None = None
+    judges: bool | str = False
+
+
+@dataclass(frozen=True)
 class Study:
     """A study folder without mistakes."""
 
@@ -278,6 +291,7 @@ class Study:
     others: Mapping[str, "Study"] = field(default_factory=dict)  # in its other languages
     compare: Compare | None = None  # None: everybody is asked in the same way
     arms: Mapping[str, "Study"] = field(default_factory=dict)  # as each arm asks
+    allocate: Allocate | None = None  # None: every item gets ``per_item`` answers
 
     @property
     def languages(self) -> tuple[str, ...]:

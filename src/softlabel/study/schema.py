@@ -62,6 +62,10 @@ Place = Annotated[int, Field(ge=0, le=MANY)]
 COLOUR = r"^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"
 Number = Annotated[float, Field(ge=-1e12, le=1e12)]
 Amount = Annotated[float, Field(ge=0, le=MANY)]
+Budget = Annotated[
+    Annotated[float, Field(gt=0, le=1e12), Tag(GIVEN)] | Annotated[Text, Tag(NAMED)], _way
+]
+Judges = Annotated[Annotated[bool, Tag(GIVEN)] | Annotated[FileName, Tag(NAMED)], _way]
 
 
 class StudySection(Section):
@@ -122,6 +126,18 @@ class CompareSection(Section):
     arms: Annotated[list[Text], Field(max_length=100)] = _key("compare.arms", list)
     by: By = _key("compare.by", "person")
     weights: dict[str, Annotated[int, Field(ge=1, le=100)]] = _key("compare.weights", dict)
+
+
+class AllocateSection(Section):
+    """How a running study decides what to ask next."""
+
+    policy: Text = _key("allocate.policy", "greedy")
+    least: Place | None = _key("allocate.least")
+    most: Count | None = _key("allocate.most")
+    stop: Amount | None = _key("allocate.stop")
+    explore: Annotated[float, Field(ge=0, le=1)] | None = _key("allocate.explore")
+    budget: Budget | None = _key("allocate.budget")
+    judges: Judges = _key("allocate.judges", False)
 
 
 class PagesSection(Section):
@@ -241,6 +257,7 @@ class StudyFile(Section):
     labels: dict[str, LabelSection] = _key("tables.labels", dict)
     items: ItemsSection = _key("tables.items", ItemsSection)
     compare: CompareSection = _key("tables.compare", CompareSection)
+    allocate: AllocateSection | None = _key("tables.allocate")
     pages: PagesSection = _key("tables.pages", PagesSection)
     before: BeforeSection = _key("tables.before", BeforeSection)
     quiz: QuizSection = _key("tables.quiz", QuizSection)
@@ -255,6 +272,7 @@ SECTIONS: dict[str, type[Section]] = {
     "labels.NAME": LabelSection,
     "items": ItemsSection,
     "compare": CompareSection,
+    "allocate": AllocateSection,
     "pages": PagesSection,
     "before": BeforeSection,
     "before.question": AskedQuestion,

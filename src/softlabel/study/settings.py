@@ -149,6 +149,7 @@ HEAD = """\
 # A study of softlabel.  A setting that begins with # is left at its default, or is an example;
 # remove the # to use it.  `softlabel check` lists every mistake.
 """
+OFF = ("labels.NAME", "allocate")  # tables that would change something although they are empty
 Values = Mapping[str, Mapping[str, Any]]
 
 
@@ -162,7 +163,7 @@ def render(values: Values, quiz: tuple[Question, ...], debrief: tuple[Question, 
             continue
         given, fields = values.get(table, {}), model.model_fields
         examples = TEXTS["example"].get(table, {})
-        needed = table == "labels.NAME" or any(field.is_required() for field in fields.values())
+        needed = table in OFF or any(field.is_required() for field in fields.values())
         lines.append(f"#[{table}]" if needed and not given else f"[{table}]")
         for key, field in fields.items():
             if key == "question" and table != "study":  # those of other tables are lists

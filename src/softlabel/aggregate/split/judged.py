@@ -330,8 +330,11 @@ def usual_shares(explained: float) -> Floats:
 
 def _explain(belief: JudgedBelief) -> str:
     around = belief.share[1:]
+    moved = f"as people's prior says, tilted by {belief.move.tilt:g}"
+    if around.sum() < 1e-9:
+        return f"items are {moved}"
     strength = float(np.exp(around @ np.log(STRENGTHS) / around.sum()))
     return (
         f"{around.sum():.0%} of items are as predicted but for chance, as if by {strength:.0f} "
-        f"votes, the others as people's prior says, tilted by {belief.move.tilt:g}"
+        f"votes, the others {moved}"
     )

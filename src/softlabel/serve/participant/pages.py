@@ -137,11 +137,13 @@ class Pages:
         """Whether every item is answered or held by somebody who is still at work."""
         now, store, study = self.site.now(), self.site.store, self.site.study
         if now - self._checked_at > FRESH:
-            self._checked_at, batches = now, bool(study.batches)
-            room = await asyncio.to_thread(store.has_room, study.name, batches=batches)
+            self._checked_at = now
+            plan = self.lease_plan
+            look = partial(store.has_room, study.name, batches=plan.batches, live=plan.live)
+            room = await asyncio.to_thread(look)
             if not room:
                 await asyncio.wrap_future(store.release_expired(study.name, now))
-                room = await asyncio.to_thread(store.has_room, study.name, batches=batches)
+                room = await asyncio.to_thread(look)
             self._full = not room
         return self._full
 

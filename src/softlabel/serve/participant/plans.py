@@ -22,7 +22,7 @@ from softlabel.serve.participant.fuzzy import LAST, WORDS, FuzzyIndex, fold
 from softlabel.serve.participant.trees import grow_tree
 from softlabel.serve.static import StaticTable
 from softlabel.serve.texts import Catalogue, speaking
-from softlabel.store import Plan, Session, rows
+from softlabel.store import Live, Plan, Session, rows
 from softlabel.study import Arm, Item, Media, Study
 
 FORM = "modes/form.js"  # draws any mode from its fields
@@ -48,7 +48,15 @@ def lease_plan(study: Study) -> Plan:
         lease_seconds=60.0 * study.lease_minutes,
         seed=study.seed,
         ahead=portion_size(study),
+        live=live_limits(study),
     )
+
+
+def live_limits(study: Study) -> Live | None:
+    """Return the limits of a study that decides live what to ask next, else None."""
+    if study.allocate is None:
+        return None
+    return Live(study.allocate.least, study.allocate.most)
 
 
 def portion_size(study: Study) -> int:

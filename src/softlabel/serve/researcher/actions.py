@@ -17,7 +17,14 @@ from starlette.responses import RedirectResponse, Response
 
 from softlabel.errors import SoftlabelError
 from softlabel.records import format_time
-from softlabel.serve.actions import TABLES, Action, AddItems, Desk, read_action
+from softlabel.serve.actions import (
+    TABLES,
+    Action,
+    AddItems,
+    Desk,
+    count_missing,
+    read_action,
+)
 from softlabel.serve.researcher import wording
 from softlabel.serve.researcher.login import HOME, Login
 from softlabel.serve.researcher.overview import LiveOverview
@@ -57,7 +64,7 @@ class ActionPages:
         site, control = self.site, self.running.read()
         entries = site.store.audit(site.study.name, most=RECENT)
         answers = site.store.answers_per_item(site.study.name).values()
-        missing = sum(max(0, control.per_item - n) for n in answers)
+        missing = count_missing(site.study, answers, control.per_item)
         stored = site.store.study(site.study.name)
         return self._render(
             "run",

@@ -121,7 +121,8 @@ def _pieces(study: Study, store: Store, counted: Count) -> Iterator[list[Respons
 
 def columns(study: Study) -> dict[str, type]:
     """Return names and types: what is always there, then two columns for each field of the mode,
-    its time and its answer, then the whole answer as JSON, and the comment if one is asked for."""
+    its time and its answer, then the whole answer as JSON, the comment if one is asked for, and in
+    a live study the chance that the item had of being chosen."""
     fields = list_fields(study)
     return {
         **COLUMNS,
@@ -130,6 +131,7 @@ def columns(study: Study) -> dict[str, type]:
         **{f"answer_{field.name}": float if field.kind in NUMBERS else str for field in fields},
         "answer": str,
         **({"comment": str} if study.comment else {}),
+        **({"propensity": float} if study.allocate else {}),
         "label_order": str,
     }
 

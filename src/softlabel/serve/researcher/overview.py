@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
+from typing import cast
 
 import numpy as np
 
@@ -46,7 +47,8 @@ class Counts:
     person, both without practice.  ``paid`` sessions have finished all they were given; those
     under way have answered ``shares`` whole sessions together.  ``simulated`` sessions are those
     of a rehearsal.  ``excluded`` are the people who were left out, and why: only ``stored``,
-    ``stages``, ``paid`` and ``shares`` count them.  ``minutes`` are those of each session.
+    ``stages``, ``paid`` and ``shares`` count them.  ``minutes`` are those of each session.  With a
+    ``ranking``, items are done as it says, and all answers count until as many are there as wanted.
     """
 
     items: int
@@ -70,6 +72,7 @@ class Counts:
     people_cap: int | None = None
     excluded: Mapping[str, str] = field(default_factory=dict)
     minutes: Mapping[str, rows.Minutes] = field(default_factory=dict)
+    ranking: rows.Ranking | None = None
 
     @property
     def missing(self) -> int:
@@ -88,11 +91,19 @@ def count_answers(study: Study, store: Store) -> Counts:
     counted, quota = Counter(per_item.values()), run.per_item
     under_way = [one for one in sessions if one.stage not in rows.FINAL_STAGES.union(PAID)]
     whole = study.showings_per_person
+    ranking = None if study.allocate is None else store.ranking(study.name)
+    most = quota if ranking is None else ranking.most
+    done = sum(items for answers, items in counted.items() if answers >= most)
+    wanted = count_places(progress.items, quota, ranking)
+    answers = sum(min(answers, most) * items for answers, items in counted.items())
+    if ranking is not None:
+        done = max(done, cast(int, ranking.report.get("done", 0)))
+        wanted = min(wanted, answers) if done >= progress.items else wanted
     return Counts(
         items=progress.items,
-        done=sum(items for answers, items in counted.items() if answers >= quota),
-        answers=sum(min(answers, quota) * items for answers, items in counted.items()),
-        wanted=progress.items * quota,
+        done=done,
+        answers=min(answers, wanted),
+        wanted=wanted,
         stored=progress.responses,
         late=progress.late,
         skips=progress.skips,
@@ -118,7 +129,14 @@ def count_answers(study: Study, store: Store) -> Counts:
             if one.excluded_at is not None
         },
         minutes=store.minutes(study.name),
+        ranking=ranking,
     )
+
+
+def count_places(items: int, per_item: int, ranking: rows.Ranking | None) -> int:
+    """Return how many answers the whole study wants: per item on average, within the budget."""
+    total = items * per_item
+    return total if ranking is None or ranking.places is None else min(total, ranking.places)
 
 
 @dataclass(frozen=True)

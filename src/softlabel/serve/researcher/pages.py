@@ -15,7 +15,7 @@ from starlette.responses import Response
 from softlabel.annotators import Card
 from softlabel.records import format_time
 from softlabel.serve.participant.plans import describe_more, media_address
-from softlabel.serve.researcher import charts, wording
+from softlabel.serve.researcher import allocation, charts, wording
 from softlabel.serve.researcher.charts import answer_in_words, in_words
 from softlabel.serve.researcher.login import HOME
 from softlabel.serve.researcher.overview import LiveOverview, Overview
@@ -72,7 +72,8 @@ class Pages:
             "overview",
             tiles=wording.make_tiles(overview),
             per_item=Markup(per_item),
-            wanted=wanted,
+            wanted_note=wording.wanted_note(study, wanted),
+            **self._describe_allocation(overview),
             minutes=wording.minutes_note(overview),
             over_time=Markup(over_time),
             over_time_note=over_time_note,
@@ -91,6 +92,17 @@ class Pages:
             arms=insight and insight.arms,
             compares=study.compare is not None,
         )
+
+    def _describe_allocation(self, overview: Overview) -> dict[str, Any]:
+        """Return the card of a study that decides live what to ask next."""
+        progress = allocation.read_progress(self.site.study, overview.counts)
+        if progress is None:
+            return {"allocation": None}
+        return {
+            "allocation": allocation.list_facts(progress),
+            "allocation_note": allocation.describe(progress),
+            "allocation_chart": Markup(allocation.draw(progress)),
+        }
 
     def items(self, order: Text = "disagreement", find: Text = "", page: Number = 1) -> Response:
         """Each item with everybody's distributions."""
@@ -193,7 +205,9 @@ class Pages:
             title = f"What people said about {item.id}"
             bars = charts.beliefs({"everybody": mean} | few, study.labels, title)
         skipped, repeats = sum(row.skip is not None for row in first), len(rows) - len(first)
-        given, of = len(first) - skipped, f" of {study.per_item}" if item.kind == "target" else ""
+        given, of = len(first) - skipped, ""
+        if item.kind == "target" and study.allocate is None:
+            of = f" of {study.per_item}"
         counted = [f"{wording.count(given)}{of} answers" if given != 1 or of else "1 answer"]
         counted += [f"{skipped} skipped"] if skipped else []
         counted += [f"{repeats} repeat{'s' if repeats > 1 else ''}"] if repeats else []

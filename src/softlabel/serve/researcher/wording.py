@@ -15,6 +15,7 @@ from softlabel.metrics import spread
 from softlabel.serve.researcher import charts
 from softlabel.serve.researcher.overview import Insight, Overview
 from softlabel.store import Minutes, Session
+from softlabel.study import Study
 from softlabel.tables import Score
 
 NONE = "–"
@@ -129,6 +130,15 @@ def branches_note(answers: Sequence[Answer | None]) -> str:
         return ""
     each = ", ".join(f"{name} (by {count})" for name, count in named.most_common())
     return f"Named as a whole, and shared evenly by the labels in it: {each}."
+
+
+def wanted_note(study: Study, wanted: int) -> str:
+    """How many answers each item is to get."""
+    items = f"{count(len(study.items))} items"
+    if study.allocate is None:
+        return f"{wanted} are wanted for each of the {items}."
+    limits = f"from {study.allocate.least} to {study.allocate.most}"
+    return f"{wanted} are wanted for each of the {items} on average, {limits} for one of them."
 
 
 def scope(insight: Insight | None) -> str:
