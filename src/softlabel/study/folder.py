@@ -87,7 +87,6 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
     checks = read_others("items.checks", items.checks, "gold", scope)
     targets = added.read_added(targets, scope, also)
     batches.check_counts(reader, targets)
-    compare = read_compare(reader, labels, mode, targets)
     skip_reasons = read_skip_reasons(reader)
     silent = [item.id for item in practice if item.gold is None and item.feedback is None]
     if silent:
@@ -99,7 +98,7 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
     given = pages.read_pages(reader)
     given_in = pages.read_translations(reader, given, tuple(wordings))
     recruit, pay = read_recruit(reader), read_pay(reader)
-    allocate = read_allocate(reader, targets)
+    compare, allocate = read_compare(reader, labels, mode, targets), read_allocate(reader, targets)
     check_advert(reader)
     if findings or labels is None or mode is None:
         return None
