@@ -39,7 +39,6 @@ from softlabel.serve.researcher.sample import (
     Reader,
     Throttle,
     label_statements,
-    list_modes,
     statements,
     to_seconds,
 )
