@@ -39,7 +39,6 @@ from softlabel.serve.researcher.sample import (
     Reader,
     Throttle,
     label_statements,
-    list_modes,
     statements,
     to_seconds,
 )
@@ -93,7 +92,7 @@ class Evidence:
     def _add(self, rows: list[TimedAnswer]) -> None:
         read = [self._reader.read(row) for row in rows]
         told = [one for one in read if one.answer is not None]
-        each = label_statements(statements(self.study.labels, told), list_modes(told))
+        each = label_statements(statements(self.study.labels, told), [one.mode for one in told])
         votes = dict(zip((one.id for one in told), each.soft(), strict=True))
         for row in rows:
             key = row.session, self._code[row.item]

@@ -196,8 +196,8 @@ class ResponseRow(NamedTuple):
     simulated: bool = False
     partial: bool = False  # of a visit that the platform ended before the person was done
     excluded: str | None = None  # why this person was left out; None: the answer counts
-    arm: str | None = None  # of a comparison of ways of asking
     propensity: float | None = None  # the chance that the item had at its turn; None: not live
+    arm: str | None = None  # of a comparison of ways of asking
 
 
 class TimedAnswer(NamedTuple):

@@ -32,7 +32,8 @@ from softlabel.study.schema import json_schema
 __all__ = [
     "LANGUAGES", "LONGEST", "MAX_ID_LENGTH", "ONE_LINE", "SECONDS_AROUND", "SKIPS", "About",
     "Advert", "Allocate", "Arm", "Compare", "Condition", "Item", "Media", "Pay", "Question", "Quiz",
-    "Recruit", "Study", "check_table", "estimate", "find_problems", "has_control", "json_schema",
-    "keep_table", "list_added", "list_own_instructions", "load_words", "money", "name_questions",
-    "read", "setup", "shapes", "write_new",
+    "Recruit",
+    "Study", "check_table", "estimate", "find_problems", "has_control", "json_schema", "keep_table",
+    "list_added", "list_own_instructions", "load_words", "money", "name_questions", "read", "setup",
+    "shapes", "write_new",
 ]  # fmt: skip

@@ -38,6 +38,11 @@ class Allocation:
     repeats: int | None = None
     positions: list[int] | None = None
 
+    @property
+    def named_classes(self) -> tuple[str, tuple[str, ...]] | None:
+        """The classes, preceded by the name of the file."""
+        return None if self.classes is None else (self.file, self.classes)
+
 
 @dataclass(frozen=True)
 class Targets:

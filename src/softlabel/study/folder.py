@@ -70,10 +70,7 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
         return None
     file, section, items = reader.file, reader.file.study, reader.file.items
     allocation = batches.read_allocation(reader)
-    classes = None
-    if allocation is not None and allocation.classes is not None:
-        classes = (allocation.file, allocation.classes)
-    labels = read_labels(reader, classes)
+    labels = read_labels(reader, None if allocation is None else allocation.named_classes)
     mode = read_mode(reader, labels)
     synonyms = read_synonyms(reader, labels, mode)
     about = read_about(reader, labels, mode)

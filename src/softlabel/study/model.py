@@ -289,9 +289,9 @@ class Study:
     about: Mapping[str, About] = field(default_factory=dict)  # by label, or by branch above labels
     words: Mapping[str, Any] = field(default_factory=dict)  # the interface in this language
     others: Mapping[str, "Study"] = field(default_factory=dict)  # in its other languages
+    allocate: Allocate | None = None  # None: every item gets ``per_item`` answers
     compare: Compare | None = None  # None: everybody is asked in the same way
     arms: Mapping[str, "Study"] = field(default_factory=dict)  # as each arm asks
-    allocate: Allocate | None = None  # None: every item gets ``per_item`` answers
 
     @property
     def languages(self) -> tuple[str, ...]:

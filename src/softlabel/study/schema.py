@@ -118,16 +118,6 @@ class ItemsSection(Section):
     checks: FileName | None = _key("items.checks")
 
 
-class CompareSection(Section):
-    """Ways of asking that are compared."""
-
-    modes: Annotated[list[Text], Field(max_length=20)] = _key("compare.modes", list)
-    wordings: Annotated[dict[str, Text], Field(max_length=20)] = _key("compare.wordings", dict)
-    arms: Annotated[list[Text], Field(max_length=100)] = _key("compare.arms", list)
-    by: By = _key("compare.by", "person")
-    weights: dict[str, Annotated[int, Field(ge=1, le=100)]] = _key("compare.weights", dict)
-
-
 class AllocateSection(Section):
     """How a running study decides what to ask next."""
 
@@ -138,6 +128,16 @@ class AllocateSection(Section):
     explore: Annotated[float, Field(ge=0, le=1)] | None = _key("allocate.explore")
     budget: Budget | None = _key("allocate.budget")
     judges: Judges = _key("allocate.judges", False)
+
+
+class CompareSection(Section):
+    """Ways of asking that are compared."""
+
+    modes: Annotated[list[Text], Field(max_length=20)] = _key("compare.modes", list)
+    wordings: Annotated[dict[str, Text], Field(max_length=20)] = _key("compare.wordings", dict)
+    arms: Annotated[list[Text], Field(max_length=100)] = _key("compare.arms", list)
+    by: By = _key("compare.by", "person")
+    weights: dict[str, Annotated[int, Field(ge=1, le=100)]] = _key("compare.weights", dict)
 
 
 class PagesSection(Section):
@@ -256,8 +256,8 @@ class StudyFile(Section):
     study: StudySection = _key("tables.study", StudySection)
     labels: dict[str, LabelSection] = _key("tables.labels", dict)
     items: ItemsSection = _key("tables.items", ItemsSection)
-    compare: CompareSection = _key("tables.compare", CompareSection)
     allocate: AllocateSection | None = _key("tables.allocate")
+    compare: CompareSection = _key("tables.compare", CompareSection)
     pages: PagesSection = _key("tables.pages", PagesSection)
     before: BeforeSection = _key("tables.before", BeforeSection)
     quiz: QuizSection = _key("tables.quiz", QuizSection)
@@ -271,8 +271,8 @@ SECTIONS: dict[str, type[Section]] = {
     "study": StudySection,
     "labels.NAME": LabelSection,
     "items": ItemsSection,
-    "compare": CompareSection,
     "allocate": AllocateSection,
+    "compare": CompareSection,
     "pages": PagesSection,
     "before": BeforeSection,
     "before.question": AskedQuestion,
