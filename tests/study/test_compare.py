@@ -74,8 +74,8 @@ def test_people_are_divided_by_the_weights_and_at_random(make):
     [
         ('modes = ["hard"]', {}, "compare.modes: has one entry; a comparison needs two or more"),
         ('modes = ["hard", "hard"]', {}, "compare.modes[1] = 'hard': is there twice"),
-        ('modes = ["hard", "qick"]', {}, "compare.modes[1] = 'qick': no mode called"),
-        ('modes = ["qick", "hard"]', {}, "compare.modes[0] = 'qick': no mode called"),
+        ('modes = ["hard", "speedy"]', {}, "compare.modes[1] = 'speedy': no mode called"),
+        ('modes = ["speedy", "hard"]', {}, "compare.modes[0] = 'speedy': no mode called"),
         ('by = "person"', {}, "compare: needs modes or wordings to compare"),
         ('by = "item"\nmodes = ["hard", "quick"]', {}, "must be person or batch"),
         (BOTH, {"study": 'mode = "chips"'}, "study.mode = 'chips': is not among compare.modes"),
