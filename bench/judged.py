@@ -1,6 +1,6 @@
 """Do models, calibrated on people, save votes?
 
-    python bench/judged.py [--write] [--quick]
+    python bench/judged.py [--write] [--quick] [--replay]
 
 A few votes of each item of a real set are pooled, alone and with what language models said of the
 items; the loss is the cross-entropy in nats to votes of other people that were held out.  All
@@ -11,6 +11,7 @@ predictive intervals of the top class that hold the count held out (randomised P
 takes for usual (strength and penalty), which matters most with one vote, is chosen on all other
 sets for the column *left out*: what that adds to the loss of the first division.
 Data are read from ``$SOFTLABEL_DATA``.  ``--write`` puts the tables into docs/pools/judged.md.
+``--replay`` replays policies instead, with and without models, for docs/allocate.md.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -28,9 +29,11 @@ from results import circumstances, table, write_block
 from softlabel import Annotations, Index, datasets
 from softlabel.aggregate import Auto, Judged
 from softlabel.aggregate.split import calibration, judged
+from softlabel.allocate import Greedy, Recorded, Setting, compare
 from softlabel.tables import Floats, Ints, names
 
 PAGE = Path(__file__).parent.parent / "docs" / "pools" / "judged.md"
+POLICIES = PAGE.parent.parent / "allocate.md"
 ORDERED = {"10k_prompts", "cebab_stars", "summeval", "politeness", "offensiveness"}
 # votes that are pooled, and held out
 SETS = {
@@ -183,11 +186,41 @@ def choose_on_others() -> dict[str, float]:
     return left
 
 
+def replay() -> list[list[str]]:
+    """KL* of equal votes and of greedy, alone and with models, at the same votes per item."""
+    rows = [["set", "votes", "equal votes", "greedy", "equal, with models", "greedy, with models"]]
+    for name in ("cebab_stars", "lgbteen", "wax", "summeval", "politeness", "offensiveness"):
+        people, said = load(name)
+        index = replace(people.index, ordered=name in ORDERED)
+        recorded = Recorded(name, replace(people, index=index))
+        seeds = tuple(range(500, 502))
+        ways = [
+            compare(recorded, [Greedy()], Setting(10, seeds=seeds, price=1.0, judges=judges))
+            for judges in (None, said)
+        ]
+        for goal in sorted({row.goal for row in ways[0].rows}):
+            cells = []
+            for found in ways:
+                for policy in ("uniform", "greedy"):
+                    row = found.row(policy, goal)
+                    cells.append("–" if row is None else f"{row.kl.value:.3f} ±{row.kl.half:.3f}")
+            rows.append([name, f"{goal:g}", *cells])
+            print(rows[-1], flush=True)
+    return rows
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--write", action="store_true")
     options.add_argument("--quick", action="store_true")
+    options.add_argument("--replay", action="store_true")
     given = options.parse_args()
+    if given.replay:
+        found = table(replay())
+        if given.write:
+            about = f"`python bench/judged.py --replay --write`: 2 orders. {circumstances()}"
+            write_block(POLICIES, "judged", "models", f"{found}\n\n{about}")
+        return
     seeds = range(1 if given.quick else 3)
     left = {} if given.quick else choose_on_others()
     head = ["set, items", "votes", "alone", "models", "with models", "gain", "left out", "shuffled"]

@@ -173,6 +173,19 @@ def test_a_plan_is_printed_and_written(folder, capsys):
     assert Path(folder / "out" / "plan.svg").read_text().startswith("<svg")
 
 
+def test_a_plan_starts_from_models_if_it_is_given_any(folder, capsys):
+    items = [item.id for item in study.read(folder / "s").items]
+    said = "".join(f"{item},m,{'yes' if i % 2 else 'no'}\n" for i, item in enumerate(items))
+    (folder / "models.csv").write_text(f"item,model,label\n{said}")
+    words = ["plan", folder / "s", "--pilot", folder / "pilot.csv", "--budget", 6, "--seconds", 2]
+    words += ["--judges", folder / "models.csv", "--draws", 4, "--out", folder / "led"]
+    assert main([str(word) for word in words]) == 0
+    assert "hard, greedy, with models" in capsys.readouterr().out
+    rows = json.loads((folder / "led" / "plan.json").read_text())
+    first = {row["plan"]: row["kl_value"] for row in reversed(rows)}
+    assert first["hard, uniform, with models"] < first["hard, uniform"]
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [

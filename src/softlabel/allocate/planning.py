@@ -21,7 +21,7 @@ from scipy.special import stdtrit
 from softlabel._util.progress import Progress, silent
 from softlabel.aggregate import Belief
 from softlabel.allocate.allocation import Allocation
-from softlabel.allocate.policies import FitVotes, Policy, Price
+from softlabel.allocate.policies import Fit, FitJudged, FitVotes, Policy, Price
 from softlabel.errors import DataError
 from softlabel.metrics import cross_entropy, kl
 from softlabel.report import Frame, Html, Line, charts
@@ -75,7 +75,7 @@ class Pilot:
 
     index: Index
     evidence: Floats
-    fit: FitVotes = field(default_factory=FitVotes)
+    fit: FitVotes | FitJudged = field(default_factory=FitVotes)
     held: int = 0
 
     def __post_init__(self) -> None:
@@ -105,12 +105,27 @@ class Pilot:
 
     def redraw(self, rng: np.random.Generator) -> Belief:
         """Return what might be believed: the same evidence under the prior of resampled items."""
-        if self.fit.prior is not None:
-            return self.belief()
         answered = np.flatnonzero(self.evidence.sum(axis=1) > 0)
         rows = np.zeros_like(self.evidence)
+        if isinstance(self.fit, FitJudged):  # models are calibrated on the votes of these items
+            some = np.unique(rng.choice(answered, len(answered)))
+            rows[some] = self.evidence[some]
+            return replace(self.fit(self.index, rows), evidence=self.evidence)
+        if self.fit.prior is not None:
+            return self.belief()
         rows[answered] = self.evidence[rng.choice(answered, len(answered))]
         return Belief(self.index, self.evidence, self.fit(self.index, rows).prior)
+
+
+@dataclass(frozen=True, eq=False)
+class FitKnown:
+    """The same prior, whatever the evidence: that of each item, of people and models."""
+
+    belief: Belief
+    least, blend, even = FitJudged.least, FitJudged.blend, FitJudged.even
+
+    def __call__(self, index: Index, evidence: Floats) -> Belief:
+        return replace(self.belief, evidence=evidence)
 
 
 def forecast(
@@ -129,7 +144,7 @@ def forecast(
     if draws < 2:
         raise DataError(f"draws = {draws}: at least 2 are needed for an interval")
     price = price or Price()
-    now = pilot.belief().mean()
+    now = pilot.belief()
     found = []
     for draw in range(draws):
         tell("simulating the study", draw, draws)
@@ -160,7 +175,7 @@ def _simulate(
     policy: Policy,
     goals: Sequence[float],
     price: Price,
-    now: Floats,
+    now: Belief,
     rng: np.random.Generator,
 ) -> list[tuple[float, float, float, Floats]]:
     """Return KL, gain, answers per item and their spread at each goal, in one possible study."""
@@ -168,8 +183,12 @@ def _simulate(
     split = np.maximum(belief.draw(rng), LEAST)
     split /= split.sum(axis=1, keepdims=True)
     target = split if not pilot.held else rng.multinomial(pilot.held, split) / pilot.held
-    m = len(split)
-    fit = FitVotes(belief.prior)  # what the policy will learn as answers arrive
+    m, before = len(split), now.mean()
+    # what the policy will learn as answers arrive, and how labels are made of them
+    fit: Fit = FitVotes(belief.prior)
+    last: Fit = pilot.fit
+    if isinstance(pilot.fit, FitJudged):  # to calibrate models in every draw would take minutes
+        fit, last = FitKnown(belief), FitKnown(now)
     state = Allocation(pilot.index, policy, fit=fit, prices=[price], evidence=pilot.evidence)
     first = state.answers.copy()
     steps = []
@@ -180,9 +199,9 @@ def _simulate(
             if not len(chosen):
                 break
             state.record(chosen.items, _vote(split[chosen.items], rng))
-        label = pilot.fit(pilot.index, state.evidence).mean()
+        label = last(pilot.index, state.evidence).mean()
         lost = kl(split, label).mean()
-        gain = (cross_entropy(target, now) - cross_entropy(target, label)).mean()
+        gain = (cross_entropy(target, before) - cross_entropy(target, label)).mean()
         spread = np.percentile(state.answers, [50, 90, 99])
         steps.append((float(lost), float(gain), float((state.answers - first).mean()), spread))
     return steps

@@ -146,6 +146,7 @@ def plan(  # noqa: PLR0913  (a command has as many arguments as options)
     budget: float,
     currency: str | None = None,
     policy: str = "greedy",
+    judges: str | None = None,
     seconds: float | None = None,
     per_hour: float | None = None,
     draws: int = 40,
@@ -159,7 +160,8 @@ def plan(  # noqa: PLR0913  (a command has as many arguments as options)
     splits of the crowd: the expected KL in nats, with a 90 % interval. The study is simulated many
     times from what the pilot taught, with your policy and with equally many answers for all
     (uniform). What an answer costs follows from the seconds that the pilot took and the pay of the
-    study. If the study asks for rich answers, plain votes are forecast beside.
+    study. If the study asks for rich answers, plain votes are forecast beside; with --judges, the
+    same with what models said as a start.
     """
     from softlabel import allocate, study
 
@@ -170,16 +172,21 @@ def plan(  # noqa: PLR0913  (a command has as many arguments as options)
     with shared.progress() as tell:
         known, took = _read_pilot(found, pilot, tell)
         few = known.sample(seed=seed)
+        starts = {"": few}
+        if judges is not None:
+            starts[", with models"] = _start_from_models(few, judges)
         curves = {}
         for mode, price, note in _prices(found, seconds or took, bool(seconds)):
             cost = allocate.cost_of_answer(found, price, per_hour)
             whole = budget / cost * price / len(found.items)
             goals = [part * whole for part in PARTS]
             one = allocate.Price(mode, price)
-            for asked in (chosen, allocate.Uniform()):
-                name = f"{mode}, {asked.name}"
-                steps = allocate.forecast(few, asked, goals, one, draws=draws, seed=seed, tell=tell)
-                curves[name] = (steps, cost, price, note)
+            for end, start in starts.items():
+                for asked in (chosen, allocate.Uniform()):
+                    steps = allocate.forecast(
+                        start, asked, goals, one, draws=draws, seed=seed, tell=tell
+                    )
+                    curves[f"{mode}, {asked.name}{end}"] = (steps, cost, price, note)
     _show_plan(found, known, curves, budget, money)
     if out is not None:
         _write_plan(curves, out)
@@ -206,6 +213,16 @@ def _read_pilot(found: Study, pilot: str, tell: Progress) -> tuple[Pilot, float 
     how = labelling.Plan(construct=Hard() if found.mode.name == "hard" else None)
     each, _ = labelling.construct_labels(source, how)
     return allocate.read_pilot(found, each, pilot), allocate.measure_seconds(source.seconds)
+
+
+def _start_from_models(few: Pilot, judges: str) -> Pilot:
+    """Return the same pilot, whose beliefs start from what models said."""
+    from dataclasses import replace
+
+    from softlabel import allocate, frames
+
+    said = frames.read_judges(shared.open_judges(judges), few.index)
+    return replace(few, fit=allocate.FitJudged(said))
 
 
 def _prices(found: Study, took: float | None, said: bool) -> list[tuple[str, float, str]]:
