@@ -41,9 +41,9 @@ $(VENV)/.peers: $(VENV)/.dev
 	@echo "adding datasets and mlcroissant, which read what publish writes (once, about a minute)"
 	@rm -rf $(PEERS) && $(BIN)/python -m venv --without-pip $(PEERS)
 	@$(BIN)/python -c 'import site; print(site.getsitepackages()[0])' > $$($(PEERS)/bin/python -c 'import site; print(site.getsitepackages()[0])')/beside.pth
-	@if $(PEERS)/bin/python -m pip --disable-pip-version-check -q install --retries 1 -c constraints.txt datasets mlcroissant; \
+	@if $(PEERS)/bin/python -m pip --disable-pip-version-check -q install --retries 1 -c constraints.txt datasets mlcroissant ppi-python; \
 	then touch $@; \
-	else rm -rf $(PEERS); echo "datasets and mlcroissant cannot be installed: their tests are skipped"; fi
+	else rm -rf $(PEERS); echo "datasets, mlcroissant and ppi-python cannot be installed: their tests are skipped"; fi
 
 demo: $(VENV)/.train  ## run a simulated study end to end and write a report
 	@$(BIN)/softlabel demo demo-report

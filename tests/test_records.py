@@ -410,6 +410,7 @@ def stored(answer, mode, **more):
         "mode_options": "{}",
         "frame": "self",
         "arm": None,
+        "propensity": None,
         "payload": json.dumps(sent | more.pop("sent", {})),
         "supersedes": None,
         "late": False,

@@ -185,7 +185,7 @@ def test_the_label_says_what_made_it_and_what_it_estimates(pooler):
 TRUTHS = {"majority", "dawid-skene", "one-coin", "fast-dawid-skene", "glad", "mace", "wawa"}
 TRUTHS |= {"zero-based-skill", "zencrowd", "catd", "kos", "bayes-dawid-skene"}
 SPLITS = {"mean", "share", "softmax", "log-pool", "extremised", "weighted", "dirichlet"}
-SPLITS |= {"dirichlet-mixture", "atoms", "stack", "auto", "ordinal"}
+SPLITS |= {"dirichlet-mixture", "atoms", "stack", "judged", "auto", "ordinal"}
 
 
 def test_the_two_families_are_all_there_and_each_says_what_it_estimates():

@@ -56,7 +56,7 @@ def test_commands_are_in_the_order_of_the_work(run):
 
 def test_label_has_no_more_options_than_can_be_kept_in_mind(run):
     options = [line for line in run("label", "--help").out.splitlines() if line.startswith("  --")]
-    making, where = 7, 3  # the label; --engine and its two
+    making, where = 8, 3  # the label, --arm of a comparison with it; --engine and its two
     learning = 3  # --gold, --intervals, --judges
     reading = 5  # --from, --columns, --missing, --spelling, --ordered, wherever answers are read
     most = making + learning + where + reading + 2  # --load and --help, which every command has

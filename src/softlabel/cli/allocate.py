@@ -160,8 +160,8 @@ def plan(  # noqa: PLR0913  (a command has as many arguments as options)
     splits of the crowd: the expected KL in nats, with a 90 % interval. The study is simulated many
     times from what the pilot taught, with your policy and with equally many answers for all
     (uniform). What an answer costs follows from the seconds that the pilot took and the pay of the
-    study. If the study asks for rich answers, plain votes are forecast beside; with --judges, the
-    same with what models said as a start.
+    study. If the study asks for rich answers, plain votes are forecast beside. What models said of
+    the items (--judges) is the start of a second forecast.
     """
     from softlabel import allocate, study
 

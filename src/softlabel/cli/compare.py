@@ -22,7 +22,7 @@ def compare_modes(
     db: str | None = None,
     draws: int = 400,
 ) -> None:
-    """Compare ways of asking: what does a rich answer tell, and is it worth its time?
+    """Compare ways of asking: what a rich answer tells, and whether it is worth its time.
 
     The answers are those of a study that compares modes or wordings (the table [compare] in
     study.toml), or any export with answers in several modes. Prints for each arm the seconds of an

@@ -29,6 +29,7 @@ from softlabel.aggregate.split.base import (
     Counting,
     Kinds,
     LabelDistribution,
+    Posterior,
     separate_rich,
 )
 from softlabel.aggregate.split.calibration import Calibrated, calibrate, collect_answers
@@ -212,6 +213,7 @@ class Judged(Options):
         belief, models, why = self.believe(index, votes, judges, prior)
         count = annotations.votes_per_item()
         people = np.ones(len(votes))
+        fitted = None if models else Posterior(counting, belief.prior)  # models answer no updates
         if isinstance(belief, JudgedBelief):
             assert judges is not None, "the belief is theirs, too"
             count, people = count + judges.votes_per_item(), belief.weigh_people()
@@ -224,6 +226,8 @@ class Judged(Options):
             repr(self),
             belief,
             why=why,
+            fitted=fitted,
+            sums=tables.given_away(sums) if fitted else None,
             chosen="people and models" if models else "people alone",
             models=models,
             votes=votes,
