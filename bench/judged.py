@@ -189,7 +189,7 @@ def choose_on_others() -> dict[str, float]:
 def replay() -> list[list[str]]:
     """KL* of equal votes and of greedy, alone and with models, at the same votes per item."""
     rows = [["set", "votes", "equal votes", "greedy", "equal, with models", "greedy, with models"]]
-    for name in ("cebab_stars", "lgbteen", "wax", "summeval", "politeness", "offensiveness"):
+    for name in ("cebab_stars", "lgbteen", "wax", "summeval"):
         people, said = load(name)
         index = replace(people.index, ordered=name in ORDERED)
         recorded = Recorded(name, replace(people, index=index))
