@@ -225,7 +225,7 @@ def test_auto_uses_models_and_says_so():
     labels = Auto()(votes, judges=judges)
     np.testing.assert_array_equal(labels.probs, Judged()(votes, judges=judges).probs)
     assert labels.chosen == "judged, people and models"
-    assert "3 models, calibrated on the votes of 150 items" in labels.why
+    assert "3 models calibrated on the votes of 150 items" in labels.why
 
 
 def test_other_items_and_nameless_models_are_refused():

@@ -39,7 +39,7 @@ def test_models_are_matched_by_the_names_of_items():
     index = Index(votes.index.items[some], names([]), LABELS)
     belief = fit(index, votes.counts()[some])
     assert isinstance(belief, JudgedBelief)
-    assert "2 models, calibrated on the votes of 103 items" in fit.why
+    assert "2 models calibrated on the votes of 103 items" in fit.why
     reverse = Index(index.items[::-1], names([]), LABELS)
     again = fit(reverse, votes.counts()[some[::-1]])
     np.testing.assert_allclose(again.mean()[::-1], belief.mean(), atol=1e-3)

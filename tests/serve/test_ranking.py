@@ -289,7 +289,7 @@ def test_models_give_the_first_word(crowd, tmp_path):
     for _ in range(5):
         one.visit()
     one.rank()
-    assert "1 models" in one.store.ranking("live").report["judges"]
+    assert "1 model calibrated" in one.store.ranking("live").report["judges"]
 
 
 def test_the_dashboard_tells_what_was_reached(crowd):

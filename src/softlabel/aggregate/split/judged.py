@@ -269,11 +269,14 @@ class Judged(Options):
         if answered < 2 * self.folds:
             return None, f"{answered} items with votes are too few to calibrate models"
         models = calibrate(said, votes, index, self.folds)
-        told = f"{said.shape[1]:,} models, calibrated on the votes of {answered:,} items"
+        number = said.shape[1]
+        told = (
+            f"{number:,} model{'s' * (number != 1)} calibrated on the votes of {answered:,} items"
+        )
         each = models.gains.sum() / max(votes.sum(), 1)
         if not models.useful:
-            return None, f"{told}, do not predict the votes of other items: left out"
-        return models, f"{told}, predict a vote of another item {each:.3f} nats better than none"
+            return None, f"{told}: no better than none at votes of other items, so left out"
+        return models, f"{told}: a vote of another item is predicted {each:.3f} nats better"
 
 
 def choose_move(
