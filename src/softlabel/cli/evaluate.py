@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from softlabel.tables import Score, SoftLabels
     from softlabel.train import Run
 
-TITLES = {"scratch": "trained from scratch", "features": "trained on another network's features"}
+TITLES = {
+    "scratch": "trained from scratch",
+    "features": "trained on another network's features",
+    "tuned": "another network, trained further",
+}
 Groups = dict[str, list["Run"]]
 Scores = Mapping[str, Mapping[str, "Score"]]  # by group and metric
 

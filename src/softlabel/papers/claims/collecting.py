@@ -67,6 +67,7 @@ def collect(out: str | Path, paper: str, recipe: Scale, quick: bool = False) -> 
                 continue
             scores = {name: score.value for name, score in run.scores.items()}
             scores |= read_probes(run, paper, cell) or {}
+            scores |= _read_validation(run)
             about = {"seconds": run.outcome.get("seconds"), "labels": run.labels}
             about |= {"config": run.config, "environment": _environment(run)}
             results.append(Result(cell, int(seed), scores, run.name, about))
@@ -76,8 +77,15 @@ def collect(out: str | Path, paper: str, recipe: Scale, quick: bool = False) -> 
 def list_started(out: str | Path) -> Iterator[tuple[str, Scale]]:
     """Yield the papers and recipes of which a folder holds runs; not those of ``--quick``."""
     for path in sorted(Path(out).glob("*.json")):
-        paper, _, last = path.stem.rpartition("-")
+        paper, _, last = path.stem.partition("-")
         yield from ((paper, recipe) for recipe in SCALES if last == recipe and paper)
+
+
+def _read_validation(run: Run) -> dict[str, float]:
+    """Return the cross-entropy to validation items of the epoch that a run kept as the best."""
+    if run.config.get("keep", "last") == "last":
+        return {}
+    return {"val/ce": min(line["validation cross-entropy"] for line in run.log)}
 
 
 def _environment(run: Run) -> str:

@@ -25,13 +25,22 @@ from softlabel.metrics import evaluate, intervals
 from softlabel.tables import Floats, Score
 
 # at which scale an experiment is repeated: with the paper's network, with a small one, with a head
-# on frozen features, or with the released data alone, where nothing is trained
-Scale = Literal["paper", "cpu", "features", "data"]
-SCALES: tuple[Scale, ...] = ("cpu", "features", "paper")  # those that train
+# on frozen features, with either of them and every arm tuned alike, or with the released data
+# alone, where nothing is trained
+Scale = Literal["paper", "cpu", "features", "cpu-tuned", "features-tuned", "data"]
+SCALES: tuple[Scale, ...] = (
+    "cpu",
+    "cpu-tuned",
+    "features",
+    "features-tuned",
+    "paper",
+)  # that train
 SCALE_NAMES: dict[Scale, str] = {
     "data": "released data",
     "cpu": "small network",
+    "cpu-tuned": "small network, tuned",
     "features": "frozen features",
+    "features-tuned": "frozen features, tuned",
     "paper": "the paper's network",
 }
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from softlabel.papers.claims import Cell
+from softlabel.papers.claims import Cell, tuning
 from softlabel.papers.gheibi2026.conditions import CONDITIONS, cells
 from softlabel.papers.gheibi2026.facts import facts
 from softlabel.papers.gheibi2026.figures import figures, tables
@@ -31,4 +31,5 @@ def probes(run: Run, cell: Cell) -> Mapping[str, float]:
     """Return all that is measured on a finished run."""
     from softlabel.papers.gheibi2026.measurements import FinishedRun, measure
 
-    return measure(FinishedRun(run, CONDITIONS[cell.name], cell.lesson()))
+    condition = CONDITIONS[cell.name.partition(tuning.AT)[0]]
+    return measure(FinishedRun(run, condition, cell.lesson()))

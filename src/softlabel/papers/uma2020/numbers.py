@@ -31,12 +31,14 @@ class Condition:
     """A task and the way in which it is learned; ``name`` is that of its cell.
 
     The crowd layer on LabelMe learns from all photographs at once, as in the authors' code, or in
-    ``batches``, as the other ways do.
+    ``batches``, as the other ways do.  LabelMe is learned in 20 epochs of which the best is kept,
+    as in the paper, or in 50, as in the authors' ``code``.
     """
 
     task: str
     way: Way
     batches: bool = False
+    code: bool = False
 
     @property
     def labels(self) -> str:
@@ -45,7 +47,7 @@ class Condition:
 
     @property
     def name(self) -> str:
-        return f"{self.task}/{self.labels}"
+        return f"{self.task}{'-code' if self.code else ''}/{self.labels}"
 
 
 # ── printed numbers ──────────────────────────────────────────────────────────────────────────
