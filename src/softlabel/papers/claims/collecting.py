@@ -92,9 +92,10 @@ def list_started(out: str | Path) -> Iterator[tuple[str, Scale]]:
 
 def _read_validation(run: Run) -> dict[str, float]:
     """Return the cross-entropy to validation items of the epoch that a run kept as the best."""
-    if run.config.get("keep", "last") == "last":
-        return {}
-    return {"val/ce": min(line["validation cross-entropy"] for line in run.log)}
+    name = "validation cross-entropy"
+    values = [line[name] for line in run.log if name in line]  # the log of folds has none
+    kept = run.config.get("keep", "last") != "last" and values
+    return {"val/ce": min(values)} if kept else {}
 
 
 def _environment(run: Run) -> str:
