@@ -87,7 +87,9 @@ def judge_paper(
         if settings:
             chosen[scale] = settings
             judged = [
-                one for one in judged if one.claim.kind in TESTED and one.verdict != "untested"
+                one
+                for one in judged
+                if one.claim.kind in (*TESTED, "measurement") and one.verdict != "untested"
             ]
         known[scale], claims[scale] = some, judged
     return Findings(paper, facts, known, claims, chosen)

@@ -5,7 +5,8 @@ We know the abstract and the captions of the figures, but not the four tables, t
 splits.  Those here are our own choice.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ TEXT_BASES: dict[Scale, data.Base] = {
     **{"features": "features", "features-tuned": "features"},
     "paper": "hub",
 }
+MORE_STEPS = {"epochs": 40, "batch": 32, "lr": 3e-3}
 ENCODER = "roberta-base"  # of the recipe "paper": a usual choice, and not known to be theirs
 
 
@@ -75,14 +77,44 @@ def cells(recipe: Scale, quick: bool = False, encoder: str = ENCODER) -> list[Ce
                 settings["net"] = f"hub/{encoder}"
         for labels, deliver in DELIVERIES.items():
             all_cells.append(Cell(Condition(name, labels).name, lesson, deliver, settings, base))
-    if tuned and not quick:
-        return tuning.make_cells(recipe, {cell.name: {"": cell} for cell in all_cells})
-    return all_cells
+    return _tune(recipe, all_cells, encoder) if tuned and not quick else all_cells
+
+
+def _tune(recipe: Scale, untuned: Sequence[Cell], encoder: str) -> list[Cell]:
+    """Return the cells of every arm, also of POPQUORN with annotators' offsets."""
+    arms = {cell.name: {"": cell} for cell in untuned}
+    if recipe == "features-tuned":
+        arms |= _annotator_arms(encoder)
+        for arm, choices in arms.items():
+            if arm.startswith(data.POPQUORN):  # offsets need more steps; then all arms get them
+                longer = {**choices[""].settings, **MORE_STEPS}
+                choices["40 epochs"] = replace(choices[""], settings=longer)
+    return tuning.make_cells(recipe, arms)
+
+
+def _annotator_arms(encoder: str) -> dict[str, dict[str, Cell]]:
+    """Return POPQUORN with annotators' offsets."""
+    from softlabel.papers.singh2025 import annotators  # claims are read without torch
+
+    annotators.register_recipe()
+    arms = {}
+    for name in data.POPQUORN:
+        lesson = partial(annotators.read_lesson, name, encoder, True)
+        arm = Condition(name, "annotators").name
+        arms[arm] = {"": Cell(arm, lesson, None, {}, annotators.RECIPE)}
+    return arms
 
 
 def probes(run: Run, cell: Cell) -> Mapping[str, float]:
     """Return the scores of the run, and those of the training items' mean label."""
-    return score_run(run) | score_constant(cell.lesson().teaching.pooled, run.people.probs)
+    known = cell.lesson().teaching.pooled
+    scores = score_run(run) | score_constant(known, run.people.probs)
+    name, _, labels = cell.name.partition(tuning.AT)[0].rpartition(" ")
+    if labels == "annotators":
+        from softlabel.papers.singh2025.annotators import score_ratings
+
+        scores |= score_ratings(run, name, known.mean(axis=0))
+    return scores
 
 
 def score_items(run: Run, cell: str) -> Mapping[str, items.Values]:

@@ -34,7 +34,7 @@ POPQUORN = ("popquorn/offensiveness", "popquorn/politeness")
 PICTURES = "cifar10h"
 SETS = (*CHAOSNLI, *POPQUORN, PICTURES)
 FAMILIES = (CHAOSNLI, POPQUORN, (PICTURES,))
-Labels = Literal["soft", "hard"]
+Labels = Literal["soft", "hard", "annotators"]  # the last: ratings, with annotators' offsets
 Base = Literal["words", "features", "hub"]  # recipes that read texts
 
 

@@ -15,7 +15,7 @@ from softlabel.datasets import MissingData
 from softlabel.metrics import intervals
 from softlabel.papers.claims import Claim, Published, Results, Scale, over_runs
 from softlabel.papers.singh2025 import data
-from softlabel.papers.singh2025.data import CHAOSNLI, FAMILIES, PICTURES, SETS, Condition
+from softlabel.papers.singh2025.data import CHAOSNLI, FAMILIES, PICTURES, POPQUORN, SETS, Condition
 from softlabel.tables import Floats, Score
 
 Ours = Callable[[Results], Score | None]
@@ -89,6 +89,10 @@ def _figures() -> Iterator[Claim]:
     )
     drops = partial(average, "high/kl", drop, EACH)
     yield Claim("figure 5", "figure 5", says, "ordering", drops, direction="above")
+    for name in POPQUORN:
+        says = f"{name}: KL to people with annotators' offsets minus KL with soft labels"
+        ours = _difference(Condition(name, "annotators"), Condition(name, "soft"), "kl")
+        yield Claim(f"{name} annotators", "not in the paper", says, "measurement", ours)
     for table in ("table 1", "table 2", "table 3", "table 4"):
         says = "not known to us"
         yield Claim(table, table, says, "value", lambda results: None, reason=NO_TABLE)
