@@ -52,12 +52,12 @@ class Config:
     lr: float = 0.1  # the papers' rate
     momentum: float = 0.9
     nesterov: bool = True
-    weight_decay: float = 1e-4  # the papers'; 5e-4 regularises away what soft labels gain
+    weight_decay: float = 1e-4  # the papers'; the tuned scales of the papers search it
     schedule: str = "one-cycle"  # needs no tuning at 20 epochs
     loss: str = "cross-entropy"
     reduction: str = "mean"  # "sum" with clip = 1 is U20's: every step has the same length
     clip: float = 0.0  # largest norm of the whole gradient; 0: any
-    augment: str = "frozen"  # as published; "per_epoch" gains accuracy and hides what labels do
+    augment: str = "frozen"  # as published; "per_epoch" is usual elsewhere, and overfits less
     objective: str = "labels"  # or a crowd layer on single votes: "mw", "vw", "vb", "vw+b", "sw"
     crowd_on: str = "logits"
     crowd_transposed: bool = False
