@@ -5,8 +5,9 @@ A recipe is a configuration, in ``recipes.toml`` with a reason for every value, 
 keeps the papers' setting (augmentation frozen, little weight decay), in which a network overfits:
 soft labels gain about 0.4 nats of cross-entropy against people over hard ones, at the same accuracy
 of about 65 %.  Fresh crops in every epoch gain five points of accuracy, and leave little of that.
-The papers are therefore also run with every arm tuned alike (``softlabel.papers.claims.tuning``).  Published numbers on the same split (Uma et al. 2020, ResNet-34A): hard 65.2 % and 2.61
-nats, soft 66.6 % and 1.11 nats.
+The papers are therefore also run with every arm tuned alike (``softlabel.papers.claims.tuning``).
+Published numbers on the same split (Uma et al. 2020, ResNet-34A): hard 65.2 % and 2.61 nats, soft
+66.6 % and 1.11 nats.
 
 ``features`` trains a head on frozen features: five seconds a run, for sweeps too wide for whole
 networks.  EfficientNet-Lite0 has seen ImageNet, so this is not the papers' setting: heads reach

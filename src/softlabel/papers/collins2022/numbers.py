@@ -22,7 +22,14 @@ from scipy.stats import rankdata
 from softlabel.metrics import correlation, intervals
 from softlabel.papers.claims import Claim, Published, Results, Scale, over_runs, subtract
 from softlabel.papers.collins2022 import conditions
-from softlabel.papers.collins2022.conditions import BY_NAME, M_CURVES, VOTES_MEAN, Condition
+from softlabel.papers.collins2022.conditions import (
+    BY_NAME,
+    M_CURVES,
+    SMOOTHING,
+    SMOOTHING_ALL,
+    VOTES_MEAN,
+    Condition,
+)
 from softlabel.tables import Score
 
 # ── runs of one condition ────────────────────────────────────────────────────────────────────
@@ -90,6 +97,12 @@ PRINTED = {
     (row.condition, row.exam, measure): Published(mean, half, "ci95")
     for row in ROWS
     for measure, (mean, half) in row.numbers.items()
+}
+# one row of table 6 is read in two ways
+PRINTED |= {
+    (SMOOTHING_ALL, exam, measure): printed
+    for (condition, exam, measure), printed in PRINTED.items()
+    if condition == SMOOTHING
 }
 
 
