@@ -55,7 +55,7 @@ FLOORS: dict[str, float] = {
 ROOT = 4.8  # softlabel/__init__.py names rooms, each of which is opened when it is entered
 HOMES = {  # packages that only these rooms import
     "numba": {"aggregate"},
-    "polars": {"io", "frames", "datasets", "engine", "publish", "_util"},
+    "polars": {"io", "frames", "datasets", "engine", "publish", "papers", "_util"},
     "dask": {"engine"},
     "distributed": {"engine"},
     "typer": {"cli"},
@@ -249,7 +249,8 @@ def test_only_the_command_line_knows_the_papers():
 def test_the_house_stays_small():
     rooms = {HOUSE.room_of(path) for path in HOUSE.files} - GROUND - {"__init__", "__main__"}
     assert len(rooms) + 1 <= 27, "the ground is one room"  # 25 before models and policies
-    assert len(HOUSE.files) <= 350  # 300 before; formats of other programs, models, policies
+    # 300 before; formats of other programs, models, policies; items, tuning and pages of claims
+    assert len(HOUSE.files) <= 355
     lines = {path: path.read_text().count("\n") for path in HOUSE.files}
     assert sum(lines.values()) <= MOST_LINES
     assert max(lines.values()) <= 600

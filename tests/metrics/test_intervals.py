@@ -200,7 +200,73 @@ def test_holm_by_its_definition():
     assert len(intervals.holm([])) == 0
 
 
+# ── runs and items ───────────────────────────────────────────────────────────────────────────
+
+
+def draw_scores(rng, seeds, items, of_seed, of_item, of_both):
+    """(seeds, items): what a seed does to all items, an item to all seeds, and each pair alone."""
+    return (
+        of_seed * rng.normal(size=(seeds, 1))
+        + of_item * rng.normal(size=(1, items))
+        + of_both * rng.normal(size=(seeds, items))
+    )
+
+
+@pytest.mark.parametrize("seeds", [5, 10])
+@pytest.mark.parametrize(
+    "effects", [(1.0, 0.5, 0.5), (0.05, 1.0, 0.5), (0.1, 1.0, 0.5)], ids=["seeds", "items", "both"]
+)
+def test_coverage_over_seeds_and_items(seeds, effects):
+    """Whatever varies most: other seeds and other items have this mean 95 times in 100."""
+    rng = np.random.default_rng(7)
+    scores = [
+        intervals.over_seeds_and_items(draw_scores(rng, seeds, 100, *effects), draws=400)
+        for _ in range(600)
+    ]
+    assert 0.92 <= np.mean([one.low <= 0 <= one.high for one in scores]) <= 0.985
+
+
+def test_an_interval_over_seeds_and_items_sees_what_either_alone_does_not():
+    """Over seeds alone, and over items alone, too few intervals hold the truth."""
+    rng = np.random.default_rng(8)
+    tables = [draw_scores(rng, 5, 100, 0.2, 1.0, 0.2) for _ in range(300)]
+    alone = [intervals.over_seeds(table.mean(axis=1)) for table in tables]
+    assert np.mean([one.low <= 0 <= one.high for one in alone]) < 0.9
+    alone = [intervals.mean(table.mean(axis=0), draws=200) for table in tables]
+    assert np.mean([one.low <= 0 <= one.high for one in alone]) < 0.85
+
+
+def test_what_seeds_and_items_do_together_is_counted_with_both():
+    """Pairs that vary and nothing else: an interval of twice the variance, and never too narrow."""
+    table = draw_scores(np.random.default_rng(9), 60, 60, 0.0, 0.0, 1.0)
+    score = intervals.over_seeds_and_items(table, draws=4000)
+    assert score.half == pytest.approx(1.96 * np.sqrt(2 / 3600), rel=0.1)
+
+
+def test_with_many_seeds_it_is_the_plain_bootstrap_of_rows_and_columns():
+    table = 3 + draw_scores(np.random.default_rng(10), 80, 60, 0.5, 0.7, 0.1)
+    rng = np.random.default_rng(0)
+    drawn = [table[rng.integers(0, 80, 80)][:, rng.integers(0, 60, 60)].mean() for _ in range(3000)]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    score = intervals.over_seeds_and_items(table, draws=4000)
+    assert (score.value, score.n) == (pytest.approx(table.mean()), 80)
+    assert (score.low, score.high) == pytest.approx((low, high), abs=0.04 * (high - low))
+    narrow = intervals.over_seeds_and_items(table, level=0.5, draws=4000)
+    assert (narrow.low, narrow.high) == pytest.approx(
+        np.quantile(drawn, [0.25, 0.75]), abs=0.04 * (high - low)
+    )
+
+
+def test_scores_that_do_not_vary_have_an_interval_of_no_width():
+    score = intervals.over_seeds_and_items(np.full((3, 4), 0.25))
+    assert (score.value, score.low, score.high) == pytest.approx((0.25, 0.25, 0.25))
+    assert np.isnan(intervals.over_seeds_and_items([[1.0, np.nan], [1.0, 2.0]]).low)
+
+
 REFUSED = [
+    (lambda: intervals.over_seeds_and_items([[1.0, 2.0]]), r"at least 2 seeds .* got \(1, 2\)"),
+    (lambda: intervals.over_seeds_and_items([1.0, 2.0]), r"\(seeds, items\) .* got \(2,\)"),
+    (lambda: intervals.over_seeds_and_items(np.zeros((3, 0))), r"got \(3, 0\)"),
     (lambda: intervals.correlation([1.0], [1.0, 2.0]), "two values per item"),
     (lambda: intervals.paired_wilcoxon([1.0], [1.0, 2.0]), "differ in number"),
     (lambda: intervals.paired_wilcoxon([np.nan], [1.0]), "not a finite number"),

@@ -92,6 +92,16 @@ def test_smoothing_is_of_the_relabelled_images_alone(given):
     np.testing.assert_allclose(np.unique(made.teaching.pooled[soft].round(12)), [0.005, 0.955])
 
 
+def test_smoothing_of_all_images_is_of_all(given):
+    """As in the text, where the code smooths the 900 alone; these are smoothed alike by both."""
+    some, every = (make_lesson(CIFAR, f"smoothing{end} 0.1").teaching for end in ("", "-all"))
+    assert (every.pooled.max(axis=1) < 1).all()
+    np.testing.assert_allclose(np.unique(every.pooled.round(12)), [0.01, 0.91])
+    np.testing.assert_array_equal(every.pooled.argmax(axis=1), every.hard)
+    soft = some.pooled.max(axis=1) < 1
+    np.testing.assert_array_equal(some.pooled[soft], every.pooled[soft])
+
+
 def test_exams(given, data_folder):
     h, s = given.exams["10h"], given.exams["10s"]
     assert (len(h.people), len(s.people), h.bin_size, s.bin_size) == (3000, 100, 100, 10)

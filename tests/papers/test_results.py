@@ -7,19 +7,23 @@ import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from softlabel import train
+from softlabel.papers import PAPERS
+from softlabel.papers.claims import papers
 from softlabel.papers.claims import results as chapter
 from softlabel.papers.claims.results import (
     SCALES,
     Result,
     Results,
     describe_code,
+    merge_results,
     read_results,
     read_shipped,
     sort_by_code,
     write_results,
 )
-from softlabel.papers.collins2022.conditions import BY_NAME
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,11 +43,24 @@ def test_differences_are_between_runs_of_one_seed():
     assert results.mean(named, "kl").value == results.mean("a", "kl").value
 
 
-def test_every_stored_cell_of_collins2022_is_a_condition():
-    stored = read_shipped("collins2022")
-    assert list(stored) == list(SCALES)
-    for results in stored.values():
-        assert {BY_NAME[cell].name for cell in results.cells} == set(results.cells)
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_stored_cell_is_one_that_is_trained(paper):
+    stored = read_shipped(paper)
+    assert list(stored) == [scale for scale in SCALES if scale in stored]
+    for scale, results in stored.items():
+        trained = {cell.name for cell in papers.find(paper).cells(scale)}
+        assert set(results.cells) <= trained
+        assert results.scale == scale
+    if paper == "collins2022":
+        assert {"cpu", "features", "paper"} <= stored.keys()
+
+
+def test_new_runs_replace_the_old_ones_of_their_cells():
+    old = Results([Result(cell, 0, {"kl": 1.0}, f"old {cell}") for cell in "ab"], "mine", "cpu")
+    new = Results([Result(cell, 1, {"kl": 2.0}, f"new {cell}") for cell in "bc"], "mine", "cpu")
+    merged = merge_results(new, old)
+    assert sorted(one.run for one in merged.all) == ["new b", "new c", "old a"]
+    assert (merged.paper, merged.scale) == ("mine", "cpu")
 
 
 # ── which code made them ─────────────────────────────────────────────────────────────────────

@@ -17,12 +17,8 @@ from softlabel.cli import reproduce as command
 from softlabel.errors import FileError, SoftlabelError, UnknownName
 from softlabel.io import silent
 from softlabel.papers.claims import collecting, findings, papers, running
-from softlabel.papers.claims.findings import (
-    count_in_words,
-    format_number,
-    make_html,
-    make_markdown,
-)
+from softlabel.papers.claims.findings import count_in_words, format_number
+from softlabel.papers.claims.pages import COVER, make_html, make_markdown
 from softlabel.papers.claims.results import read_results, write_facts, write_results
 from softlabel.papers.claims.running import cell_job, find_cells, source_of
 from softlabel.train import Job, Run, estimate_jobs, runner
@@ -205,7 +201,7 @@ def test_runs_that_fail_are_told_at_the_end(tmp_path, monkeypatch, capsys):
     collecting.write_map(tmp_path, "fake2020", "features", False, {"hard": {0: one.run}})
     with pytest.raises(SoftlabelError, match=r"1 of 1 runs did not finish; .* killed by SIGKILL"):
         command.paper(FAKE, "features", out=tmp_path)
-    assert "what did not hold:" in capsys.readouterr().out
+    assert "what our runs contradict:" in capsys.readouterr().out
 
 
 # ── stored ───────────────────────────────────────────────────────────────────────────────────
@@ -246,16 +242,18 @@ def test_the_page_says_what_the_stored_results_say(runs, tmp_path):
     found = findings.judge_shipped(paper, tmp_path)
     assert [one.verdict for one in found.facts] == ["holds", "untested"]
     verdicts = {one.claim.id: one.verdict for one in found.claims["features"]}
-    assert verdicts["t1-wrong"] == "fails"
+    assert verdicts["t1-wrong"] == "differs"
     assert verdicts["t9"] == verdicts["t8"] == "untested"
     pages, pictures = make_markdown([found])
     short, text = pages["results.md"], pages["results/fake2020.md"]
+    ET.fromstring(pictures.pop(COVER))
+    assert f"(pictures/results/{COVER})" in short
     assert len(pictures) == 4
     for name, picture in pictures.items():
         ET.fromstring(picture)
         assert f"(../pictures/results/{name})" in text
     accuracy = format_number(results.mean("hard", "accuracy").value)
-    assert f"| 2.000 ± 0.100 sd (second-hand) | fails: {accuracy}" in text
+    assert f"| 2.000 ± 0.100 sd (second-hand) | differs: {accuracy}" in text
     assert "1 of 2 numbers lies outside the published intervals (frozen features" in short
     own = findings.judge_paper(
         paper, {"paper": results}
@@ -268,7 +266,7 @@ def test_the_page_says_what_the_stored_results_say(runs, tmp_path):
     assert "the paper does not say what was trained (frozen features; 1: Table 9)" in text
     whole = make_html([found])
     ET.fromstring(whole.split("\n", 1)[1])
-    assert whole.count("○ fails") == list(verdicts.values()).count("fails")
+    assert whole.count("○ differs") == list(verdicts.values()).count("differs")
     assert count_in_words(found.claims["features"]).endswith("of 5")
     assert "KL over &lt;labels&gt;." in whole
 
@@ -284,12 +282,13 @@ def test_the_command_trains_and_tells(runs, capsys, tmp_path):
     assert "Nobody 2020: labels that were made up" in said
     assert "4 runs, 4 finished already: nothing to do" in said
     assert re.search(
-        r"fails +2\.000 ± 0\.100 sd \(second-hand\) .* n=2 +Table 1 +accuracy is 2", said
+        r"differs +2\.000 ± 0\.100 sd \(second-hand\) .* n=2 +Table 1 +accuracy is 2", said
     )
     assert "untested (1): the paper does not say what was trained" in said
-    assert "  1 hold, 0 weaker, 0 fail, 1 untested, of 2" in said
+    assert "  1 hold, 1 untested, of 2" in said
     assert "1 of 2 numbers lies outside the published intervals (frozen features, which" in said
-    assert re.search(r"frozen features +numbers +4 +1 +0 +1 +2", said)
+    # holds, smaller, undecided, contradicted, differs, measured, untested
+    assert re.search(r"frozen features +numbers +4 +1 +0 +0 +0 +1 +0 +2", said)
     code = r"Code: \d+ runs? predates? code digests; 0 runs were made with other code\."
     assert re.search(code, said)
     assert re.search(code, page.read_text())

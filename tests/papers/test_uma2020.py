@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_ind_from_stats
 
 from softlabel import Index
 from softlabel.papers import uma2020
@@ -27,6 +28,7 @@ from softlabel.papers.uma2020.numbers import (
 )
 
 RECIPES = ("paper", "cpu", "features")
+WAYS = tuple(uma2020.DELIVERIES)
 
 
 def as_printed(recipe: str) -> Results:
@@ -63,8 +65,12 @@ def test_every_printed_number_is_claimed():
     assert kinds[("table3", "value")] == len(ROWS) * len(TASKS) * len(SCORES) == 45
     assert kinds[("table2", "value")] == 6
     assert kinds[("table2", "ordering")] == 3
-    assert kinds[("table3", "ordering")] == 3 * (4 + 4 + 3)
-    assert len(uma2020.claims("cpu")) == 15 + 2 + 1 + 11
+    # of accuracy against true classes, only that on CIFAR-10H is claimed
+    assert kinds[("table3", "ordering")] == 3 * (4 + 4 + 3) + 1
+    gold = [claim.id for claim in uma2020.claims("paper") if claim.id.endswith("gold/accuracy")]
+    ordered = [one for one in gold if "soft-gold" in one]
+    assert ordered == ["table3/cifar10h/soft-gold/accuracy"]
+    assert len(uma2020.claims("cpu")) == 15 + 2 + 1 + 12
 
 
 def test_orderings_have_the_papers_direction():
@@ -80,6 +86,31 @@ def test_orderings_have_the_papers_direction():
     assert "table2/cifar10h/shares-softmax/accuracy" in signs
 
 
+def test_orderings_have_the_interval_of_the_printed_deviations_and_runs():
+    """Against scipy's test of two means from their deviations: at the end of the interval, p is
+    .05, and where it includes 0 the paper's own runs leave the ordering open."""
+    runs = {"pos": 30, "labelme": 30, "cifar10h": 10}
+    seen = Counter()
+    for claim in uma2020.claims("paper"):
+        if claim.kind != "ordering":
+            continue
+        _, task, rows, score = claim.id.split("/")
+        first, second = (printed(row, task, score) for row in rows.split("-", 1))
+        found = claim.published
+        assert found.spread == "ci95"
+        assert found.value == pytest.approx(first.value - second.value)
+
+        def p_at(shift, first=first, second=second, n=runs[task]):
+            return ttest_ind_from_stats(
+                first.value - shift, first.half, n, second.value, second.half, n
+            ).pvalue
+
+        assert p_at(found.low) == pytest.approx(0.05) == p_at(found.high)
+        assert claim.established == (p_at(0.0) < 0.05)
+        seen[claim.established] += 1
+    assert seen[True] > seen[False]
+
+
 def test_soft_loss_is_the_better_row_of_table_2():
     for task in TASKS:
         accuracies = {way: TABLE_2[way, task] for way in SOFT_WAYS}
@@ -90,7 +121,7 @@ def test_soft_loss_is_the_better_row_of_table_2():
 
 def test_cells_and_what_trains_them():
     paper = {cell.name: cell for cell in uma2020.cells("paper")}
-    assert len(paper) == 6 * 3 + 1
+    assert len(paper) == 6 * 4 + 1  # LabelMe as printed and as in the code
     assert {cell.base for cell in paper.values() if cell.trainer is None} == {"u20"}
     for cell in paper.values():
         crowd = "crowd-layer" in cell.name
@@ -98,6 +129,9 @@ def test_cells_and_what_trains_them():
         assert (cell.settings.get("objective") == "mw") == crowd
     assert paper["labelme/crowd-layer"].settings["batch"] == 1000
     assert "batch" not in paper["labelme/crowd-layer-batches"].settings
+    code = {name for name, cell in paper.items() if cell.trainer is not None and cell.trainer.code}
+    assert code == {name for name in paper if name.startswith("labelme-code/")}
+    assert {name.partition("/")[2] for name in code} == {Condition("", way).labels for way in WAYS}
     for recipe in ("cpu", "features"):
         assert all(cell.name.startswith("cifar10h/") for cell in uma2020.cells(recipe))
 

@@ -10,7 +10,9 @@ import torch
 
 from softlabel.deliver import Aggregate
 from softlabel.errors import DataError, MissingExtra
-from softlabel.train import RECIPES, encode, encode_split, encoders, read_split
+from softlabel.train import RECIPES, Validation, encode, encode_split, encoders, read_split
+from softlabel.train.data import prepare
+from softlabel.train.networks import make_network
 
 HEAD = RECIPES["features"]
 
@@ -45,6 +47,16 @@ def test_heads_on_features_of_ones_own_learn_and_stand_apart(toy, cache):
     encode_split(read_split(toy.pictures, toy.votes), colours)
     assert colours.asked == 80  # the second time it was read from the disk
     assert len(list(cache.iterdir())) == 2
+
+
+def test_validation_pictures_are_encoded_too(toy, cache):
+    split = read_split(toy.pictures, toy.votes)
+    chosen = Validation(toy.images[:7], np.eye(3)[np.arange(7) % 3])
+    found = encode_split(replace(split, validation=chosen), Colours()).validation
+    np.testing.assert_allclose(found.inputs, toy.images[:7].mean(axis=(1, 2)) / 255, rtol=1e-6)
+    np.testing.assert_array_equal(found.labels, chosen.labels)
+    with pytest.raises(DataError, match="validation ones"):
+        replace(split, validation=Validation(toy.images[:7, :4], chosen.labels))
 
 
 def test_other_pictures_or_another_encoder_are_not_taken_from_the_cache(toy, cache):
@@ -98,6 +110,22 @@ def test_all_weights_of_lite0_find_their_place(toy, cache):
     assert (found.shape, found.dtype) == ((3, 1280), np.float32)
     assert (found.min(), found.max() <= 6) == (0.0, True)
     np.testing.assert_allclose(found[:1], encoder(toy.images[:1]), atol=1e-4)
+
+
+def test_lite0_that_is_trained_further_starts_as_the_encoder(toy, cache):
+    """Its features are the encoder's of pictures of the same size; all but its last layer learn."""
+    lite0_weights()
+    images = toy.images[:2]
+    net = make_network("lite0:side=96", 3, 0)
+    rows = prepare(torch.from_numpy(images), torch.float32)
+    net.inspect(rows)
+    with torch.no_grad():
+        found = net.eval().features(rows)
+        assert net(rows).shape == (2, 3)
+    wanted = encoders.EfficientNetLite0()(images)
+    np.testing.assert_allclose(found, wanted, atol=2e-3)
+    fixed = {name for name, each in net.named_parameters() if not each.requires_grad}
+    assert fixed == {"encoder._fc.weight", "encoder._fc.bias"}
 
 
 def test_weights_of_something_else_are_refused(monkeypatch, tmp_path):

@@ -30,6 +30,81 @@ def features():
     return np.random.default_rng(1).normal(size=(60, 7)).astype(np.float32)
 
 
+# ── the epoch that is kept ───────────────────────────────────────────────────────────────────
+
+
+class Validated:
+    """Scores an epoch as it is told to, and remembers the network."""
+
+    def __init__(self, name, values):
+        self.name, self.values, self.states = name, values, {}
+
+    def __call__(self, net, epoch):
+        self.states[epoch] = {key: value.clone() for key, value in net.state_dict().items()}
+        return {f"validation {self.name}": self.values[epoch]}
+
+
+def same(trained, state):
+    return all(torch.equal(value, state[key]) for key, value in trained.net.state_dict().items())
+
+
+@pytest.mark.parametrize("ema", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("keep", "values", "best"),
+    [
+        ("cross-entropy", [1.0, 0.5, 0.6, 0.5, 0.7], 1),  # of two that are equal the first
+        ("cross-entropy", [1.0, 0.9, 0.8, 0.7, 0.6], 4),
+        ("cross-entropy", [1.0, float("nan"), 1.2, 1.1, 1.3], 0),
+        ("accuracy", [0.2, 0.5, 0.9, 0.8, 0.9], 2),
+    ],
+)
+def test_the_best_epoch_is_kept(features, delivery, keep, values, best, ema):
+    config = replace(ON_FEATURES, epochs=5, keep=keep, ema=ema)
+    check = Validated(keep, values)
+    trained = fit(config, features, delivery, seed=1, check=check)
+    assert [same(trained, check.states[epoch]) for epoch in range(5)] == [
+        epoch == best for epoch in range(5)
+    ]
+    assert not trained.net.training
+    assert len(trained.log) == 5
+    # a run of as many epochs that keeps the last one goes the same way
+    last = fit(replace(config, keep="last"), features, delivery, seed=1, check=check)
+    assert same(last, check.states[4])
+
+
+def test_the_best_epoch_survives_an_interruption(features, delivery, tmp_path):
+    """The best epoch is before it: its weights come back from the checkpoint."""
+    config = replace(ON_FEATURES, epochs=5, keep="cross-entropy")
+    values = [1.0, 0.5, 0.6, 0.7, 0.8]
+
+    class StopError(Exception):
+        pass
+
+    def interrupt(step, done=0, total=None):
+        if step.startswith("training: epoch 4"):
+            raise StopError
+
+    check = Validated("cross-entropy", values)
+    with pytest.raises(StopError):
+        fit(config, features, delivery, seed=1, folder=tmp_path, check=check, tell=interrupt)
+    assert sorted(check.states) == [0, 1, 2]
+    again = Validated("cross-entropy", values)
+    trained = fit(config, features, delivery, seed=1, folder=tmp_path, check=again)
+    assert sorted(again.states) == [3, 4]
+    assert same(trained, check.states[1])
+    finished = fit(config, features, delivery, seed=1, folder=tmp_path, check=again)
+    assert same(finished, check.states[1])  # nothing is left to train
+
+
+def test_an_epoch_cannot_be_chosen_without_validation_items(features, delivery):
+    config = replace(ON_FEATURES, keep="accuracy")
+    for check in (None, lambda net, epoch: {"held accuracy": 0.9}):
+        with pytest.raises(DataError, match="keep = 'accuracy' chooses an epoch by validation"):
+            fit(config, features, delivery, seed=1, check=check)
+    with pytest.raises(UnknownName, match="'best'"):
+        replace(ON_FEATURES, keep="best")
+
+
 # ── it learns ────────────────────────────────────────────────────────────────────────────────
 
 

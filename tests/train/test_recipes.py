@@ -13,7 +13,7 @@ from softlabel.errors import DataError, SoftlabelError
 from softlabel.metrics import evaluate
 from softlabel.train import RECIPES, DivergedError, FoldedSplit, file_job, fit, read_split, runs
 from softlabel.train.predict import load_network, predict_logits
-from softlabel.train.recipes import LABELME
+from softlabel.train.recipes import LABELME_CODE
 
 SMALL = RECIPES["small"]
 QUICK = replace(SMALL.config, epochs=2, batch=24, checkpoint_seconds=0.0)
@@ -112,7 +112,7 @@ def test_a_crowd_layer_takes_the_votes_themselves(toy):
 
 # ── folds: the network that predicts an item has not seen it ─────────────────────────────────
 
-FOLDS = replace(LABELME.config, epochs=3, batch=16)
+FOLDS = replace(LABELME_CODE.config, epochs=3, batch=16)
 MANY, TESTED = 30, 10
 
 
@@ -134,7 +134,7 @@ def split() -> FoldedSplit:
 
 
 def test_each_fold_is_predicted_by_the_others(split, tmp_path):
-    run = LABELME.complete_run(FOLDS, split, Aggregate(), seed=2, out=tmp_path)
+    run = LABELME_CODE.complete_run(FOLDS, split, Aggregate(), seed=2, out=tmp_path)
     logits = run.arrays("logits")["logits"]
     for fold in (0, 1, 2, None):
         rows = np.flatnonzero(split.fold != fold)

@@ -157,6 +157,44 @@ def test_a_lesson_keeps_rows_and_labels_together():
     assert split.named == {"texts": "simulated nli", "encoder": "words"}
 
 
+@pytest.mark.parametrize("validated", [False, True])
+def test_texts_of_one_group_stay_together(validated):
+    """Premises are shared: none is learned from and held out, nor chosen by."""
+    made = texts(240)
+    group = [f"premise {i % 70}" for i in range(240)]
+    split = split_texts(replace(made, group=group), by_number, "numbers", validated)
+    of = dict(zip(range(240), group, strict=True))
+    learned, held = ({of[int(row)] for row in rows[:, 0]} for rows in (split.inputs, split.held))
+    aside = set()
+    if validated:
+        rows = split.validation.inputs[:, 0].astype(int)
+        aside = {of[row] for row in rows}
+        np.testing.assert_array_equal(split.validation.labels, made.pooled.probs[rows])
+    assert not learned & held
+    assert not aside & (learned | held)
+    assert learned | held | aside == set(group)
+    assert held == {one for one in group if hashed(one) % 5 == 0}  # by its own name alone
+    chosen = {one for one in group if hashed(f"validation {one}") % 5 == 0}
+    assert aside == (chosen - held if validated else set())
+    number = split.inputs[:, 0].astype(int)
+    np.testing.assert_array_equal(split.teaching.pooled, made.pooled.probs[number])
+    np.testing.assert_array_equal(split.teaching.hard, made.hard[number])
+
+
+def by_number(sides):
+    """A reader whose row is the item's number."""
+    return np.arange(len(sides[0]), dtype=np.float32)[:, None]
+
+
+def test_what_is_held_out_does_not_depend_on_validation():
+    made = texts(240)
+    plain, validated = (split_texts(made, by_number, "numbers", one) for one in (False, True))
+    assert plain.validation is None
+    np.testing.assert_array_equal(plain.held, validated.held)
+    both = np.concatenate([validated.inputs, validated.validation.inputs])
+    np.testing.assert_array_equal(np.sort(both, axis=0), plain.inputs)
+
+
 def test_what_does_not_go_together_is_refused():
     index = Index(names(["a"]), names([]), names(["x", "y"]))
     one = SoftLabels(index, [[1, 0]], [3])

@@ -92,10 +92,13 @@ def list_started(out: str | Path) -> Iterator[tuple[str, Scale]]:
 
 def _read_validation(run: Run) -> dict[str, float]:
     """Return the cross-entropy to validation items of the epoch that a run kept as the best."""
-    name = "validation cross-entropy"
-    values = [line[name] for line in run.log if name in line]  # the log of folds has none
-    kept = run.config.get("keep", "last") != "last" and values
-    return {"val/ce": min(values)} if kept else {}
+    score = run.config.get("keep", "last")
+    known = [line for line in run.log if f"validation {score}" in line]  # folds log none
+    if not known:
+        return {}
+    better = max if score == "accuracy" else min
+    best = better(known, key=lambda line: line[f"validation {score}"])
+    return {"val/ce": best["validation cross-entropy"]}
 
 
 def _environment(run: Run) -> str:

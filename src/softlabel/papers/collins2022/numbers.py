@@ -195,7 +195,8 @@ def _curves(scale: Scale) -> Iterator[Claim]:
             says = f"{m} votes minus {n} {answers} about the same time: {MEASURES[measure]}"
             id = f"{votes.name} - {rich.name}, same time, {exam}, {measure}"
             ours = _minus(votes, rich, score_as_printed(exam, measure))
-            yield Claim(id, "figure 10", f"{says}, {called}", "measurement", ours)
+            says, reason = f"{says}, {called}", _reason(scale, measure)
+            yield Claim(id, "figure 10", says, "measurement", ours, reason=reason)
 
 
 def correlate_curve(results: Results, curve: Mapping[int, Condition], score: str) -> Score | None:
