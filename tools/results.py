@@ -3,6 +3,7 @@
 python tools/results.py                    generate docs/results.md, docs/results/ and pictures
 python tools/results.py collect RUNS ...   read finished runs of papers into the stored results
 python tools/results.py facts              compute the facts of the released data, and store them
+python tools/results.py released           draw the figures of the released data, which need it
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from softlabel.papers.claims.collecting import collect, list_started
 from softlabel.papers.claims.findings import FOLDER, compute_facts, judge_shipped, make_markdown
 from softlabel.papers.claims.papers import find
 from softlabel.papers.claims.results import write_facts, write_results
+from softlabel.report import WIDE, standalone_svg
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = DOCS / FOLDER
+RELEASED = DOCS / "pictures" / "released"
 
 
 def made() -> tuple[dict[str, str], dict[str, str]]:
@@ -54,6 +57,23 @@ def facts() -> None:
             print(f"{len(known)} facts: {write_facts(name, known)}", file=sys.stderr)
 
 
+def draw_released() -> dict[str, str]:
+    """Draw the figures of papers that need the released data and no runs, by name of file."""
+    return {
+        f"{name}-{one.name}.svg": standalone_svg(one.draw(WIDE))
+        for name in PAPERS
+        for one in getattr(find(name), "draw_released", list)()
+    }
+
+
+def write_released() -> None:
+    RELEASED.mkdir(parents=True, exist_ok=True)
+    pictures = draw_released()
+    for name, picture in pictures.items():
+        (RELEASED / name).write_text(picture, "utf-8")
+    print(f"wrote {len(pictures)} pictures", file=sys.stderr)
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
         case []:
@@ -63,5 +83,7 @@ if __name__ == "__main__":
                 gather(one)
         case ["facts"]:
             facts()
+        case ["released"]:
+            write_released()
         case _:
             sys.exit(__doc__)

@@ -241,13 +241,13 @@ class Classic {
   #heading() {
     const { question } = this.context;
     if (question !== null) return el("h1", { dir: "auto", text: question });
-    if (this.quoted !== null) return el("h1", {}, ...this.#say(this.quoted.heading));
+    if (this.quoted !== null) return el("h1", { class: "quoted" }, ...this.#say(this.quoted.heading));
     return el("h1", { class: "visually-hidden", text: this.words.title });
   }
 
   #block(legend, options, last) {
     const list = el("div", { class: "options" }, ...options.map((option) => option.node));
-    return el("fieldset", { class: "block" }, el("legend", {}, ...this.#say(legend)), list, last);
+    return el("fieldset", { class: "block" }, el("legend", { class: this.quoted && "quoted" }, ...this.#say(legend)), list, last);
   }
 
   /** A sentence; of quoted words, what stands between ** is bold. */

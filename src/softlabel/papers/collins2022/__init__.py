@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from softlabel.papers.claims import Cell, Scale
 from softlabel.papers.collins2022 import conditions
 from softlabel.papers.collins2022.conditions import CONDITIONS, NETWORKS, PEOPLE, QUICK, Condition
+from softlabel.papers.collins2022.examples import draw_released
 from softlabel.papers.collins2022.facts import facts
 from softlabel.papers.collins2022.figures import figures, tables
 from softlabel.papers.collins2022.numbers import claims
@@ -20,7 +21,10 @@ from softlabel.train import Run
 if TYPE_CHECKING:
     from softlabel.train import Split
 
-__all__ = ["COVER", "NAME", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
+__all__ = [
+    "COVER", "NAME", "TITLE", "cells", "claims", "draw_released", "facts", "figures", "probes",
+    "tables",
+]  # fmt: skip
 
 NAME = "collins2022"
 TITLE = "Collins, Bhatt & Weller 2022: Eliciting and Learning with Soft Labels from Every Annotator"

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 from softlabel.papers.claims import Cell, Scale
 from softlabel.papers.singh2025 import data
 from softlabel.papers.singh2025.data import PICTURES, SETS, Condition, Labels
-from softlabel.papers.singh2025.figures import figures, score_constant, score_run, tables
+from softlabel.papers.singh2025.figures import (
+    draw_released,
+    figures,
+    score_constant,
+    score_run,
+    tables,
+)
 from softlabel.papers.singh2025.numbers import claims, facts
 from softlabel.train import Run
 
@@ -23,7 +29,10 @@ NAME = "singh2025"
 TITLE = "Singh et al. 2025: Soft-Label Training Preserves Epistemic Uncertainty"
 COVER = "curves"
 
-__all__ = ["COVER", "NAME", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
+__all__ = [
+    "COVER", "NAME", "TITLE", "cells", "claims", "draw_released", "facts", "figures", "probes",
+    "tables",
+]  # fmt: skip
 
 DELIVERIES: dict[Labels, str] = {"soft": "aggregate", "hard": "hard"}
 PICTURE_BASES: dict[Scale, str] = {"cpu": "small", "features": "features", "paper": "g26"}
