@@ -121,7 +121,8 @@ def test_the_wording_is_kept_with_every_answer_and_cannot_change(serving, tmp_pa
     assert main(["export", str(first.folder), str(path)]) == 0
     shown = [json.loads(text)["presentation"] for text in path.read_text().splitlines()]
     assert {json.dumps(one["mode_options"]) for one in shown} == {'{"wording": "c22"}'}
-    with pytest.raises(StoreError, match=r"mode classic:wording=c22, frame third_person.*new study"):
+    refused = r"mode classic:wording=c22, frame third_person.*new study"
+    with pytest.raises(StoreError, match=refused):
         serving(mode="classic", edit=third_person)
 
 

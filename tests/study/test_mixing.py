@@ -12,7 +12,6 @@ from softlabel import datasets, study
 from softlabel.cli import main
 from softlabel.datasets import MissingData
 from softlabel.errors import SoftlabelError
-from softlabel.study import mixing
 from softlabel.study.mixing import Mixture, mix
 
 KNOWN = {f"a{n}": 0.3 + n / 100 for n in range(20)} | {f"e{n}": 0.0 for n in range(7)}

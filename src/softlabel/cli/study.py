@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from softlabel.cli import shared
+from softlabel.cli import shared, wizard
 from softlabel.errors import SoftlabelError, StudyError
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ def new(  # noqa: PLR0913  options, each with its own help
     Files are copied into the study folder.
     """
     from softlabel import study
-    from softlabel.cli import wizard
 
     shared.load_strategies(load)
     given = {"image": images, "audio": audio, "video": video, "table": table, "export": export}
@@ -55,13 +54,7 @@ def new(  # noqa: PLR0913  options, each with its own help
     if source is not None:
         if seed is not None:
             raise SoftlabelError("--seed is for the drawn shapes of the example; omit it")
-        how = shared.parse_strategy("format", from_)
-        material, known = wizard.open_material(*source, how)
-        chosen = list(known) if known and labels is None else wizard.read_labels(labels, material)
-        if asked.enlarge is not None:
-            material = study.presets.enlarge_material(material, asked.enlarge)
-        items = asked.preset and asked.preset.fit_items(material)
-        made, notes = study.setup.write_own(folder, material, chosen, mode=asked.mode, items=items)
+        made, notes = _write_own(folder, source, labels, from_, asked)
     elif asked.mode is None and seed is None and wizard.is_terminal():
         made, notes = wizard.ask_all(folder)
     else:
@@ -75,6 +68,25 @@ def new(  # noqa: PLR0913  options, each with its own help
         typer.echo(f"note: {note}", err=True)
     steps = [f"softlabel {command} {folder}" for command in ("check", "preview", "serve")]
     typer.echo(f"\nnext: {steps[0]}, {steps[1]}, then {steps[2]}")
+
+
+def _write_own(
+    folder: Path,
+    source: tuple[str, Path, list[str]],
+    labels: str | None,
+    from_: str | None,
+    asked: wizard.Asked,
+) -> wizard.Made:
+    """Write a study of the items that the options name."""
+    from softlabel import study
+
+    how = shared.parse_strategy("format", from_)
+    material, known = wizard.open_material(*source, how)
+    chosen = list(known) if known and labels is None else wizard.read_labels(labels, material)
+    if asked.enlarge is not None:
+        material = study.presets.enlarge_material(material, asked.enlarge)
+    items = None if asked.preset is None else asked.preset.fit_items(material)
+    return study.setup.write_own(folder, material, chosen, mode=asked.mode, items=items)
 
 
 @shared.command()
@@ -93,11 +105,12 @@ def batches(  # noqa: PLR0913  options, each with its own help
     """Divide items into batches of ambiguous and a few easy items, as Collins et al. 2022 did.
 
     INPUT tells how clear each item is: soft labels of 'softlabel label', answers of any kind,
-    which are averaged, or a table with the columns item and entropy (in nats). Every batch has as
-    many easy items, drawn at random, and is filled with ambiguous ones; no item is in two batches.
+    which are averaged, or a table with the columns item and entropy (in nats). Every batch has the
+    same number of easy items and is filled with ambiguous ones, both drawn at random; no item is in
+    two batches.
 
-    OUTPUT is a table of items with the column batch, ready for 'softlabel new --table', or (.json) an
-    allocation for the key items.allocation of a study.
+    OUTPUT is a table of items with the column batch, ready for 'softlabel new --table', or an
+    allocation (.json) for the key items.allocation of a study.
     """
     from softlabel import io
     from softlabel.study import mixing
@@ -123,7 +136,7 @@ def batches(  # noqa: PLR0913  options, each with its own help
         "ambiguous": f"{mixed.count('ambiguous'):,} of {len(found.ambiguous):,}, "
         f"entropy from {ambiguous_from:g} nats",
         "easy": f"{mixed.count('easy'):,} of {len(found.easy):,}, up to {easy_up_to:g} nats",
-        "neither": f"{len(found.between):,} items, in no batch",
+        "neither": f"{len(found.between):,}, in no batch",
     }
     if missing:
         facts["unknown"] = f"{missing:,} items of {items} without a label, in no batch"

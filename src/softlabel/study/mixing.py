@@ -195,9 +195,7 @@ def read_items(path: Path) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def render(
-    mixed: Mixed, kind: str, rows: Mapping[str, Mapping[str, Any]] | None = None
-) -> str:
+def render(mixed: Mixed, kind: str, rows: Mapping[str, Mapping[str, Any]] | None = None) -> str:
     """Return the text of a file of this kind: ``csv`` and ``jsonl`` are tables of items with a
     column ``batch`` and the columns of ``rows``; ``json`` is an allocation."""
     if kind == "json":

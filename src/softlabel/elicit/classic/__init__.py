@@ -10,7 +10,7 @@ import numpy as np
 
 from softlabel import registry
 from softlabel.elicit import c22, fields
-from softlabel.elicit.mode import Answer, Field, Labels, Speech, Payload, Rng, Seconds
+from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds, Speech
 from softlabel.errors import ResponseError, UnknownName
 from softlabel.tables import LARGEST_PERCENT, Floats
 

@@ -149,25 +149,23 @@ def shares(
     names = [parts[place] for place in kept]
     fills = [FILLS[place % len(FILLS)] for place in kept]  # a class has one colour everywhere
     cut = {name: [float(row[place]) for place in kept] for name, row in rows.items()}
-    text = "; ".join(
-        f"{name}: {', '.join(f'{what} {100 * x:.0f} %' for what, x in zip(names, row, strict=True))}"
-        for name, row in cut.items()
-    )
+    told = []  # for screen readers
+    for name, row in cut.items():
+        each = (f"{what} {100 * share:.0f} %" for what, share in zip(names, row, strict=True))
+        told.append(f"{name}: {', '.join(each)}")
 
     def drawn(frame: Frame) -> Html:
         chart = charts.stacked(cut, names, frame, fills)
         if not legend:
             return chart
-        told, height = _name_colours(names, fills, frame.width)
+        colours, height = _name_colours(names, fills, frame.width)
         below = drawing.el("g", chart, transform=f"translate(0 {height:g})")
-        return drawing.svg_document(frame, height + drawing.chart_height(chart), told, below)
+        return drawing.svg_document(frame, height + drawing.chart_height(chart), colours, below)
 
-    return _figure(words, text, drawn)
+    return _figure(words, "; ".join(told), drawn)
 
 
-def _name_colours(
-    names: Sequence[str], fills: Sequence[str], width: float
-) -> tuple[Html, float]:
+def _name_colours(names: Sequence[str], fills: Sequence[str], width: float) -> tuple[Html, float]:
     """Draw a square of each colour before its name, in as many lines as they need, and return how
     high they are."""
     marks, x, y = [], 0.0, 0.0
