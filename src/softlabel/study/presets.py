@@ -119,7 +119,8 @@ def _measure(path: Path) -> tuple[int, int] | None:
         raise MissingExtra("enlarging pictures", "images") from error
     try:
         with Image.open(path) as opened:
-            return opened.size
+            width, height = opened.size
+            return int(width), int(height)
     except UnidentifiedImageError:
         return None
     except OSError as error:
