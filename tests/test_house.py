@@ -78,6 +78,7 @@ HOMES = {  # packages that only these rooms import
     "pandas": {"frames"},
     "pyarrow": set(),  # Arrow tables are read through polars
     "datasets": {"frames", "integrations"},
+    "PIL": {"study"},
 }
 
 
@@ -249,8 +250,9 @@ def test_only_the_command_line_knows_the_papers():
 def test_the_house_stays_small():
     rooms = {HOUSE.room_of(path) for path in HOUSE.files} - GROUND - {"__init__", "__main__"}
     assert len(rooms) + 1 <= 27, "the ground is one room"  # 25 before models and policies
-    # 300 before; formats of other programs, models, policies; items, tuning and pages of claims
-    assert len(HOUSE.files) <= 355
+    # 300 before; formats of other programs, models, policies; items, tuning and pages of claims;
+    # presets, batches, figures of released data
+    assert len(HOUSE.files) <= 365
     lines = {path: path.read_text().count("\n") for path in HOUSE.files}
     assert sum(lines.values()) <= MOST_LINES
     assert max(lines.values()) <= 600

@@ -4,6 +4,7 @@ python tools/results.py                    generate docs/results.md, docs/result
 python tools/results.py collect RUNS ...   read finished runs of papers into the stored results;
                                            cells that have no run there stay as they are
 python tools/results.py facts              compute the facts of the released data, and store them
+python tools/results.py released           draw the figures of the released data, which need it
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from softlabel.papers.claims.pages import FOLDER, make_markdown
 from softlabel.papers.claims.papers import find
 from softlabel.papers.claims.results import merge_results, read_shipped, write_facts, write_results
 from softlabel.papers.claims.tuning import keep_chosen_items
+from softlabel.report import WIDE, standalone_svg
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = DOCS / FOLDER
+RELEASED = DOCS / "pictures" / "released"
 
 
 def made() -> tuple[dict[str, str], dict[str, str]]:
@@ -62,6 +65,23 @@ def facts() -> None:
             print(f"{len(known)} facts: {write_facts(name, known)}", file=sys.stderr)
 
 
+def draw_released() -> dict[str, str]:
+    """Draw the figures of papers that need the released data and no runs, by name of file."""
+    return {
+        f"{name}-{one.name}.svg": standalone_svg(one.draw(WIDE))
+        for name in PAPERS
+        for one in getattr(find(name), "draw_released", list)()
+    }
+
+
+def write_released() -> None:
+    RELEASED.mkdir(parents=True, exist_ok=True)
+    pictures = draw_released()
+    for name, picture in pictures.items():
+        (RELEASED / name).write_text(picture, "utf-8")
+    print(f"wrote {len(pictures)} pictures", file=sys.stderr)
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
         case []:
@@ -71,5 +91,7 @@ if __name__ == "__main__":
                 gather(one)
         case ["facts"]:
             facts()
+        case ["released"]:
+            write_released()
         case _:
             sys.exit(__doc__)

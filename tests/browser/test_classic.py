@@ -26,6 +26,35 @@ def test_contradictions_are_kept_as_they_are_and_numbers_as_they_were_typed(
     ]
 
 
+def test_the_paper_asks_in_its_own_words(served, person):
+    """As figure 7 of Collins et al. 2022 shows them."""
+    running = served(mode="classic:wording=c22", items=2, frame="third_person")
+    page = person(running.url).start().page
+    asked = [
+        *page.locator("#answer h1").all_inner_texts(),
+        *page.locator("legend").all_inner_texts(),
+        *page.locator(".field.percent > span:first-child").all_inner_texts(),
+    ]
+    category = "the category you selected being the true category"
+    assert asked == [
+        "Imagine 100 crowdsourced workers are asked to identify what category the image below "
+        "belongs to.",
+        "What category do you think they would select as most probably being the true category of "
+        "the image?",
+        "What alternate category, if any, do you think they would select as being the second most "
+        "probable of being the true category of the image?",
+        "Are there one or more categories you think the crowdsourced annotators would say are "
+        "definitely not the true category of the image? Please click ALL categories you think the "
+        "annotators would say have zero probability of being the true category.",
+        "What percent probability (between 0 and 100) do you think they would assign to "
+        f"{category} of the image?",
+        "If you selected an alternate category for the image, what percent probability (between 0 "
+        f"and 100) do you think they would assign to {category} represented in the image?",
+    ]
+    assert page.locator("legend strong").first.inner_text() == "most probably"
+    assert page.locator("fieldset").nth(1).get_by_text("No Alternative", exact=True).count() == 1
+
+
 # words of texts that are broken: parts of one word that stand in several lines
 BROKEN = """(selector) => {
   const broken = [];

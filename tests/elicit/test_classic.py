@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from softlabel import registry
 from softlabel.elicit import Classic, c22
 from softlabel.errors import ResponseError, SoftlabelError
 
@@ -200,3 +201,18 @@ def test_a_simulated_person_never_rules_out_what_they_name(k):
         assert not {sent["top"], sent["second"]} & set(sent["impossible"])
     flat = Classic().simulate(np.full(k, 1 / k), labels, rng)
     assert flat["top"] not in flat["impossible"]
+
+
+def test_the_wording_changes_what_is_asked_and_not_how_answers_are_read():
+    ours, papers = Classic(), Classic(wording="c22")
+    said = answer(second="horse", p2="40", impossible=["cat"])
+    read, again = (mode.read(said, LABELS) for mode in (ours, papers))
+    assert (read.named, read.percent) == (again.named, again.percent)
+    assert read.possible.tolist() == again.possible.tolist()
+    assert ours.rules() == {"strict": False}
+    words = papers.rules()["wording"]
+    assert {*(field.name for field in Classic.fields), "no_alternative"} < words.keys()
+    assert all(text.count("**") % 2 == 0 for text in words.values())
+    assert registry.settings(papers) == {"wording": "c22"}  # what is recorded with every answer
+    with pytest.raises(SoftlabelError, match="no wording of Classic called 'c21'"):
+        Classic(wording="c21")

@@ -110,6 +110,22 @@ def test_a_changed_picture_or_mode_stops_the_server(serving):
     assert serving().store.study("birds") is not None  # as it was, it goes on
 
 
+def test_the_wording_is_kept_with_every_answer_and_cannot_change(serving, tmp_path):
+    first = serving(mode="classic:wording=c22", edit=third_person)
+    ann = first.person().to_task()
+    assert ann.plan()["mode"]["rules"]["wording"]["no_alternative"] == "No Alternative"
+    form = {"top": "wren", "p1": 80, "second": None, "p2": None, "impossible": []}
+    for position in ann.open_positions():
+        assert ann.give(position, answer=form).status_code == 200
+    path = tmp_path / "r.jsonl"
+    assert main(["export", str(first.folder), str(path)]) == 0
+    shown = [json.loads(text)["presentation"] for text in path.read_text().splitlines()]
+    assert {json.dumps(one["mode_options"]) for one in shown} == {'{"wording": "c22"}'}
+    refused = r"mode classic:wording=c22, frame third_person.*new study"
+    with pytest.raises(StoreError, match=refused):
+        serving(mode="classic", edit=third_person)
+
+
 def test_answers_are_looked_at_by_the_mode_that_asked(changed):
     reader = Reader(changed.study)
     for rows in (changed.store.responses("birds"), changed.store.timings("birds")):

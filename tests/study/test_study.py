@@ -171,3 +171,45 @@ def test_labels_that_are_a_scale_are_shown_in_their_order(make):
     found = read(make, more='ordered = true\nlabel_order = "shuffled"')
     assert found.label_order == "shuffled"
     assert "steps of a scale, and each person sees them in another order" in str(found.notes[0])
+
+
+QUOTED = """\
+[study]
+labels = ["cat", "dog"]
+mode = "classic:wording=c22"
+{study}
+
+[items]
+source = "{source}"
+"""
+MODE = "study.toml, study.mode = 'classic:wording=c22': wording=c22 "
+THIRD = 'frame = "third_person"'
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (THIRD, []),
+        ("", ['asks in the frame third_person, not self; write frame = "third_person"']),
+        (f'{THIRD}\nlanguage = "de"', ["is in en only, and the study is in de"]),
+        (f'{THIRD}\nlanguages = ["en", "fr"]', ["is in en only, and the study is in fr"]),
+    ],
+    ids=["right", "frame", "language", "second-language"],
+)
+def test_words_of_a_paper_fit_one_language_and_one_frame(make, wrong, given, wanted):
+    found = wrong(make(QUOTED.format(study=given, source="images")))
+    ending = "; leave out one of the two"
+    assert [line.removesuffix(ending) for line in found] == [f"{MODE}{one}" for one in wanted]
+
+
+def test_a_comparison_checks_the_words_of_every_mode(make, wrong):
+    toml = QUOTED.replace('mode = "classic:wording=c22"\n', "").format(study="", source="images")
+    toml += '[compare]\nmodes = ["classic", "classic:wording=c22"]\n'
+    (line,) = wrong(make(toml))
+    assert line.startswith("study.toml, compare.modes[1] = 'classic:wording=c22': wording=c22 asks")
+
+
+def test_words_about_an_image_are_noted_where_there_is_none(make):
+    folder = make(QUOTED.format(study=THIRD, source="a.csv"), {"a.csv": "id,text\none,a cat\n"})
+    (note,) = study.read(folder).notes
+    assert str(note) == f"{MODE}speaks of an image, but one shows none"

@@ -34,7 +34,8 @@ DATASET = "dataset:"
 NO_PAPERS = "the papers are not part of this installation: it has no softlabel.papers"
 PATIENCE = 1.5  # seconds before progress is shown
 ORDER = (
-    *("new", "check", "preview", "simulate", "serve", "invite", "status", "export", "forget"),
+    *("new", "batches", "check", "preview", "simulate", "serve", "invite", "status"),
+    *("export", "forget"),
     *("pause", "resume", "close", "reopen", "quota", "cap", "add"),
     *("exclude", "include", "end", "audit"),
     *("who", "pay", "prolific", "rehearse"),

@@ -1,12 +1,19 @@
-"""``new``, ``check``, ``backup``, ``restore``, ``migrate``: a study folder and its database."""
+"""``new``, ``batches``, ``check``, ``backup``, ``restore``, ``migrate``: a study folder and its
+database."""
+
+from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from softlabel.cli import shared
+from softlabel.cli import shared, wizard
 from softlabel.errors import SoftlabelError, StudyError
+
+if TYPE_CHECKING:
+    from softlabel.io import Progress
 
 
 @shared.command()
@@ -23,6 +30,8 @@ def new(  # noqa: PLR0913  options, each with its own help
     seed: int | None = None,
     load: Path | None = None,
     from_: str | None = None,
+    preset: str | None = None,
+    enlarge: int | None = None,
 ) -> None:
     """Create a study from your own pictures, recordings, videos or texts, ready to edit.
 
@@ -33,7 +42,6 @@ def new(  # noqa: PLR0913  options, each with its own help
     Files are copied into the study folder.
     """
     from softlabel import study
-    from softlabel.cli import wizard
 
     shared.load_strategies(load)
     given = {"image": images, "audio": audio, "video": video, "table": table, "export": export}
@@ -42,17 +50,15 @@ def new(  # noqa: PLR0913  options, each with its own help
     source = wizard.choose_source(given, text)
     if source is None and labels is not None:
         raise SoftlabelError("--labels needs items: add --images, --audio, --video or --table")
+    asked = wizard.choose_preset(preset, mode, enlarge, source is not None)
     if source is not None:
         if seed is not None:
             raise SoftlabelError("--seed is for the drawn shapes of the example; omit it")
-        how = shared.parse_strategy("format", from_)
-        material, known = wizard.open_material(*source, how)
-        chosen = list(known) if known and labels is None else wizard.read_labels(labels, material)
-        made, notes = study.setup.write_own(folder, material, chosen, mode=mode)
-    elif mode is None and seed is None and wizard.is_terminal():
+        made, notes = _write_own(folder, source, labels, from_, asked)
+    elif asked.mode is None and seed is None and wizard.is_terminal():
         made, notes = wizard.ask_all(folder)
     else:
-        made, notes = study.write_new(folder, mode=mode or "quick", seed=seed or 0), ()
+        made, notes = study.write_new(folder, mode=asked.mode or "quick", seed=seed or 0), ()
     for path in made:
         typer.echo(f"wrote {path}")
     for media, word in (("images", "pictures"), ("audio", "recordings"), ("video", "videos")):
@@ -62,6 +68,98 @@ def new(  # noqa: PLR0913  options, each with its own help
         typer.echo(f"note: {note}", err=True)
     steps = [f"softlabel {command} {folder}" for command in ("check", "preview", "serve")]
     typer.echo(f"\nnext: {steps[0]}, {steps[1]}, then {steps[2]}")
+
+
+def _write_own(
+    folder: Path,
+    source: tuple[str, Path, list[str]],
+    labels: str | None,
+    from_: str | None,
+    asked: wizard.Asked,
+) -> wizard.Made:
+    """Write a study of the items that the options name."""
+    from softlabel import study
+
+    how = shared.parse_strategy("format", from_)
+    material, known = wizard.open_material(*source, how)
+    chosen = list(known) if known and labels is None else wizard.read_labels(labels, material)
+    if asked.enlarge is not None:
+        material = study.presets.enlarge_material(material, asked.enlarge)
+    items = None if asked.preset is None else asked.preset.fit_items(material)
+    return study.setup.write_own(folder, material, chosen, mode=asked.mode, items=items)
+
+
+@shared.command()
+def batches(  # noqa: PLR0913  options, each with its own help
+    source: str,
+    out: Path,
+    items: Path | None = None,
+    size: int = 25,
+    easy: int = 3,
+    ambiguous_from: float = 0.25,
+    easy_up_to: float = 0.1,
+    number: int | None = None,
+    without_easy: int = 0,
+    seed: int = 0,
+) -> None:
+    """Divide items into batches of ambiguous and a few easy items, as Collins et al. 2022 did.
+
+    INPUT tells how clear each item is: soft labels of 'softlabel label', answers of any kind,
+    which are averaged, or a table with the columns item and entropy (in nats). Every batch has the
+    same number of easy items and is filled with ambiguous ones, both drawn at random; no item is in
+    two batches.
+
+    OUTPUT is a table of items with the column batch, ready for 'softlabel new --table', or an
+    allocation (.json) for the key items.allocation of a study.
+    """
+    from softlabel import io
+    from softlabel.study import mixing
+
+    kind = io.check_output(out, ("csv", "jsonl", "json"), source)
+    if kind == "json" and items is not None:
+        raise SoftlabelError(f"--items {items}: an allocation names items only; write to .csv")
+    mixture = mixing.Mixture(size, easy, ambiguous_from, easy_up_to, number, without_easy, seed)
+    with shared.progress() as tell:
+        known = _measure_items(source, tell)
+    rows = None if items is None else mixing.read_items(items)
+    missing = 0
+    if rows is not None:
+        missing = sum(item not in known for item in rows)
+        known = {item: nats for item, nats in known.items() if item in rows}
+        if not known:
+            raise SoftlabelError(f"{items}: none of its ids is an item of {source}")
+    mixed = mixing.mix(known, mixture)
+    shared.write_text(out, mixing.render(mixed, kind, rows))
+    found = mixed.items
+    facts = {
+        "batches": f"{len(mixed.batches):,} of {size} items",
+        "ambiguous": f"{mixed.count('ambiguous'):,} of {len(found.ambiguous):,}, "
+        f"entropy from {ambiguous_from:g} nats",
+        "easy": f"{mixed.count('easy'):,} of {len(found.easy):,}, up to {easy_up_to:g} nats",
+        "neither": f"{len(found.between):,}, in no batch",
+    }
+    if missing:
+        facts["unknown"] = f"{missing:,} items of {items} without a label, in no batch"
+    shared.show_facts(facts | {"wrote": str(out)})
+
+
+def _measure_items(source: str, tell: Progress) -> dict[str, float]:
+    """Return the entropy of each item of an input, in nats."""
+    from softlabel import io, labelling
+    from softlabel.study import mixing
+    from softlabel.tables import SoftLabels
+
+    plan = labelling.Plan()
+    if source.startswith(shared.DATASET):
+        return mixing.measure_labels(
+            labelling.pool_source(shared.open_source(source, None, tell), plan)
+        )
+    if (given := mixing.read_entropies(Path(source))) is not None:
+        return given
+    people = io.read_people(source)
+    if not isinstance(people, SoftLabels):
+        people = labelling.pool_source(people, plan)
+    return mixing.measure_labels(people)
 
 
 @shared.command()

@@ -10,7 +10,7 @@ import csv
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -18,9 +18,10 @@ from softlabel.cli import shared
 from softlabel.errors import SoftlabelError, nearest
 
 if TYPE_CHECKING:
-    from softlabel.study import setup
+    from softlabel.study import presets, setup
 
     Material = setup.Material
+    Preset = presets.Preset
 
 Value = TypeVar("Value")
 KINDS = {"pictures": "image", "recordings": "audio", "videos": "video", "table": "table"}
@@ -55,6 +56,31 @@ def choose_source(
     for kind, path in named.items():
         return kind, path, split_columns(text or "")
     return None
+
+
+class Asked(NamedTuple):
+    """How people are to answer, how large their pictures are, and the preset that says so."""
+
+    mode: str | None
+    enlarge: int | None
+    preset: Preset | None = None
+
+
+def choose_preset(
+    name: str | None, mode: str | None, enlarge: int | None, has_items: bool
+) -> Asked:
+    """Return what ``--preset``, ``--mode`` and ``--enlarge`` ask for together."""
+    if enlarge is not None and not has_items:
+        raise SoftlabelError(f"--enlarge {enlarge} needs pictures: add --images or --table")
+    if name is None:
+        return Asked(mode, enlarge)
+    from softlabel.study import presets
+
+    preset = presets.find_preset(name)
+    if mode is not None:
+        reason = f"sets the mode, {preset.mode}; leave --mode out"
+        raise SoftlabelError(f"--mode {mode}: --preset {name} {reason}")
+    return Asked(preset.mode, enlarge or (preset.enlarge if has_items else None), preset)
 
 
 def split_columns(text: str) -> list[str]:

@@ -14,6 +14,7 @@ from softlabel.elicit.mode import (
     Mode,
     Seconds,
     find_scripts,
+    find_speech,
     find_texts,
     readable_versions,
 )
@@ -26,6 +27,6 @@ MODES.update({kind.name: kind for kind in (Classic, Quick, Chips, Search, Hard)}
 
 __all__ = [
     "FORM", "MODES", "ZERO_IS_100", "Answer", "Branch", "Chips", "Classic", "Field", "Hard", "Kind",
-    "Mode", "Quick", "Search", "Seconds", "c22", "fields", "find_scripts", "find_texts",
-    "list_branches", "mode", "readable_versions",
+    "Mode", "Quick", "Search", "Seconds", "c22", "fields", "find_scripts", "find_speech",
+    "find_texts", "list_branches", "mode", "readable_versions",
 ]  # fmt: skip

@@ -1,9 +1,30 @@
-"""The two shapes in which Collins et al. 2022 released answers, turned into ``classic`` ones."""
+"""The page of Collins et al. 2022: the words with which it asked (their figure 7), and the two
+shapes in which its answers were released, turned into ``classic`` ones."""
 
 from typing import Any
 
 from softlabel.elicit.mode import Payload
 from softlabel.errors import ResponseError
+
+# As the page of figure 7 asked, word for word; ``**`` begins and ends what it has in bold type.
+WORDS = {
+    "heading": "Imagine 100 crowdsourced workers are asked to **identify what category the image "
+    "below belongs to**.",
+    "top": "What category do you think they would select as **most probably** being the true "
+    "category of the image?",
+    "p1": "What **percent probability (between 0 and 100)** do you think they would assign to the "
+    "category you selected being the true category of the image?",
+    "second": "What **alternate** category, if any, do you think they would select as being the "
+    "**second most probable** of being the true category of the image?",
+    "p2": "If you selected an alternate category for the image, what **percent probability "
+    "(between 0 and 100)** do you think they would assign to the category you selected being the "
+    "true category represented in the image?",
+    "impossible": "Are there one or more categories you think the crowdsourced annotators would "
+    "say are **definitely not** the true category of the image? Please click **ALL** categories "
+    "you think the annotators would say have zero probability of being the true category.",
+    "no_alternative": "No Alternative",
+}
+LANGUAGE, FRAME, CHANNEL = "en", "third_person", "image"  # what these words are about
 
 KEYS = {  # of an answer, and of a processed record
     "top": "Most Probable Class",

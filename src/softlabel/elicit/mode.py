@@ -69,6 +69,15 @@ class Seconds(NamedTuple):
     slower: float = 1.0
 
 
+class Speech(NamedTuple):
+    """What the words of a mode are bound to, and the option that chose them; None: to nothing."""
+
+    option: str = ""
+    language: str | None = None
+    frame: str | None = None
+    channel: str | None = None  # image, audio or video: what the words speak of
+
+
 class Mode(Protocol):
     """A way of asking.  ``version`` is written into every answer given through it.
 
@@ -79,6 +88,7 @@ class Mode(Protocol):
     ``scripts``: file names of scripts that its page ``NAME.js`` imports.  Default: none.
     ``texts``: sentences of its page by language.  Default: ``NAME.json`` beside the module, if any.
     ``seconds``: the expected ``Seconds`` of an answer.  Default: unknown.
+    ``speaks``: the ``Speech`` to which its words are bound.  Default: they fit every study.
     ``operate(page, answer, labels)``: enter an answer on the real page as a person would, by keys
     and clicks.  ``page`` is a Playwright page, ``labels`` are in the order shown.  Default:
     none, so that simulated people can answer over HTTP only.
@@ -141,6 +151,11 @@ def find_texts(mode: ModeLike, language: str) -> Mapping[str, Any]:
 def expected_seconds(mode: ModeLike) -> Seconds | None:
     """Return how long an answer takes; None if the mode does not know."""
     return getattr(mode, "seconds", None)
+
+
+def find_speech(mode: ModeLike) -> Speech:
+    """Return what the words of a mode are bound to."""
+    return getattr(mode, "speaks", Speech())
 
 
 def _beside(mode: ModeLike, name: str) -> Path | None:

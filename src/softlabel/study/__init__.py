@@ -1,6 +1,6 @@
 """Study folders: read them with every mistake at once, or write a new one that can be served."""
 
-from softlabel.study import money, setup, shapes
+from softlabel.study import mixing, money, presets, setup, shapes
 from softlabel.study.added import keep_table, list_added
 from softlabel.study.catalogue import LANGUAGES, load_words
 from softlabel.study.findings import has_control
@@ -34,6 +34,6 @@ __all__ = [
     "Advert", "Allocate", "Arm", "Compare", "Condition", "Item", "Media", "Pay", "Question", "Quiz",
     "Recruit",
     "Study", "check_table", "estimate", "find_problems", "has_control", "json_schema", "keep_table",
-    "list_added", "list_own_instructions", "load_words", "money", "name_questions", "read", "setup",
-    "shapes", "write_new",
+    "list_added", "list_own_instructions", "load_words", "mixing", "money", "name_questions",
+    "presets", "read", "setup", "shapes", "write_new",
 ]  # fmt: skip

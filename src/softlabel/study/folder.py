@@ -12,7 +12,13 @@ from softlabel.study.catalogue import Wording
 from softlabel.study.compare import read_compare
 from softlabel.study.findings import FILE, Findings, Refused
 from softlabel.study.items import Scope, check_headings, read_others
-from softlabel.study.labels import read_about, read_labels, read_mode, read_synonyms
+from softlabel.study.labels import (
+    check_channel,
+    read_about,
+    read_labels,
+    read_mode,
+    read_synonyms,
+)
 from softlabel.study.model import Compare, Item, LabelOrder, Quiz, Study
 from softlabel.study.pages import Pages, default_quiz
 from softlabel.study.questions import read_skip_reasons
@@ -87,6 +93,7 @@ def _read(folder: Path, findings: Findings, also: Path | None = None) -> Study |
     checks = read_others("items.checks", items.checks, "gold", scope)
     targets = added.read_added(targets, scope, also)
     batches.check_counts(reader, targets)
+    check_channel(reader, mode, targets.items)
     skip_reasons = read_skip_reasons(reader)
     silent = [item.id for item in practice if item.gold is None and item.feedback is None]
     if silent:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from softlabel import registry
-from softlabel.elicit import Mode, list_branches
+from softlabel.elicit import Mode, find_speech, list_branches
 from softlabel.errors import SoftlabelError, nearest
 from softlabel.study.findings import (
     FILE,
@@ -18,7 +18,7 @@ from softlabel.study.findings import (
     load_json,
 )
 from softlabel.study.items import open_media
-from softlabel.study.model import About, Media
+from softlabel.study.model import About, Item, Media
 from softlabel.study.settings import Reader
 
 JOINERS = "\u200c\u200d"  # invisible, but some scripts cannot be written without them
@@ -164,6 +164,33 @@ def try_mode(reader: Reader, key: str, text: str, labels: Labels | None) -> Mode
     except SoftlabelError as error:
         reader.refuse(key, text, str(error))
         return None
+    if not _fits_words(reader, key, text, mode):
+        return None
     if labels and len(labels) > MANY_LABELS and mode.name != "search":
         reader.note(key, text, f"with {len(labels)} labels, search is quicker to answer")
     return mode
+
+
+def _fits_words(reader: Reader, key: str, text: str, mode: Mode) -> bool:
+    """Return whether the words of a mode fit the study's languages and frame; if not, refuse it."""
+    section, speech = reader.file.study, find_speech(mode)
+    before = len(reader.findings)
+    for language in section.languages or [section.language]:
+        if speech.language not in (None, language):
+            reason = f"{speech.option} is in {speech.language} only, and the study is in {language}"
+            reader.refuse(key, text, f"{reason}; leave out one of the two")
+    if speech.frame not in (None, section.frame):
+        reason = f"{speech.option} asks in the frame {speech.frame}, not {section.frame}"
+        reader.refuse(key, text, f'{reason}; write frame = "{speech.frame}"')
+    return len(reader.findings) == before
+
+
+def check_channel(reader: Reader, mode: Mode | None, items: Sequence[Item]) -> None:
+    """Note items that are not what the words of the mode speak of."""
+    speech = find_speech(mode) if mode is not None else None
+    if speech is None or speech.channel is None:
+        return
+    others = [item.id for item in items if getattr(item, speech.channel) is None]
+    if others:
+        reason = f"{speech.option} speaks of an {speech.channel}, but {others[0]} shows none"
+        reader.note(MODE, reader.file.study.mode, reason)

@@ -26,6 +26,7 @@ from softlabel.study.items import CHANNELS, NAMES, TABLES, Channel, Row, Scope, 
 from softlabel.study.labels import MANY_LABELS
 from softlabel.study.new import NEW, to_csv, write_file, write_settings
 from softlabel.study.new import require_empty as require_empty
+from softlabel.study.presets import write_enlarged
 from softlabel.study.schema import StudySection
 
 PER_PERSON = 30  # items that one person answers, unless there are fewer
@@ -61,6 +62,7 @@ class Material:
     files: Mapping[str, Path] = field(default_factory=dict)  # name in the study folder -> file
     items: Mapping[str, Any] = field(default_factory=dict)  # settings of [items]
     notes: tuple[str, ...] = ()  # what was left out
+    enlarge: int | None = None  # pixels of the longer side that smaller pictures are given
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -154,13 +156,13 @@ def _shorten(names: Sequence[str]) -> str:
 
 def list_columns(path: Path) -> tuple[str, ...]:
     """Return the columns of a table in which something is given, in order."""
-    return tuple(dict.fromkeys(column for row in _read_rows(path) for column in row.cells))
+    return tuple(dict.fromkeys(column for row in read_lines(path) for column in row.cells))
 
 
 def guess_text(path: Path) -> str:
     """Return the column ``text`` of a table, or else the one with the longest texts."""
     lengths: Counter[str] = Counter()
-    for row in _read_rows(path):
+    for row in read_lines(path):
         lengths.update({column: len(str(value)) for column, value in row.cells.items()})
     return "text" if "text" in lengths else lengths.most_common(1)[0][0]
 
@@ -170,7 +172,7 @@ def read_material(path: Path, texts: Sequence[str] = ()) -> Material:
 
     One column becomes the column ``text``.  Several become texts with headings.
     """
-    rows = _read_rows(path)
+    rows = read_lines(path)
     present = dict.fromkeys(column for row in rows for column in row.cells)
     found = f"its columns are: {', '.join(present)}"
     for column in texts:
@@ -216,7 +218,7 @@ def _make_heading(column: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _read_rows(path: Path) -> list[Row]:
+def read_lines(path: Path) -> list[Row]:
     """Read a table without looking at what its cells mean."""
     if path.is_dir():
         raise SoftlabelError(f"{path}: is a folder; for pictures write --images {path}")
@@ -440,7 +442,9 @@ def write_own(
     values["items"] |= {**amount, **material.items, **(items or {})}
     with _stage(folder) as stage:
         for target, file in material.files.items():
-            _place(file, stage / target)
+            side = material.enlarge
+            if side is None or not write_enlarged(file, stage / target, side):
+                _place(file, stage / target)
         if len(labels) > MANY_LABELS:
             write_file(stage / "labels.txt", "".join(f"{label}\n" for label in labels))
             values["study"]["labels"] = "labels.txt"

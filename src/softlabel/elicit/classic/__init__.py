@@ -4,12 +4,13 @@ chance, and every class it is definitely not."""
 import math
 import re
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from softlabel.elicit import fields
-from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds
+from softlabel import registry
+from softlabel.elicit import c22, fields
+from softlabel.elicit.mode import Answer, Field, Labels, Payload, Rng, Seconds, Speech
 from softlabel.errors import ResponseError, UnknownName
 from softlabel.tables import LARGEST_PERCENT, Floats
 
@@ -17,6 +18,7 @@ P_IS_0 = "p-is-0"  # "8p" -> 80: p is beside 0 on the keyboard
 ZERO_IS_100 = "zero-is-100"  # a most probable class with chance 0 -> 100: taken for a slip
 REPAIRS = (P_IS_0, ZERO_IS_100)
 NO_PERCENT = "must be a number from 0 to 100"
+Wording = Literal["plain", "c22"]
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,15 @@ class Classic:
     first class, a chance without an alternative, and a class both named and ruled out.  Sums other
     than 100, an alternative likelier than the first class, and an alternative without a number are
     no contradictions and are accepted.
+
+    ``wording`` chooses the questions: ``plain`` ones in every language and frame, or those of the
+    paper (``c22``), word for word, which are in English and ask what 100 others would say of an
+    image.
     """
 
     repairs: str = "+".join(REPAIRS)
     strict: bool = False
+    wording: Wording = "plain"
 
     name: ClassVar[str] = "classic"
     version: ClassVar[int] = 1
@@ -52,8 +59,19 @@ class Classic:
     # the median of CIFAR-10S; a form is filled in, not answered by single keys
     seconds: ClassVar[Seconds] = Seconds(32.0, measured=True, slower=5.0)
 
+    def __post_init__(self) -> None:
+        registry.check_choice("wording of Classic", self.wording, get_args(Wording))
+
+    @property
+    def speaks(self) -> Speech:
+        """In which language and frame, and about what, the chosen wording can ask."""
+        if self.wording == "plain":
+            return Speech()
+        return Speech(f"wording={self.wording}", c22.LANGUAGE, c22.FRAME, c22.CHANNEL)
+
     def rules(self) -> dict[str, Any]:
-        return {"strict": self.strict}
+        asks = {} if self.wording == "plain" else {"wording": dict(c22.WORDS)}
+        return {"strict": self.strict, **asks}
 
     def read(self, payload: Payload, labels: Labels) -> Answer:
         fields.refuse_unknown_keys(payload, self.fields, self.recorded)

@@ -28,7 +28,9 @@ class Classic {
       labels: context.labels,
       strict: Boolean(context.rules.strict),
     });
-    this.words = context.words;
+    // words of a paper take the place of ours, with their bold type
+    this.quoted = context.rules.wording ?? null;
+    this.words = { ...context.words, ...this.quoted };
     this.state = { ...BLANK };
     this.tops = this.labels.map((label) => this.#option("radio", "top", label, label));
     this.seconds = [...this.labels, null].map((label) =>
@@ -238,13 +240,20 @@ class Classic {
   /** The study's own question; the blocks have theirs. */
   #heading() {
     const { question } = this.context;
-    if (question === null) return el("h1", { class: "visually-hidden", text: this.words.title });
-    return el("h1", { dir: "auto", text: question });
+    if (question !== null) return el("h1", { dir: "auto", text: question });
+    if (this.quoted !== null) return el("h1", { class: "quoted" }, ...this.#say(this.quoted.heading));
+    return el("h1", { class: "visually-hidden", text: this.words.title });
   }
 
   #block(legend, options, last) {
     const list = el("div", { class: "options" }, ...options.map((option) => option.node));
-    return el("fieldset", { class: "block" }, el("legend", { text: legend }), list, last);
+    return el("fieldset", { class: "block" }, el("legend", { class: this.quoted && "quoted" }, ...this.#say(legend)), list, last);
+  }
+
+  /** A sentence; of quoted words, what stands between ** is bold. */
+  #say(text) {
+    if (this.quoted === null) return [text];
+    return text.split("**").map((part, place) => (place % 2 ? el("strong", { text: part }) : part));
   }
 
   #option(type, field, value, text) {
@@ -276,7 +285,7 @@ class Classic {
     const node = el(
       "label",
       { class: "field percent" },
-      el("span", { text }),
+      el("span", {}, ...this.#say(text)),
       el("span", { class: "with-unit" }, input, el("span", { text: "%" })),
     );
     return { input, node };

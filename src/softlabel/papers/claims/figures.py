@@ -19,7 +19,10 @@ from softlabel.tables import Score
 
 NOTHING = Score(math.nan, math.nan, math.nan, 0)
 HEIGHT = 340  # px, of a wide figure
+# one for each of ten classes: Paul Tol's light scheme, and one more
+FILLS = (*charts.FILLS, "#dddddd", "#cc99bb")
 PANEL, GAP, HEADING = 300, 24, 26  # px: least width of a panel, space between two, above each
+LEGEND = 18.0  # px, a line of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +134,49 @@ def beside(words: Words, rows: Mapping[str, tuple[Score | None, Published | None
     pair = ("ours", "published")
     drawn = partial(charts.whiskers, dots, series=pair, row=18, zero=False)
     return _figure(words, text, drawn)
+
+
+def shares(
+    words: Words,
+    rows: Mapping[str, Sequence[float]],
+    parts: Sequence[str],
+    *,
+    legend: bool = False,
+) -> Figure:
+    """Draw labels as bars one under another, each cut into the shares of its parts; parts that no
+    label has are left out.  With ``legend``, colours are named above the bars."""
+    kept = [place for place in range(len(parts)) if any(row[place] > 0 for row in rows.values())]
+    names = [parts[place] for place in kept]
+    fills = [FILLS[place % len(FILLS)] for place in kept]  # a class has one colour everywhere
+    cut = {name: [float(row[place]) for place in kept] for name, row in rows.items()}
+    told = []  # for screen readers
+    for name, row in cut.items():
+        each = (f"{what} {100 * share:.0f} %" for what, share in zip(names, row, strict=True))
+        told.append(f"{name}: {', '.join(each)}")
+
+    def drawn(frame: Frame) -> Html:
+        chart = charts.stacked(cut, names, frame, fills)
+        if not legend:
+            return chart
+        colours, height = _name_colours(names, fills, frame.width)
+        below = drawing.el("g", chart, transform=f"translate(0 {height:g})")
+        return drawing.svg_document(frame, height + drawing.chart_height(chart), colours, below)
+
+    return _figure(words, "; ".join(told), drawn)
+
+
+def _name_colours(names: Sequence[str], fills: Sequence[str], width: float) -> tuple[Html, float]:
+    """Draw a square of each colour before its name, in as many lines as they need, and return how
+    high they are."""
+    marks, x, y = [], 0.0, 0.0
+    for name, fill in zip(names, fills, strict=True):
+        need = 16 + drawing.LETTER * (len(name) + 2)
+        if x and x + need > width:
+            x, y = 0.0, y + LEGEND
+        marks.append(drawing.el("rect", x=x, y=y + 2, width=11.0, height=11.0, fill=fill))
+        marks.append(drawing.text_at(x + 16, y + drawing.FONT, name, fill=drawing.INK))
+        x += need
+    return drawing.join(*marks), y + LEGEND + 6
 
 
 def _figure(words: Words, text: str, drawn: Callable[[Frame], Html]) -> Figure:

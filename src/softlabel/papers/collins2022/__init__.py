@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from softlabel.papers.claims import Cell, Scale, items, tuning
 from softlabel.papers.collins2022 import conditions
 from softlabel.papers.collins2022.conditions import CONDITIONS, NETWORKS, PEOPLE, QUICK, Condition
+from softlabel.papers.collins2022.examples import draw_released
 from softlabel.papers.collins2022.facts import facts
 from softlabel.papers.collins2022.figures import figures, tables
 from softlabel.papers.collins2022.numbers import claims
@@ -26,6 +27,7 @@ __all__ = [
     "TITLE",
     "cells",
     "claims",
+    "draw_released",
     "facts",
     "figures",
     "probes",

@@ -223,7 +223,7 @@ def _settings(scale: Scale) -> Iterator[Claim]:
     for net, rate in rates.items():
         id, known = f"learning rate chosen, {net}", Published(rate)
         says = f"the learning rate of {net} that validation images choose"
-        yield Claim(id, "appendix", says, "value", lambda results: None, known, reason=NO_SEARCH)
+        yield Claim(id, "section 5.1", says, "value", lambda results: None, known, reason=NO_SEARCH)
 
 
 def choose(

@@ -14,7 +14,13 @@ from softlabel import metrics
 from softlabel.papers.claims import Cell, Scale, items, tuning
 from softlabel.papers.singh2025 import data
 from softlabel.papers.singh2025.data import PICTURES, SETS, Condition, Labels
-from softlabel.papers.singh2025.figures import figures, score_constant, score_run, tables
+from softlabel.papers.singh2025.figures import (
+    draw_released,
+    figures,
+    score_constant,
+    score_run,
+    tables,
+)
 from softlabel.papers.singh2025.numbers import claims, facts
 from softlabel.train import Run
 
@@ -32,6 +38,7 @@ __all__ = [
     "TITLE",
     "cells",
     "claims",
+    "draw_released",
     "facts",
     "figures",
     "probes",

@@ -1,5 +1,5 @@
-"""What is measured on a finished run, and the tables and figures made of it: the paper's figures 3,
-4 and 5, and the table that its abstract sums up.
+"""What is measured on a finished run, and the tables and figures made of it: the paper's figures 2
+to 5, and the table that its abstract sums up.  Figures 1 and 3 are also drawn from the data alone.
 
 Scores are named here and read here; ``@`` stands before a rank, a bin or an epoch.  All are means
 over the items held out, so that nothing is shown of a single item of a data set.
@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from softlabel import metrics
-from softlabel.papers.claims import Figure, Results, Table, show_score
+from softlabel.papers.claims import Figure, Published, Results, Table, show_score
 from softlabel.papers.claims import figures as draw
-from softlabel.papers.singh2025.data import SETS, Condition, Labels
+from softlabel.papers.singh2025.data import PICTURES, SETS, Condition, Labels, votes
 from softlabel.papers.singh2025.numbers import PEARSON, SPEARMAN, drop
 from softlabel.report import Line
 from softlabel.tables import Floats
@@ -26,6 +26,14 @@ BINS = 10  # of normalised entropy, for figure 3
 GROUPS = 10  # of items, by people's entropy
 HELD = "held "  # prefix in the log of the scores on the items held out
 WORDS, NOTES = draw.read_words(__file__)
+DRAWN = ("curves", "entropies", "groups", "uncertain")  # with a panel for every set
+ORDER = ("1st class", "2nd", "3rd")  # of people's classes, by their votes
+WHOSE: tuple[tuple[str, Labels, str], ...] = (  # rows of figure 5: a cell, and whose scores of it
+    ("people", "soft", "people"),
+    ("soft", "soft", "model"),
+    ("hard", "hard", "model"),
+)
+PRINTED_RIGHT: dict[Labels, float] = {"soft": 0.01, "hard": 0.08}  # of figure 2
 COLUMNS = {"accuracy": "accuracy", "kl": "KL", PEARSON: "r", SPEARMAN: "rho"}
 
 
@@ -201,7 +209,7 @@ def _uncertain(results: Results, sets: Sequence[str]) -> Table:
 
 def figures(results: Results) -> list[Figure]:
     """Draw curves and entropy distributions, with a panel for every set that was run."""
-    charts: dict[str, dict[str, Figure]] = {name: {} for name in WORDS}
+    charts: dict[str, dict[str, Figure]] = {name: {} for name in DRAWN}
     for name in _sets_run(results):
         cells = {f"{labels} labels": Condition(name, labels).name for labels in LABELS}
         words = replace(WORDS["curves"], title=f"KL to people by epoch, {name}")
@@ -222,4 +230,62 @@ def figures(results: Results) -> list[Figure]:
             series[title] = list(people), list(model)
         words = replace(WORDS["groups"], title=f"Entropies by group, {name}")
         charts["groups"][name] = draw.reliability(words, series)
-    return [draw.panels(WORDS[name], some) for name, some in charts.items() if some]
+        charts["uncertain"] |= _draw_uncertain(results, name)
+    drawn = [draw.panels(WORDS[name], some) for name, some in charts.items() if some]
+    return [*drawn, *_draw_right(results)]
+
+
+def _draw_uncertain(results: Results, name: str) -> dict[str, Figure]:
+    """Draw the mean label of the items that people disagree on most, class by class in the order
+    of people's votes, and what the two models say of the same classes."""
+    rows = {}
+    for whose, labels, side in WHOSE:
+        masses = draw.along(results, Condition(name, labels).name, f"high/{side}@", side).y
+        if len(masses):
+            rows[whose] = [float(mass) for mass in masses]
+    if not rows:
+        return {}
+    most = max(map(len, rows.values()))
+    parts = [*ORDER, *(f"{rank}th" for rank in range(len(ORDER) + 1, most + 1))]
+    words = replace(WORDS["uncertain"], title=f"Predictions where people disagree most, {name}")
+    return {name: draw.shares(words, rows, parts[:most])}
+
+
+def _draw_right(results: Results) -> list[Figure]:
+    """Draw KL on pictures that the model classifies correctly, beside the printed numbers."""
+    rows = {}
+    for labels, printed in PRINTED_RIGHT.items():
+        ours = results.mean(Condition(PICTURES, labels).name, "right/kl")
+        rows[f"{labels} labels"] = ours, Published(printed)
+    known = any(ours is not None for ours, _ in rows.values())
+    return [draw.beside(WORDS["right"], rows)] if known else []
+
+
+# ── figures of the released data ─────────────────────────────────────────────────────────────
+
+
+def draw_released() -> list[Figure]:
+    """Draw the figures that need no training; they need the data."""
+    shares = _share_votes(PICTURES)
+    order = np.argsort(metrics.entropy(shares), kind="stable")
+    ranked = -np.sort(-shares, axis=1)
+    rows = {}
+    for number, some in enumerate(np.array_split(order, GROUPS), start=1):
+        mean = ranked[some].mean(axis=0)
+        nats = metrics.entropy(shares[some]).mean()
+        rows[f"{number}: {nats:.2f} nats"] = [*mean[: len(ORDER)], mean[len(ORDER) :].sum()]
+    first = draw.shares(WORDS["figure-1"], rows, [*ORDER, "others"], legend=True)
+    panels = {}
+    for name in SETS:
+        values = np.clip(metrics.normalised_entropy(_share_votes(name)), 0, 1)
+        share = np.histogram(values, bins=BINS, range=(0, 1))[0] / len(values)
+        line = Line("people", (np.arange(BINS) + 0.5) / BINS, share)
+        words = replace(WORDS["figure-3"], title=f"Entropies of people's labels, {name}")
+        panels[name] = draw.curve(words, [line], zero=True)
+    return [first, draw.panels(WORDS["figure-3"], panels)]
+
+
+def _share_votes(name: str) -> Floats:
+    """Return (m, k) the share of people who gave each label."""
+    counts = votes(name)
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
