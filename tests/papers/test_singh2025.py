@@ -212,8 +212,21 @@ def test_a_quick_look_goes_all_the_way(recipe, tmp_path):
     assert len(best.rows) == 3
     assert len(high.rows) == 9
     drawn = singh2025.figures(made)
-    assert [figure.draw(660).count("<svg") for figure in drawn] == [1 + 3, 1 + 3, 1 + 3]
+    panels = [figure.draw(660).count("<svg") for figure in drawn]
+    assert panels == [1 + 3, 1 + 3, 1 + 3, 1 + 3, 1]  # the last is about CIFAR-10H alone
     assert all("<svg" in str(figure.draw(640)) for figure in drawn)
+
+
+def test_figures_2_and_5_show_the_stored_scores():
+    found = []
+    for labels, mass, divergence in (("soft", 0.6, 0.2), ("hard", 0.8, 0.3)):
+        scores = {"high/people@1": 0.5, "high/people@2": 0.5, "high/model@1": mass}
+        scores |= {"high/model@2": 1 - mass, "right/kl": divergence, "kl": 1.0}
+        found += [Result(f"cifar10h {labels}", seed, scores, f"{labels} {seed}") for seed in (0, 1)]
+    drawn = {one.name: one.draw(640) for one in singh2025.figures(Results(found, "x", "cpu"))}
+    said = "people: 1st class 50 %, 2nd 50 %; soft: 1st class 60 %, 2nd 40 %; hard: 1st class 80 %"
+    assert said in drawn["uncertain"]
+    assert "soft labels: 0.2; published: 0.01; hard labels: 0.3; published: 0.08" in drawn["right"]
 
 
 def test_simulated_people_are_always_the_same_and_differ_by_set():

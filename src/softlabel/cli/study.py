@@ -109,8 +109,8 @@ def batches(  # noqa: PLR0913  options, each with its own help
     same number of easy items and is filled with ambiguous ones, both drawn at random; no item is in
     two batches.
 
-    OUTPUT is a table of items with the column batch, ready for 'softlabel new --table', or an
-    allocation (.json) for the key items.allocation of a study.
+    OUTPUT is a table of items with the column batch, from which 'softlabel new' makes a study, or
+    an allocation (.json) for the key items.allocation of a study.
     """
     from softlabel import io
     from softlabel.study import mixing
