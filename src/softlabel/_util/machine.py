@@ -39,3 +39,17 @@ def keep_doing(work: Callable[[], object], every: float, name: str) -> Iterator[
     finally:
         ended.set()
         thread.join(PATIENCE)
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it is gone, even if that was killed."""
+    from multiprocessing import connection, parent_process  # few need it
+
+    parent = parent_process()
+    assert parent is not None, "a process that multiprocessing has started"
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, name="softlabel-parent", daemon=True).start()

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from softlabel import registry
-from softlabel._util.machine import keep_doing
+from softlabel._util.machine import end_with_parent, keep_doing
 from softlabel.allocate import (
     Allocation,
     FitJudged,
@@ -76,7 +76,7 @@ class Evidence:
         self._after = 0
         m, _, k = self.index.shape
         self._votes, self._answers = np.zeros((m, k)), np.zeros(m, dtype=np.int64)
-        self._current: dict[str, dict[int, Floats]] = {}  # by session and item: the vote that counts
+        self._current: dict[str, dict[int, Floats]] = {}  # votes that count
         self._replaced: set[str] = set()
         self._seconds = array("d")  # of every answer
 
@@ -343,7 +343,7 @@ def _read_history(report: Mapping[str, Any]) -> list[tuple[int, float]]:
 @contextmanager
 def keep_ranking(ranker: Ranker) -> Iterator[None]:
     """Rank in a thread of its own while the body runs."""
-    pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=os.nice, initargs=(NICE,))
+    pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=end_with_parent)
     ranker.outside = lambda function, *values, **named: pool.submit(
         function, *values, **named
     ).result()
@@ -358,6 +358,7 @@ def keep_ranking(ranker: Ranker) -> Iterator[None]:
             log.warning("items were not ranked: %s", error)
 
     attempt(ranker.warm_up)
+    attempt(lambda: pool.submit(os.nice, NICE).result())  # from now on, people come first
     try:
         with keep_doing(partial(attempt, ranker.step), EVERY, "softlabel-ranking"):
             yield
