@@ -14,7 +14,7 @@ from softlabel import store as stores
 from softlabel import study as studies
 from softlabel.allocate import FitVotes
 from softlabel.metrics import kl
-from softlabel.serve import allocation
+from softlabel.serve import actions, allocation
 from softlabel.serve.databases import put_study
 from softlabel.serve.participant.plans import lease_plan
 from softlabel.serve.ranking import EVERY, LONGEST, PATIENCE, Evidence, Ranker, count_allowed
@@ -315,6 +315,21 @@ def test_the_dashboard_tells_what_was_reached(crowd):
     chart = str(allocation.draw(progress))
     assert "this study" in chart
     assert "equal votes" in chart
+
+
+def test_the_number_of_answers_is_an_average(crowd):
+    one = crowd("[allocate]\nmost = 9\n")
+    desk = actions.Desk(one.study, one.store, "somebody", one.clock())
+    quota = actions.SetPerItem(8)
+    assert quota.explain(desk)[0] == (
+        "Items get 8 answers on average, none more than 9; now it is 6."
+    )
+    assert quota.do(desk) == "Items get 8 answers on average, none more than 9."
+    again = actions.SetPerItem(None).explain(desk)[0]
+    assert again.startswith("Items get 6 answers on average, none more than 9, as study.toml says")
+    counts = one.fill().counts()
+    assert counts.sum() == 8 * ITEMS
+    assert counts.min() < 8 < counts.max() <= 9
 
 
 def test_people_take_part_through_the_server(serving):
