@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import uuid
 from collections import Counter
 
@@ -315,6 +317,29 @@ def test_the_dashboard_tells_what_was_reached(crowd):
     chart = str(allocation.draw(progress))
     assert "this study" in chart
     assert "equal votes" in chart
+
+
+POOL = """
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from softlabel._util.machine import end_with_parent
+
+if __name__ == "__main__":
+    pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=end_with_parent)
+    print(pool.submit(abs, -7).result(), flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_process_that_computes_ends_with_a_server_that_is_killed(tmp_path):
+    """It has the same standard output, which ends when all are gone that have it."""
+    (tmp_path / "pool.py").write_text(POOL)
+    command = [sys.executable, str(tmp_path / "pool.py")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"7\n"
+        process.kill()
+        assert process.communicate(timeout=30)[0] == b""
 
 
 def test_the_number_of_answers_is_an_average(crowd):
