@@ -52,6 +52,7 @@ EVERY = 2.0  # seconds between two looks
 PATIENCE = 4 * EVERY  # without a ranking, after which another process takes over
 LONGEST = 30.0  # seconds without a look at who was left out, and between two reports
 SHARE = 0.25  # of one core
+READ = 40  # answers read between two rests
 CHUNK = 200  # weights written at a time: answers wait for no more
 DIGITS = 6  # of a weight: items of which as much is known have equal ones
 TIMED = 20  # answers before their seconds are trusted
@@ -84,7 +85,7 @@ class Evidence:
         """Read the answers that came since the last time; return whether there were any."""
         before = self._after
         new = self.store.timings(self.study.name, after=before)
-        while rows := list(islice(new, CHUNK)):
+        while rows := list(islice(new, READ)):
             self._add([row for row in rows if row.kind == "target" and row.item in self._code])
             self._after = rows[-1].seq
             throttle()
