@@ -3,16 +3,18 @@ before one that decides what to ask.
 
     python bench/live.py [--people 60] [--items 2000] [--seconds 20] [--turns 2]
 
-Both studies are served by turns in one run, each by a server process of its own on this machine.
+Both studies are served by turns in one run, each by a server process of its own on this machine,
+and the one that comes first changes.
 Everybody comes in, and then answers once in ``THINK`` seconds until the time is over.  Prints the
-times of answers and of plans in milliseconds, the processor seconds of the server per answer, and
-what p95 is of that with equal votes.
+times of answers and of plans in milliseconds, the processor time of the server per answer, and
+what p95 is of that with equal votes: the median of turns, and their range.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import resource
 import statistics
 import subprocess
@@ -24,31 +26,18 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+from asking import study as asked
 
-LABELS = ("ant", "bee", "cow", "dog")
 THINK = 0.25  # seconds
-STUDY = """
-[study]
-name = "load"
-labels = ["ant", "bee", "cow", "dog"]
-mode = "hard"
-[items]
-source = "items.csv"
-per_item = 200
-repeats = 0
-[quiz]
-ask = false
-[debrief]
-ask = false
-"""
+PER_ITEM = 200  # answers: never reached
 WAYS = {"equal votes": "", "live": "[allocate]\nleast = 1\n"}
 
 
 def write(folder: Path, allocate: str, items: int) -> None:
-    folder.mkdir()
-    rows = "".join(f"i{n},word {n}\n" for n in range(items))
-    (folder / "items.csv").write_text(f"id,text\n{rows}")
-    (folder / "study.toml").write_text(STUDY + allocate)
+    asked.write_plain(folder, items)
+    file = folder / "study.toml"
+    text = file.read_text().replace('mode = "quick"', 'mode = "hard"')
+    file.write_text(re.sub("(?m)^per_item = .*$", f"per_item = {PER_ITEM}", text) + allocate)
 
 
 async def take_part(url: str, end: float, took: dict[str, list[float]], seed: int) -> None:
@@ -71,7 +60,7 @@ async def take_part(url: str, end: float, took: dict[str, list[float]], seed: in
                     break
                 await asyncio.sleep(THINK * rng.uniform(0.5, 1.5))
                 body = {"response_uuid": str(uuid.uuid4()), "position": shown["position"]}
-                body |= {"answer": {"label": str(rng.choice(LABELS))}}
+                body |= {"answer": {"label": str(rng.choice(asked.LABELS))}}
                 reply = await ask("answer", "POST", "/api/answers", json=body)
                 assert reply.status_code == 200, reply.text
 
@@ -106,21 +95,27 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=2)
     given = parser.parse_args()
     found: dict[str, list[tuple[dict[str, list[float]], float]]] = {way: [] for way in WAYS}
-    for _ in range(given.turns):
-        for way, allocate in WAYS.items():
-            found[way].append(visit(allocate, given))
-    base = None
+    for turn in range(given.turns):
+        for way in list(WAYS)[:: -1 if turn % 2 else 1]:
+            found[way].append(visit(WAYS[way], given))
     for way, runs in found.items():
         answers = [np.percentile(took["answer"], [50, 95, 99]) for took, _ in runs]
         plans = [np.percentile(took["plan"], 95) for took, _ in runs]
         p50, p95, p99 = (statistics.median(one[n] for one in answers) for n in range(3))
-        base = base or p95
         many = sum(len(took["answer"]) for took, _ in runs)
         print(
-            f"{way}: {many:,} answers, p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f} ms "
-            f"({p95 / base:.2f} of equal votes); plan p95 {statistics.median(plans):.1f} ms; "
+            f"{way}: {many:,} answers, p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f} ms; "
+            f"plan p95 {statistics.median(plans):.1f} ms; "
             f"{1e3 * sum(cpu for _, cpu in runs) / many:.2f} processor ms per answer"
         )
+    equal, live = (
+        [np.percentile(took["answer"], 95) for took, _ in runs] for runs in found.values()
+    )
+    ratios = sorted(after / before for before, after in zip(equal, live, strict=True))
+    print(
+        f"p95 of live / p95 of equal votes: {statistics.median(ratios):.2f}, the median of turns "
+        f"from {ratios[0]:.2f} to {ratios[-1]:.2f}"
+    )
 
 
 if __name__ == "__main__":

@@ -235,7 +235,9 @@ def postgres_server() -> Iterator[Any]:
     """A real PostgreSQL of this test run's own, stopped and removed at its end."""
     with warnings.catch_warnings():  # it asks for a runtime folder and then does without
         warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
-        import pgserver
+        pgserver = pytest.importorskip(
+            "pgserver", reason="no PostgreSQL: pgserver is not installed", exc_type=ImportError
+        )
     # not in pytest's folder, which the next run closes to the user that PostgreSQL runs as
     folder = tempfile.mkdtemp(prefix="softlabel-postgres-")
     server = pgserver.get_server(folder, cleanup_mode="delete")

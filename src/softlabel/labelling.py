@@ -54,7 +54,7 @@ Facts = dict[str, str]  # what to report: name and text
 DEFAULT_POOL = Mean()
 LEVEL = 0.9  # of credible intervals
 OPTION = re.compile(  # as the command line writes it
-    r"(?<![\w-])--(aggregate|construct|gold|intervals|judges|labels|missing|ordered|repeats|"
+    r"(?<![\w-])--(aggregate|arm|construct|gold|intervals|judges|labels|missing|ordered|repeats|"
     r"spelling)(?![\w-]) ?"
 )
 SAME = 1e-6  # a label nearer than this to the mean of a belief is that mean
@@ -107,6 +107,7 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     missing: Missing = "refuse",
     spelling: Spelling = "refuse",
     ordered: bool = False,
+    arm: str | None = None,
 ) -> SoftLabels:
     """Return one soft label per item of ``data``.
 
@@ -116,6 +117,7 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     a statement becomes a label.  ``intervals`` adds 90 % credible intervals.  ``gold`` are known
     classes, from item to class: a dict, a series, a table or a file.  ``judges`` is what models
     said of the items, for pools that learn from it: a file or a table of item, model and label.
+    ``arm`` takes the answers of one arm of a study that compares ways of asking, or of ``"all"``.
 
     >>> votes = {"item": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["cat", "dog", "dog"]}
     >>> label(votes, "mean")[1]
@@ -125,9 +127,8 @@ def label(  # noqa: PLR0913  one parameter for each thing to say, all but the fi
     made = None if construct is None else registry.resolve("construct", construct)
     with _in_python():
         plan = Plan(made, pool, repeats, gold=gold, intervals=intervals, judges=judges)
-        source = _read(
-            data, Layout(item, annotator, label, form, labels, missing, spelling, ordered)
-        )
+        layout = Layout(item, annotator, label, form, labels, missing, spelling, ordered)
+        source = _read(data, layout, arm)
         return pool_source(source, plan)
 
 
@@ -144,6 +145,7 @@ def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but 
     missing: Missing = "refuse",
     spelling: Spelling = "refuse",
     ordered: bool = False,
+    arm: str | None = None,
 ) -> Annotations:
     """Return one label per answer of ``data``, ready for a pool.
 
@@ -152,17 +154,16 @@ def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but 
     values themselves.  ``form`` says what the table is where that cannot be told: ``votes``,
     ``soft`` (a column per class), ``wide`` (a column per annotator) or ``counts`` (votes per
     class).  ``labels`` are all classes in their order, ``ordered`` if they are steps of a scale.
-    ``missing="drop"`` leaves out rows without
-    item, annotator or label, and says how many.  ``spelling`` is what to do with labels that differ
-    by case or space only: ``refuse``, ``merge`` or ``keep``.  ``repeats`` is what counts where
-    a person answered an item twice: ``first``, ``last``, ``mean``, ``all`` or ``error``.
+    ``missing="drop"`` leaves out rows without item, annotator or label, and says how many.
+    ``spelling`` is what to do with labels that differ by case or space only: ``refuse``, ``merge``
+    or ``keep``.  ``repeats`` is what counts where a person answered an item twice: ``first``,
+    ``last``, ``mean``, ``all`` or ``error``.  ``arm`` is as in ``label``.
     """
     made = None if construct is None else registry.resolve("construct", construct)
     with _in_python():
         plan = Plan(made, repeats=repeats)
-        source = _read(
-            data, Layout(item, annotator, label, form, labels, missing, spelling, ordered)
-        )
+        layout = Layout(item, annotator, label, form, labels, missing, spelling, ordered)
+        source = _read(data, layout, arm)
         return prepare(source, plan)[0]
 
 
@@ -178,13 +179,14 @@ def _in_python() -> Iterator[None]:
         raise
 
 
-def _read(data: Any, layout: Layout) -> Source:
-    """Read a table, and say which rows were left out because the caller wished it."""
+def _read(data: Any, layout: Layout, arm: str | None) -> Source:
+    """Read a table, and say which rows were left out because the caller wished it; then take those
+    of one arm, if it is named."""
     source = frames.read_data(data, layout)
     if layout.missing == "drop" and source.left_out:
         what = ", ".join(f"{count:,} {reason}" for reason, count in source.left_out.items())
         warnings.warn(f"{source.name}: left out rows: {what}", LeftOutWarning, stacklevel=3)
-    return source
+    return source if arm is None else source.take_arm(arm)
 
 
 def label_file(

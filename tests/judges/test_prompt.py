@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 
 import numpy as np
 import pytest
@@ -36,6 +37,27 @@ def test_own_instructions_are_sent_but_not_how_to_use_the_page(make_study):
     changed = make_study(toml=toml)
     assert Prompt(changed).ask(changed.items[0], 1).text.startswith("A fox is no dog.\n\nWhich")
     assert Prompt(changed).digest != Prompt(study).digest
+
+
+@pytest.mark.parametrize("mode", ["quick", "classic", "hard"])
+def test_instructions_that_new_wrote_are_left_out_after_the_study_changed(tmp_path, mode):
+    """They are of another mode, and of other numbers of items, than the study is now;
+    what was added to one of their pages is sent alone."""
+    studies.write_new(tmp_path, mode=mode)
+    toml = (tmp_path / "study.toml").read_text()
+    assert f'mode = "{mode}"' in toml
+    other = toml.replace(f'mode = "{mode}"', 'mode = "chips"')
+    (tmp_path / "study.toml").write_text(
+        re.sub("(?m)^per_annotator = .*$", "per_annotator = 5", other)
+    )
+    study = studies.read(tmp_path)
+    assert study.per_annotator == 5
+    assert len(study.instructions) > 3
+    assert Prompt(study).describe()["instructions"] == ""
+    own = tmp_path / "instructions.md"
+    own.write_text(own.read_text() + "\nA heart may lie on its side.\n")
+    study = studies.read(tmp_path)
+    assert Prompt(study).describe()["instructions"] == "A heart may lie on its side."
 
 
 def test_pictures_are_sent_whole(tmp_path):

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from softlabel import io
+from softlabel import annotations, io, label
 from softlabel.cli import main
 from softlabel.errors import StoreError
 from softlabel.labelling import Plan, pool_source
@@ -104,7 +104,14 @@ def check_labels(path):
     votes = pool_source(source.take_arm("hard/plain"), Plan())
     assert set(votes.probs[:, 0]) == {1.0}, "votes for one class"
     assert votes.facts["construction"] == "none (votes)"
+    assert label(path, "mean", arm="hard/plain").probs.tolist() == votes.probs.tolist()
+    with pytest.raises(Exception, match=r"asked for in 4 ways .* arm=NAME"):
+        label(path)
+    with pytest.raises(Exception, match=r"arm=hard/plane: no such arm .did you mean"):
+        label(path, arm="hard/plane")
     both = pool_source(source.take_arm("all"), Plan())
+    assert label(path, "mean", arm="all").probs.tolist() == both.probs.tolist()
+    assert len(annotations(path, arm="hard/plain")) < len(annotations(path, arm="all"))
     rich = pool_source(source.take_arm("quick/plain"), Plan())
     assert 0 < rich.probs[0, 0] < 1
     wrens = both.probs[:, 0]

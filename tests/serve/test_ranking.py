@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import uuid
 from collections import Counter
 
@@ -14,7 +16,7 @@ from softlabel import store as stores
 from softlabel import study as studies
 from softlabel.allocate import FitVotes
 from softlabel.metrics import kl
-from softlabel.serve import allocation
+from softlabel.serve import actions, allocation
 from softlabel.serve.databases import put_study
 from softlabel.serve.participant.plans import lease_plan
 from softlabel.serve.ranking import EVERY, LONGEST, PATIENCE, Evidence, Ranker, count_allowed
@@ -315,6 +317,44 @@ def test_the_dashboard_tells_what_was_reached(crowd):
     chart = str(allocation.draw(progress))
     assert "this study" in chart
     assert "equal votes" in chart
+
+
+POOL = """
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from softlabel._util.machine import end_with_parent
+
+if __name__ == "__main__":
+    pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=end_with_parent)
+    print(pool.submit(abs, -7).result(), flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_process_that_computes_ends_with_a_server_that_is_killed(tmp_path):
+    """It has the same standard output, which ends when all are gone that have it."""
+    (tmp_path / "pool.py").write_text(POOL)
+    command = [sys.executable, str(tmp_path / "pool.py")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"7\n"
+        process.kill()
+        assert process.communicate(timeout=30)[0] == b""
+
+
+def test_the_number_of_answers_is_an_average(crowd):
+    one = crowd("[allocate]\nmost = 9\n")
+    desk = actions.Desk(one.study, one.store, "somebody", one.clock())
+    quota = actions.SetPerItem(8)
+    assert quota.explain(desk)[0] == (
+        "Items get 8 answers on average, none more than 9; now it is 6."
+    )
+    assert quota.do(desk) == "Items get 8 answers on average, none more than 9."
+    again = actions.SetPerItem(None).explain(desk)[0]
+    assert again.startswith("Items get 6 answers on average, none more than 9, as study.toml says")
+    counts = one.fill().counts()
+    assert counts.sum() == 8 * ITEMS
+    assert counts.min() < 8 < counts.max() <= 9
 
 
 def test_people_take_part_through_the_server(serving):

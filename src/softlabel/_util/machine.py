@@ -1,8 +1,12 @@
-"""What this machine has: cores and memory."""
+"""What this machine has, cores and memory, and work beside other work."""
 
 import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 GIGABYTE = 10**9
+PATIENCE = 5.0  # seconds that work has to end in
 
 
 def cores() -> int:
@@ -17,3 +21,35 @@ def memory() -> int:
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return 16 * GIGABYTE
+
+
+@contextmanager
+def keep_doing(work: Callable[[], object], every: float, name: str) -> Iterator[None]:
+    """Do ``work`` every so many seconds while the body runs, in a thread of this name."""
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(every):
+            work()
+
+    thread = threading.Thread(target=repeat, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(PATIENCE)
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it is gone, even if that was killed."""
+    from multiprocessing import connection, parent_process  # few need it
+
+    parent = parent_process()
+    assert parent is not None, "a process that multiprocessing has started"
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, name="softlabel-parent", daemon=True).start()

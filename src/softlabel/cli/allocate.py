@@ -33,10 +33,7 @@ def replay(  # noqa: PLR0913  (a command has as many arguments as options)
     out: Path | None = None,
     labels: str | None = None,
     load: Path | None = None,
-    from_: str | None = None,
-    columns: str | None = None,
-    missing: shared.Missing = "refuse",
-    spelling: shared.Spelling = "refuse",
+    told: shared.Told = shared.NOTHING_TOLD,
 ) -> None:
     """Replay recorded votes, to see what each policy would have asked and how good its labels are.
 
@@ -51,7 +48,7 @@ def replay(  # noqa: PLR0913  (a command has as many arguments as options)
     shared.load_strategies(load)
     chosen = [shared.parse_strategy("policy", text) for text in policy or ["greedy"]]
     goals = _read_goals(at)
-    reading = shared.make_reading(from_, columns, missing, spelling)
+    reading = told.make_reading()
     with shared.progress() as tell:
         recorded = _read_votes(source, shared.split_labels(labels), tell, reading, seconds)
         setting = allocate.Setting(

@@ -27,10 +27,7 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     gold: Path | None = None,
     output: Path | None = None,
     load: Path | None = None,
-    from_: str | None = None,
-    columns: str | None = None,
-    missing: shared.Missing = "refuse",
-    spelling: shared.Spelling = "refuse",
+    told: shared.Told = shared.NOTHING_TOLD,
 ) -> None:
     """Report unusual annotators, whom the rules exclude and why, and how the labels change.
 
@@ -51,7 +48,7 @@ def inspect(  # noqa: PLR0913  (a command has as many arguments as options)
     with shared.progress() as tell:
         classes, reading = (
             shared.split_labels(labels),
-            shared.make_reading(from_, columns, missing, spelling),
+            told.make_reading(),
         )
         opened, known = shared.open_answers(source, classes, tell, reading)
         votes = isinstance(opened.answers, Annotations)
@@ -137,10 +134,7 @@ def agree(  # noqa: PLR0913  (a command has as many arguments as options)
     output: Path | None = None,
     load: Path | None = None,
     ordered: bool = False,
-    from_: str | None = None,
-    columns: str | None = None,
-    missing: shared.Missing = "refuse",
-    spelling: shared.Spelling = "refuse",
+    told: shared.Told = shared.NOTHING_TOLD,
 ) -> None:
     """Measure agreement between annotators, and list who agrees least with the others.
 
@@ -154,7 +148,7 @@ def agree(  # noqa: PLR0913  (a command has as many arguments as options)
         io.check_output(output, ("csv",), source)
     plan = shared.make_plan(load, construct, repeats=repeats)
     with shared.progress() as tell:
-        reading = shared.make_reading(from_, columns, missing, spelling)
+        reading = told.make_reading()
         opened = shared.open_source(source, shared.split_labels(labels), tell, reading=reading)
         opened = shared.mark_ordered(opened) if ordered else opened
         tell("comparing annotators")
@@ -206,10 +200,7 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     construct: str | None = None,
     labels: str | None = None,
     load: Path | None = None,
-    from_: str | None = None,
-    columns: str | None = None,
-    missing: shared.Missing = "refuse",
-    spelling: shared.Spelling = "refuse",
+    told: shared.Told = shared.NOTHING_TOLD,
 ) -> None:
     """Write a report card for every annotator: confusion, reliability, calibration, speed, flags.
 
@@ -229,7 +220,7 @@ def annotators(  # noqa: PLR0913  (a command has as many arguments as options)
     with shared.progress() as tell:
         classes, reading = (
             shared.split_labels(labels),
-            shared.make_reading(from_, columns, missing, spelling),
+            told.make_reading(),
         )
         opened, published = shared.open_answers(source, classes, tell, reading)
         plan = Plan(construct=shared.parse_strategy("construct", construct), repeats="all")

@@ -63,7 +63,7 @@ def quota(
     yes: bool = False,
     load: Path | None = None,
 ) -> None:
-    """Set how many answers each item of a running study is to get."""
+    """Set how many answers the items of a running study are to get."""
     from softlabel.serve import actions
 
     wanted = actions.read_number("answers per item", number)

@@ -31,10 +31,7 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     mode: str | None = None,
     arm: str | None = None,
     load: Path | None = None,
-    from_: str | None = None,
-    columns: str | None = None,
-    missing: shared.Missing = "refuse",
-    spelling: shared.Spelling = "refuse",
+    told: shared.Told = shared.NOTHING_TOLD,
 ) -> None:
     """Write one soft label per item: item, one column per class, count."""
     from softlabel import io
@@ -54,7 +51,7 @@ def label(  # noqa: PLR0913  (a command has as many arguments as options)
     if engine is not None and arm is not None:
         raise SoftlabelError(f"--arm {arm}: is not for --engine, which reads votes only")
     classes = shared.split_labels(labels)
-    reading = shared.make_reading(from_, columns, missing, spelling)
+    reading = told.make_reading()
     with shared.progress() as tell:
         asked = shared.parse_strategy("mode", mode)
         read = partial(shared.open_source, source, classes, tell, asked, reading)
@@ -80,10 +77,7 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     mode: str | None = None,
     db: str | None = None,
     load: Path | None = None,
-    from_: str | None = None,
-    columns: str | None = None,
-    missing: shared.Missing = "refuse",
-    spelling: shared.Spelling = "refuse",
+    told: shared.Told = shared.NOTHING_TOLD,
 ) -> None:
     """Write every answer as it was read or, with --construct, as a soft vote.
 
@@ -104,7 +98,7 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     from softlabel import io
     from softlabel.labelling import export_source
 
-    if _is_study(Path(source)) and from_ is None:
+    if _is_study(Path(source)) and told.from_ is None:
         options = {"construct": construct, "repeats": repeats, "labels": labels, "mode": mode}
         for name, value in options.items():
             if value is not None:
@@ -121,7 +115,7 @@ def export(  # noqa: PLR0913  (a command has as many arguments as options)
     io.check_output(output, io.write.ANSWER_KINDS, source)
     with shared.progress() as tell:
         classes, asked = shared.split_labels(labels), shared.parse_strategy("mode", mode)
-        reading = shared.make_reading(from_, columns, missing, spelling)
+        reading = told.make_reading()
         answers = shared.open_source(source, classes, tell, asked, reading)
         facts = export_source(answers, output, plan, tell)
     shared.show_facts(facts, output)
@@ -165,7 +159,7 @@ def convert(  # noqa: PLR0913  (a command has as many arguments as options)
         kinds = tuple(suffix.removeprefix(".") for suffix in how.suffixes)
     io.check_output(output, kinds, source)
     plan = shared.make_plan(None, None, aggregate, repeats=repeats)
-    reading = shared.make_reading(from_, columns, missing, spelling)
+    reading = shared.Told(from_, columns, missing, spelling).make_reading()
     with shared.progress() as tell:
         answers = shared.open_source(source, shared.split_labels(labels), tell, reading=reading)
         facts = convert_source(

@@ -13,7 +13,9 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
@@ -88,46 +90,84 @@ Spelling = Literal["refuse", "merge", "keep"]
 STREAM = "-"  # standard input, or standard output
 
 
+@dataclass(frozen=True)
+class Told:
+    """What the options of a command say about how to read a file: as a parameter of the command, it
+    stands for these options."""
+
+    from_: str | None = None
+    columns: str | None = None
+    missing: Missing = "refuse"
+    spelling: Spelling = "refuse"
+
+    def make_reading(self) -> Reading:
+        """Return how to read a file; formats may have been added since the command was typed."""
+        from softlabel import io
+
+        named: dict[str, str] = {}
+        for pair in next(csv.reader([self.columns or ""]), []):
+            ours, equals, theirs = (part.strip() for part in pair.partition("="))
+            known = ours in ("item", "annotator", "label")
+            if not known or not (equals and theirs) or ours in named:
+                raise SoftlabelError(
+                    f"--columns {self.columns!r}: {pair!r} is not one of item=NAME, annotator=NAME "
+                    "and label=NAME, each given once"
+                )
+            named[ours] = theirs
+        return io.Reading(parse_strategy("format", self.from_), named, self.missing, self.spelling)
+
+
+NOTHING_TOLD = Told()
+
+
 def command(group: typer.Typer = app, **settings: Any) -> Callable[[Command], Command]:
     """Make a function a command of a group; ``options.toml`` describes its parameters.  The table
     of a parameter is that of the function, or else the one in ``shared``."""
 
     def add(function: Command) -> Command:
         own = OPTIONS.get(function.__name__, {})
-        for name, kind in get_type_hints(function).items():
-            if name == "return":
+        kinds = get_type_hints(function)
+        told = next((name for name, kind in kinds.items() if kind is Told), None)
+        if told is not None:
+            kinds |= get_type_hints(Told)
+        described: dict[str, Any] = {}
+        for name, kind in kinds.items():
+            if name in ("return", told):
                 continue
             about = dict(own.get(name) or OPTIONS["shared"][name])
             flags = about.pop("flags", [f"--{name.replace('_', '-')}"] if kind is bool else [])
             make: Any = typer.Argument if about.pop("argument", False) else typer.Option
-            function.__annotations__[name] = Annotated[kind, make(*flags, **about)]
-        return group.command(**settings)(function)
+            described[name] = Annotated[kind, make(*flags, **about)]
+        if told is None:
+            function.__annotations__ |= described
+            return group.command(**settings)(function)
+        return group.command(**settings)(_spread_told(function, told, described))
 
     return add
 
 
+def _spread_told(function: Command, told: str, described: Mapping[str, Any]) -> Command:
+    """Return the function with the options of ``Told`` in the place of the parameter ``told``."""
+    kind, options = Parameter.POSITIONAL_OR_KEYWORD, [one.name for one in fields(Told)]
+
+    @wraps(function)
+    def call(**given: Any) -> None:
+        about = {name: given.pop(name) for name in options}
+        function(**given, **{told: Told(**about)})
+
+    spread: list[Parameter] = []
+    for name, one in signature(function).parameters.items():
+        if name == told:
+            spread += [Parameter(two.name, kind, default=two.default) for two in fields(Told)]
+        else:
+            spread.append(one)
+    shown = [one.replace(annotation=described[one.name]) for one in spread]
+    call.__annotations__ = dict(described)
+    call.__signature__ = Signature(shown)  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
+
+
 # ── opening ──────────────────────────────────────────────────────────────────────────────────
-
-
-def make_reading(
-    from_: str | None = None,
-    columns: str | None = None,
-    missing: Missing = "refuse",
-    spelling: Spelling = "refuse",
-) -> Reading:
-    """Return how to read a file, by the options of a command."""
-    from softlabel import io
-
-    named: dict[str, str] = {}
-    for pair in next(csv.reader([columns or ""]), []):
-        ours, equals, theirs = (part.strip() for part in pair.partition("="))
-        if ours not in ("item", "annotator", "label") or not (equals and theirs) or ours in named:
-            raise SoftlabelError(
-                f"--columns {columns!r}: {pair!r} is not one of item=NAME, annotator=NAME and "
-                "label=NAME, each given once"
-            )
-        named[ours] = theirs
-    return io.Reading(parse_strategy("format", from_), named, missing, spelling)
 
 
 def open_source(

@@ -114,7 +114,8 @@ def _show(study: Study, overview: Overview, insight: Insight) -> None:
     shared.show_table("people by stage", stages, SHOWN)
     answers = enumerate(counts.histogram)
     items = [{"answers": n, "items": f"{items:,}"} for n, items in answers if items]
-    title = f"items by number of answers ({counts.per_item_wanted} needed)"
+    needed = "needed" if study.allocate is None else "wanted on average"
+    title = f"items by number of answers ({counts.per_item_wanted} {needed})"
     shared.show_table(title, items, SHOWN)
     seconds = [
         {

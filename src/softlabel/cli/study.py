@@ -210,7 +210,8 @@ def check(folder: Path, load: Path | None = None) -> None:
     facts |= {
         "per person": f"{study.items_per_person:,} items, {study.showings_per_person:,} answers "
         "with practice, checks and repeats",
-        "people": f"{study.people_needed:,} at least, for {study.per_item} answers per item",
+        "people": f"{study.people_needed:,} at least, for {study.per_item} answers per item"
+        + (" on average" if study.allocate else ""),
         "minutes": f"about {guess.minutes:.0f} per person at {guess.seconds:g} s per answer "
         f"({source})",
     }

@@ -133,13 +133,20 @@ def count_missing(study: Study, answers: Collection[int], per_item: int) -> int:
     return sum(max(0, per_item - n) for n in answers)
 
 
+def word_per_item(study: Study, per_item: int) -> str:
+    """Return how many answers items get; those of a live study get so many on average."""
+    if study.allocate is None:
+        return f"Each item gets {per_item} answers"
+    return f"Items get {per_item} answers on average, none more than {study.allocate.most}"
+
+
 @dataclass(frozen=True)
 class SetPerItem:
     """Set how many answers each item is to get; None: as many as the study file says."""
 
     per_item: int | None
     name: ClassVar[str] = "quota"
-    title: ClassVar[str] = "Set the answers per item"
+    title: ClassVar[str] = "Set how many answers are wanted"
 
     def __post_init__(self) -> None:
         _check_number("answers per item", self.per_item)
@@ -150,11 +157,11 @@ class SetPerItem:
         if self.per_item is None:
             stored = desk.store.study(desk.study.name)
             to = now if stored is None else stored.per_item
-            said = [f"Each item gets {to} answers, as study.toml says; now it is {now}."]
+            said = [f"{word_per_item(desk.study, to)}, as study.toml says; now it is {now}."]
         else:
             to = self.per_item
             said = [
-                f"Each item gets {to} answers; now it is {now}.",
+                f"{word_per_item(desk.study, to)}; now it is {now}.",
                 "This takes the place of per_item in study.toml, also after a restart.",
             ]
         missing = count_missing(desk.study, counts, to)
@@ -165,7 +172,7 @@ class SetPerItem:
 
     def do(self, desk: Desk) -> str:
         after = desk.store.set_per_item(desk.act, self.per_item).result()
-        return f"Each item gets {after.per_item} answers."
+        return f"{word_per_item(desk.study, after.per_item)}."
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,19 @@
 A ``Ranker`` reads new answers, brings its state up to date, and writes the weights of the items
 that changed to the store, where items are given out by them.  It works in a thread of its own, a
 small part of the time, and has what takes long computed by another process of low priority, so
-that nobody waits for it.  Of several servers one does the work.
+that nobody waits for it.  That process is ready before people come.  Of several servers one does
+the work.
 Nothing is lost with a process: the state is made again from the stored answers.
 """
 
 import logging
 import math
 import os
-import threading
+from array import array
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from typing import Any
@@ -21,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from softlabel import registry
+from softlabel._util.machine import end_with_parent, keep_doing
 from softlabel.allocate import (
     Allocation,
-    Fit,
     FitJudged,
     FitVotes,
     Policy,
@@ -50,6 +52,7 @@ EVERY = 2.0  # seconds between two looks
 PATIENCE = 4 * EVERY  # without a ranking, after which another process takes over
 LONGEST = 30.0  # seconds without a look at who was left out, and between two reports
 SHARE = 0.25  # of one core
+READ = 40  # answers read between two rests
 CHUNK = 200  # weights written at a time: answers wait for no more
 DIGITS = 6  # of a weight: items of which as much is known have equal ones
 TIMED = 20  # answers before their seconds are trusted
@@ -72,18 +75,17 @@ class Evidence:
         self._code = {item: code for code, item in enumerate(self.index.items.tolist())}
         self._reader = Reader(study)
         self._after = 0
-        self._votes: list[Floats] = []
-        self._items: list[int] = []
-        self._sessions: list[str] = []
-        self._seconds: list[float] = []
-        self._current: dict[tuple[str, int], int] = {}  # by session and item: the row that counts
+        m, _, k = self.index.shape
+        self._votes, self._answers = np.zeros((m, k)), np.zeros(m, dtype=np.int64)
+        self._current: dict[str, dict[int, Floats]] = {}  # votes that count
         self._replaced: set[str] = set()
+        self._seconds = array("d")  # of every answer
 
     def read_new(self, throttle: Throttle) -> bool:
         """Read the answers that came since the last time; return whether there were any."""
         before = self._after
         new = self.store.timings(self.study.name, after=before)
-        while rows := list(islice(new, CHUNK)):
+        while rows := list(islice(new, READ)):
             self._add([row for row in rows if row.kind == "target" and row.item in self._code])
             self._after = rows[-1].seq
             throttle()
@@ -95,34 +97,36 @@ class Evidence:
         each = label_statements(statements(self.study.labels, told), [one.mode for one in told])
         votes = dict(zip((one.id for one in told), each.soft(), strict=True))
         for row in rows:
-            key = row.session, self._code[row.item]
             if row.supersedes is not None:
                 self._replaced.add(row.supersedes)
             if row.id in self._replaced:  # it came after the one that replaces it
                 continue
-            self._current.pop(key, None)
+            item, mine = self._code[row.item], self._current.setdefault(row.session, {})
+            if (before := mine.pop(item, None)) is not None:
+                self._votes[item] -= before
+                self._answers[item] -= 1
             if row.id in votes:
-                self._current[key] = len(self._items)
-                self._votes.append(votes[row.id])
-                self._items.append(key[1])
-                self._sessions.append(row.session)
+                mine[item] = votes[row.id]
+                self._votes[item] += votes[row.id]
+                self._answers[item] += 1
                 self._seconds.append(to_seconds(row.timing.active_ms))
 
     def count(self) -> tuple[Floats, Ints]:
         """(m, k) votes and (m,) answers of the people who take part and were not left out."""
         sessions = self.store.sessions(self.study.name)
         known = {one.id for one in sessions if one.excluded_at is None}
-        rows = [row for (session, _), row in self._current.items() if session in known]
-        m, _, k = self.index.shape
-        votes, items = np.zeros((m, k)), np.array([self._items[row] for row in rows], np.int64)
-        if rows:
-            np.add.at(votes, items, np.array([self._votes[row] for row in rows]))
-        return votes, np.bincount(items, minlength=m)
+        votes, answers = self._votes.copy(), self._answers.copy()
+        for session in self._current.keys() - known:
+            for item, vote in self._current[session].items():
+                votes[item] -= vote
+                answers[item] -= 1
+        votes[answers == 0] = 0.0
+        return np.maximum(votes, 0.0), answers  # what was taken away may leave a rounding error
 
     @property
     def given(self) -> int:
         """How many answers were given, with those that do not count."""
-        return len(self._items)
+        return len(self._seconds)
 
     @property
     def seconds(self) -> float | None:
@@ -148,22 +152,9 @@ def read_study_judges(study: Study, index: Index) -> Annotations | None:
 Outside = Callable[..., Any]  # a function and its arguments: the result
 
 
-def compute(function: Callable[..., Any], *values: Any) -> Any:
+def compute(function: Callable[..., Any], *values: Any, **named: Any) -> Any:
     """Compute here and now."""
-    return function(*values)
-
-
-def make_state(
-    index: Index, policy: Policy, fit: Fit, price: Price, votes: Floats, answers: Ints
-) -> Allocation:
-    """Return the state of asking after these answers."""
-    return Allocation(index, policy, fit=fit, prices=[price], evidence=votes, answers=answers)
-
-
-def refit(state: Allocation) -> Allocation:
-    """Return the state with the prior learned again."""
-    state.refit()
-    return state
+    return function(*values, **named)
 
 
 # ── ranking ──────────────────────────────────────────────────────────────────────────────────
@@ -190,7 +181,7 @@ class Ranker:
         self._measured = 0
         self.seconds = estimate(study).seconds  # of an answer
         self._price = self.seconds  # as the state has it
-        self._written: dict[str, float] = {}
+        self._written: Floats = np.full(len(study.items), np.nan)  # weights by item
         self._history: list[tuple[int, float]] = []
         self._leads = self._dirty = False
         self._looked_at = self._reported_at = -math.inf
@@ -216,7 +207,7 @@ class Ranker:
         if not self._leads:
             return False
         if not led:  # another process may have written other weights
-            self._written = {}
+            self._written = np.full(len(self.study.items), np.nan)
             known = self.store.ranking(name)
             self._history = _read_history(known.report if known else {})
         self._dirty, self._looked_at = False, begin
@@ -233,35 +224,39 @@ class Ranker:
         """Bring the state up to date with the answers."""
         seconds = self.seconds = min(max(self.evidence.seconds or self.seconds, 1e-3), 1e6)
         moved = max(seconds / self._price, self._price / seconds) > CHANGED
-        if self.state is None or moved:
+        if self.state is not None:
+            self.state.correct(votes, answers)
+        if self.state is None or moved or self.state.due:
             self._price = seconds
-            price = Price(self.study.mode.name, seconds)
-            index = self.evidence.index
             self.state = self.outside(
-                make_state, index, self.policy, self.fit, price, votes, answers
+                Allocation,
+                self.evidence.index,
+                self.policy,
+                fit=self.fit,
+                prices=[Price(self.study.mode.name, seconds)],
+                evidence=votes,
+                answers=answers,
             )
-            return
-        self.state.correct(votes, answers)
-        if self.state.due:
-            self.state = self.outside(refit, self.state)
 
     def _write(self, throttle: Throttle) -> None:
         """Write the weights that changed."""
         assert self.state is not None, "there are answers"
-        weights = self.state.weigh()
-        scale = weights.max(initial=0.0) or 1.0
-        now = {
-            item: float(f"{weight:.{DIGITS}g}")
-            for item, weight in zip(
-                self.evidence.index.items.tolist(), (weights / scale).tolist(), strict=True
-            )
-        }
-        changed = [item for item, weight in now.items() if self._written.get(item) != weight]
+        now = round_weights(self.state.weigh())
+        items = self.evidence.index.items
+        changed = np.flatnonzero(now != self._written)
         for start in range(0, len(changed), CHUNK):
             some = changed[start : start + CHUNK]
-            self.store.weigh(self.study.name, {item: now[item] for item in some}).result()
+            weights = dict(zip(items[some].tolist(), now[some].tolist(), strict=True))
+            self.store.weigh(self.study.name, weights).result()
+            self._written[some] = now[some]
             throttle()
-        self._written = now
+
+    def warm_up(self) -> None:
+        """Load whatever ranking needs, so that this does not happen while people answer."""
+        index = Index(names(["item"]), names([]), names(["yes", "no"]))
+        state = self.outside(Allocation, index, self.policy, evidence=np.ones((1, 2)))
+        self.outside(measure_quality, state)
+        state.correct(np.ones((1, 2)), np.array([3]))
 
     # ── reporting ────────────────────────────────────────────────────────────────────────────
 
@@ -304,6 +299,17 @@ class Ranker:
         return known
 
 
+def round_weights(weights: Floats) -> Floats:
+    """Round to a few digits, so that items of which as much is known have equal weights.
+
+    >>> round_weights(np.array([0.0, 1 / 3, 2e-7 / 3, 123456.7])).tolist()
+    [0.0, 0.333333, 6.66667e-08, 123457.0]
+    """
+    size = np.where(weights > 0, weights, 1.0)
+    power = DIGITS - 1 - np.floor(np.log10(size))
+    return np.round(weights * 10.0**power) / 10.0**power
+
+
 def count_allowed(study: Study, seconds: float) -> int | None:
     """Return how many answers the budget pays for if each takes so long; None: no budget."""
     wants = study.allocate
@@ -338,25 +344,24 @@ def _read_history(report: Mapping[str, Any]) -> list[tuple[int, float]]:
 @contextmanager
 def keep_ranking(ranker: Ranker) -> Iterator[None]:
     """Rank in a thread of its own while the body runs."""
-    ended = threading.Event()
-    pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=os.nice, initargs=(NICE,))
-    ranker.outside = lambda function, *values: pool.submit(function, *values).result()
+    pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=end_with_parent)
+    ranker.outside = lambda function, *values, **named: pool.submit(
+        function, *values, **named
+    ).result()
 
-    def rank() -> None:
-        while not ended.wait(EVERY):
-            try:
-                ranker.step()
-            except BrokenExecutor:
-                log.warning("the process that computes rankings has ended; computing goes on here")
-                ranker.outside = compute
-            except (SoftlabelError, OSError) as error:
-                log.warning("items were not ranked: %s", error)
+    def attempt(work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BrokenExecutor:
+            log.warning("the process that computes rankings has ended; computing goes on here")
+            ranker.outside = compute
+        except (SoftlabelError, OSError) as error:
+            log.warning("items were not ranked: %s", error)
 
-    thread = threading.Thread(target=rank, name="softlabel-ranking", daemon=True)
-    thread.start()
+    attempt(ranker.warm_up)
+    attempt(lambda: pool.submit(os.nice, NICE).result())  # from now on, people come first
     try:
-        yield
+        with keep_doing(partial(attempt, ranker.step), EVERY, "softlabel-ranking"):
+            yield
     finally:
-        ended.set()
         pool.shutdown(wait=False, cancel_futures=True)
-        thread.join(5)

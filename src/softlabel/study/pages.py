@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import Any, NamedTuple
 
 from softlabel import registry
@@ -122,10 +123,37 @@ def default_instructions(study: Study) -> tuple[str, ...]:
 
 
 def list_own_instructions(study: Study) -> list[str]:
-    """Return the pages of instructions that the study brings, without those that explain the page
-    on which people answer."""
-    usual = {page.strip() for page in default_instructions(study)}
-    return [page for page in study.instructions if page.strip() not in usual]
+    """Return the pages of instructions without the default texts, which explain the page on which
+    people answer.  These may be of another mode or number of items: they were written into a file
+    when the study was new."""
+    now = {part for page in default_instructions(study) for part in _split_paragraphs(page)}
+    usual = _match_defaults()
+    pages = []
+    for page in study.instructions:
+        own = [part for part in _split_paragraphs(page) if part not in now]
+        own = [part for part in own if not usual.fullmatch(part)]
+        pages.append("\n\n".join(own))
+    return [page for page in pages if page]
+
+
+def _split_paragraphs(text: str) -> list[str]:
+    return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+@cache
+def _match_defaults() -> re.Pattern[str]:
+    """Return what matches a paragraph of the default instructions, whatever is filled in."""
+    paragraphs = []
+    for file in sorted(TEXTS.glob("*.toml")):
+        texts: dict[str, str] = _load_texts(file.stem)["instructions"]
+        for name, text in texts.items():
+            paragraphs += _split_paragraphs(text) if name != "many_labels" else []
+    known = []
+    for paragraph in paragraphs:
+        parts = list(Formatter().parse(paragraph))
+        if re.search(r"\w", "".join(part[0] for part in parts)):  # something is not filled in
+            known.append("".join(re.escape(part[0]) + (".+" if part[1] else "") for part in parts))
+    return re.compile("|".join(known), re.DOTALL)
 
 
 def find_outdated(study: Study, instructions: Sequence[str]) -> str | None:

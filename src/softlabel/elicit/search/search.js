@@ -93,10 +93,11 @@ class Search extends Panel {
   help() {
     const { help } = this.words;
     const { type, select_pick, chips_on_pick, remove_pick, parent, clear } = help;
-    const { browse, tree, undo_empty, rest_alt, submit_empty } = help;
+    const { browse, tree, undo_empty, rest_alt, submit_empty, save_empty } = help;
+    const enter = this.context.revising ? save_empty : submit_empty;
     const about = [type, select_pick, chips_on_pick, remove_pick, parent, clear];
     const nested = this.context.labelsNest ? [browse, tree] : [];
-    return [...about, ...nested, undo_empty, rest_alt, submit_empty];
+    return [...about, ...nested, undo_empty, rest_alt, enter];
   }
 
   // keys -----------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ only in the memory of the process that asks for them.
 """
 
 import logging
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from softlabel._util.machine import keep_doing
 from softlabel.errors import SoftlabelError
 from softlabel.serve.recruit.link import Link, read_link
 from softlabel.serve.recruit.prolific import Client, Visit, open_client
@@ -157,24 +157,19 @@ def keep_asking(study: Study, store: Store, secret: Secret) -> Iterator[None]:
     if client is None or (store.rehearsal and not local):
         yield
         return
-    ended = threading.Event()
     desk = Desk(study, store, secret, client, "server")
 
     def ask() -> None:
-        while not ended.wait(EVERY):
-            try:
-                if desk.link.study is not None:
-                    compare(desk)
-            except SoftlabelError as error:
-                log.warning("asking Prolific failed: %s", error)
+        try:
+            if desk.link.study is not None:
+                compare(desk)
+        except SoftlabelError as error:
+            log.warning("asking Prolific failed: %s", error)
 
-    thread = threading.Thread(target=ask, name="softlabel-prolific", daemon=True)
-    thread.start()
     try:
-        yield
+        with keep_doing(ask, EVERY, "softlabel-prolific"):
+            yield
     finally:
-        ended.set()
-        thread.join(5)
         client.__exit__()
 
 

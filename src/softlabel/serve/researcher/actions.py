@@ -75,6 +75,7 @@ class ActionPages:
             entries=[self._word(entry) for entry in entries],
             tables=TABLES,
             batches=bool(site.study.batches),
+            live=site.study.allocate,
         )
 
     def audit(self, before: Before = None) -> Response:

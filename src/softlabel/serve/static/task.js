@@ -423,10 +423,10 @@ class Task {
 
 /** The texts while an answer is changed: what goes on to the next item saves instead. */
 function textsOfSaving(texts) {
-  const { save, save_help: said, help } = texts;
+  const { save, save_help: said, save_ready: ready, help, rest } = texts;
   const { submit, ctrl_enter } = help;
   const keys = { submit: [submit[0], said], ctrl_enter: [ctrl_enter[0], said] };
-  return { ...texts, next: save, help: { ...help, ...keys } };
+  return { ...texts, next: save, help: { ...help, ...keys }, rest: { ...rest, ready } };
 }
 
 function reasonOf({ refusal }) {
