@@ -18,6 +18,7 @@ import pytest
 
 from softlabel import store as stores
 from softlabel.cli import main
+from softlabel.serve.process import listen
 
 STUDY = """
 [study]
@@ -291,6 +292,13 @@ def test_the_missing_extra_is_named(words):
         assert "elsewhere pip install 'softlabel[serve]'" in said
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     assert "or `pip install '.[serve]'` in an environment of your own" in readme
+
+
+def test_the_second_part_of_a_reply_does_not_wait_for_the_first():
+    with listen("127.0.0.1", 0) as door, socket.create_connection(door.getsockname()):
+        accepted, _ = door.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_mistakes_are_told_before_anything_starts(tmp_path, capsys):
