@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import inspect
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ from functools import cache, partial
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import count
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -33,6 +35,19 @@ os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 # A client reads the list of authorities when it is made, which takes longer than what most tests
 # ask of it; none of them has a list of its own.
 ssl.create_default_context = cache(ssl.create_default_context)
+
+# FastAPI asks where each handler of an application is written; applications of tests share theirs.
+_find_source = inspect.getsourcelines
+_find_source_once = cache(_find_source)
+
+
+def find_source(thing: Any) -> tuple[list[str], int]:
+    """Return what ``inspect.getsourcelines`` does; the second time for a piece of code at once."""
+    code = getattr(inspect.unwrap(thing), "__code__", None)
+    return _find_source_once(code) if isinstance(code, CodeType) else _find_source(thing)
+
+
+inspect.getsourcelines = find_source
 
 MEMORY, ROOM = Path("/dev/shm"), 4 * 2**30  # bytes; a whole run writes less than half of that
 
@@ -271,30 +286,47 @@ _databases = count()
 
 
 @pytest.fixture(scope="session")
-def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of one demo with seed 0, made once for all workers of a test run.
+def run_demo_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Make the folder of a demo with seed 0, once for all workers of a test run.
 
     What it printed is in ``output.txt`` beside the folder.
     """
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent  # common to all workers
-    output = base / "demo" / "output.txt"
-    output.parent.mkdir(exist_ok=True)
-    folder = output.with_name("report")
-    with (output.parent / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the others wait for the first
-        if not output.is_file():
-            done = subprocess.run(
-                [sys.executable, "-m", "softlabel", "demo", str(folder)],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=1200,
-            )
-            assert done.returncode == 0, done.stderr
-            output.write_text(done.stdout, encoding="utf-8")
-    return folder
+
+    def run(name: str, before: str, prepare: Callable[[Path], object] | None = None) -> Path:
+        """``before`` is a line of Python; ``prepare`` is called with the folder."""
+        folder = base / name / "report"
+        output = folder.with_name("output.txt")
+        output.parent.mkdir(exist_ok=True)
+        with (output.parent / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # the others wait for the first
+            if not output.is_file():
+                if prepare is not None:
+                    prepare(folder)
+                program = f"import sys; {before}; from softlabel.cli import main; sys.exit(main())"
+                done = subprocess.run(
+                    [sys.executable, "-c", program, "demo", str(folder)],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    timeout=1200,
+                )
+                assert done.returncode == 0, done.stderr
+                output.write_text(done.stdout, encoding="utf-8")
+        return folder
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def demo_folder(run_demo_once: Callable[..., Path]) -> Path:
+    """The folder of the demo with half of its epochs, after which networks differ as clearly."""
+    load = "from softlabel.cli.demo import load_demo as load"
+    names = "demo, findings = load('demo'), load('findings')"
+    epochs = "demo.EPOCHS = findings.EPOCHS = findings.EPOCHS // 2"
+    return run_demo_once("demo", f"{load}; {names}; {epochs}")
 
 
 class Served:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ SETS = {
 }
 
 
+@cache
 def divide(name, votes, seed=0):
     """Return so many votes of each item, what models said of it, and one vote held out."""
     try:
@@ -50,6 +52,20 @@ def divide(name, votes, seed=0):
     return answers, judges, out
 
 
+@cache
+def judge(name, votes, seed=0):
+    """Return the labels of so many votes and the models, and one vote held out."""
+    answers, judges, held = divide(name, votes, seed)
+    return Judged()(answers, judges=judges), held
+
+
+@cache
+def pool(name, votes, seed=0):
+    """Return the labels of so many votes alone, and one vote held out."""
+    answers, _, held = divide(name, votes, seed)
+    return Auto()(answers), held
+
+
 def loss(labels, held):
     return float(-np.log(labels.probs[np.arange(len(held)), held]).mean())
 
@@ -58,8 +74,7 @@ def loss(labels, held):
 def test_one_vote_and_models_beat_one_vote_and_the_published_figure(name):
     found = []
     for seed in range(2):
-        votes, judges, held = divide(name, 1, seed)
-        found.append([loss(Judged()(votes, judges=judges), held), loss(Auto()(votes), held)])
+        found.append([loss(*judge(name, 1, seed)), loss(*pool(name, 1, seed))])
     both, alone = np.mean(found, axis=0)
     assert both < alone
     assert both <= SETS[name][1]
@@ -69,9 +84,7 @@ def test_one_vote_and_models_beat_one_vote_and_the_published_figure(name):
 def test_one_vote_and_models_are_as_good_as_two_votes(name):
     found = []
     for seed in range(3):
-        votes, judges, held = divide(name, 1, seed)
-        two, _, held_two = divide(name, 2, seed)
-        found.append([loss(Judged()(votes, judges=judges), held), loss(Auto()(two), held_two)])
+        found.append([loss(*judge(name, 1, seed)), loss(*pool(name, 2, seed))])
     both, two_votes = np.mean(found, axis=0)
     assert both <= two_votes
 
@@ -86,15 +99,15 @@ def test_useless_models_cost_nothing(name, wrong):
     else:
         rarest = votes.counts().sum(axis=0).argmin()
         judges = replace(judges, label=np.full(len(judges), rarest))
-    assert loss(Judged()(votes, judges=judges), held) <= loss(Auto()(votes), held) + 0.005
+    assert loss(Judged()(votes, judges=judges), held) <= loss(*pool(name, 1)) + 0.005
 
 
 @pytest.mark.parametrize(("name", "number"), [("lgbteen", 1), ("lgbteen", 2), ("cebab_stars", 2)])
 def test_intervals_cover(name, number):
     inside = []
     for seed in range(3):
-        votes, judges, held = divide(name, number, seed)
-        belief = Judged()(votes, judges=judges).belief
+        labels, held = judge(name, number, seed)
+        belief = labels.belief
         top = belief.mean().argmax(axis=1)
         count = (held == top).astype(int)
         below, at_most = belief.predictive_cdf(top, count, np.ones_like(count))

@@ -17,7 +17,7 @@ def _own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("SOFTLABEL_CACHE", str(tmp_path / "cache"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def released(data_folder):
     """Load a data set, or skip the test if it is not in the folder."""
 

@@ -16,7 +16,7 @@ from softlabel.errors import FileError, UnknownName
 from softlabel.tables import Floats
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def everything(released):
     released("cifar10s")
     return cifar10s.load("all")

@@ -348,22 +348,17 @@ def test_a_run_of_the_grid_is_the_same_as_a_run_alone(demo_folder, tmp_path):
 # ── without torch, and once more ─────────────────────────────────────────────────────────────
 
 
-@pytest.fixture(scope="module")
-def untrained(tmp_path_factory):
+@pytest.fixture(scope="session")
+def untrained(run_demo_once):
     """The demo in the folder of an old one, and what it prints where torch is not installed."""
-    folder = tmp_path_factory.mktemp("untrained")
-    for name in ("truth.npz", "runs/old/config.json"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("left over")
-    hidden = "import sys; sys.modules['torch'] = None; from softlabel.cli import main"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{hidden}; sys.exit(main())", "demo", str(folder)],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=600,
-    )
-    return folder, done.stdout
+
+    def leave_over(folder):
+        for name in ("truth.npz", "runs/old/config.json"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text("left over")
+
+    folder = run_demo_once("untrained", "sys.modules['torch'] = None", leave_over)
+    return folder, (folder.parent / "output.txt").read_text(encoding="utf-8")
 
 
 def test_without_torch_the_rest_of_the_page_is_written(untrained):

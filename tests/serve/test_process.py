@@ -18,6 +18,7 @@ import pytest
 
 from softlabel import store as stores
 from softlabel.cli import main
+from softlabel.serve.process import listen
 
 STUDY = """
 [study]
@@ -260,21 +261,44 @@ sys.exit(main(["serve", {str(words)!r}, "--port", "0"]))
     assert happened == ["socket.bind (('127.0.0.1', 0),)"]
 
 
-@pytest.mark.parametrize("missing", ["fastapi", "uvicorn", "httptools", "sqlalchemy", "jinja2"])
-def test_the_missing_extra_is_named(words, missing):
-    text = f"import sys; sys.modules[{missing!r}] = None; from softlabel.cli import main; "
+MISSING = ("fastapi", "uvicorn", "httptools", "sqlalchemy", "jinja2")
+WITHOUT = """
+import os, sys
+from softlabel.cli import main
+folder, *packages = sys.argv[1:]
+assert not set(packages) & set(sys.modules), "the program starts without them"
+for missing in packages:
+    if os.fork() == 0:
+        sys.modules[missing] = None
+        sys.exit(main(["serve", folder]))
+    code = os.waitstatus_to_exitcode(os.wait()[1])
+    print(f"without {missing} code {code}", file=sys.stderr)
+"""
+
+
+def test_the_missing_extra_is_named(words):
     done = subprocess.run(
-        [sys.executable, "-c", text + f"sys.exit(main(['serve', {str(words)!r}]))"],
+        [sys.executable, "-c", WITHOUT, str(words), *MISSING],
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
     )
-    assert done.returncode == 1
-    assert "needs more packages than are installed" in done.stderr
-    assert "in a copy of the repository pip install '.[serve]'" in done.stderr
-    assert "elsewhere pip install 'softlabel[serve]'" in done.stderr
+    told = re.split(r"^without (\w+) code (\d+)$", done.stderr, flags=re.MULTILINE)
+    assert told[1::3] == list(MISSING)
+    assert told[2::3] == ["1"] * len(MISSING)
+    for said in told[:-1:3]:
+        assert "needs more packages than are installed" in said
+        assert "in a copy of the repository pip install '.[serve]'" in said
+        assert "elsewhere pip install 'softlabel[serve]'" in said
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     assert "or `pip install '.[serve]'` in an environment of your own" in readme
+
+
+def test_the_second_part_of_a_reply_does_not_wait_for_the_first():
+    with listen("127.0.0.1", 0) as door, socket.create_connection(door.getsockname()):
+        accepted, _ = door.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_mistakes_are_told_before_anything_starts(tmp_path, capsys):

@@ -255,6 +255,6 @@ def test_places_whatever_happens(machine, scene_of, new_place, request):
     machine.scene_of, machine.new_place = staticmethod(scene_of), staticmethod(new_place)
     case = machine.TestCase
     # the logic is the same on both databases, and PostgreSQL takes five times as long
-    stories = 10 if "postgres" in request.node.name else 25
+    stories = 6 if "postgres" in request.node.name else 15
     case.settings = settings(max_examples=stories, stateful_step_count=25, deadline=None)
     case("runTest").runTest()

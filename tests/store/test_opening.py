@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import subprocess
 import sys
@@ -98,9 +97,19 @@ except ImportError as error:
 
 
 def test_several_processes_may_open_a_new_database_at_once(place):
-    script = "import sys; from softlabel import store; store.open(sys.argv[1]).close()"
+    """Forks of one process that has imported the room, and opened nothing yet."""
+    script = """
+import os, sys
+from softlabel import store
+import alembic.command, psycopg
+forks = []
+while len(forks) < 3 and (fork := os.fork()):
+    forks.append(fork)
+store.open(sys.argv[1]).close()
+if len(forks) == 3:
+    print([os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1]) for fork in forks])
+"""
     words = [sys.executable, "-W", "error", "-c", script, place]
-    running = [subprocess.Popen(words, stderr=subprocess.PIPE, env=os.environ) for _ in range(4)]
-    told = [process.communicate()[1].decode() for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0, 0], told
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "[0, 0, 0]\n"), done.stderr
     store.open(place, create=False).close()

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import jinja2
 import numpy as np
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
@@ -38,7 +37,7 @@ from softlabel.serve.participant.sessions import COOKIE, RETURN_COOKIE, label_or
 from softlabel.serve.process import Ready, Server, configure, ignore_signals, listen
 from softlabel.serve.secret import Secret, hash_token, new_token
 from softlabel.serve.sights import Sight, list_reasons, list_sights
-from softlabel.serve.site import Clock
+from softlabel.serve.site import Clock, load_template
 from softlabel.store import Session, Store
 from softlabel.study import Study
 
@@ -88,13 +87,6 @@ class Preview:
     def __init__(self, folder: Path, place: Path, stack: ExitStack) -> None:
         self.folder, self.place, self._stack = folder, place, stack
         self.secret = Secret(secrets.token_bytes(32), researcher="")
-        self._templates = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
         self._stamp = stamp_files(folder)
         self._adopt(studies.read(folder))
 
@@ -170,7 +162,7 @@ class Preview:
         raise HTTPException(status)
 
     def _render(self, template: str, **values: Any) -> Response:
-        text = self._templates.get_template(template).render(study=self.study, **values)
+        text = load_template(template).render(study=self.study, **values)
         return HTMLResponse(text)
 
     async def show(self, request: Request, name: str, language: str = "") -> Response:

@@ -99,12 +99,16 @@ def listen(host: str, port: int) -> socket.socket:
     """Open a listening socket; port 0 takes any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as wrong:
         raise SoftlabelError(
             f"cannot listen at {host}, port {port}: {wrong.strerror or wrong}; "
             "another --port may be free, and 0 takes any that is"
         ) from wrong
+    # connections inherit it; asyncio does not set it on those of such a socket, and then the second
+    # part of a reply waits 40 ms until the first is acknowledged
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 class Server(uvicorn.Server):

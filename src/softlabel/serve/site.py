@@ -59,17 +59,8 @@ class Renderer:
 
     def __init__(self, study: Study, **shared: Any) -> None:
         self.study, self.catalogues = study, load_all(study)
-        self._templates = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-            autoescape=True,
-            auto_reload=False,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.filters["markdown"] = render_markdown
         names = {code: words.name for code, words in self.catalogues.items()}
-        self._templates.globals |= shared | {"languages": names}
+        self._shared = shared | {"languages": names}
 
     @property
     def texts(self) -> Catalogue:
@@ -78,7 +69,7 @@ class Renderer:
 
     def share(self, **values: Any) -> None:
         """Make values known to all templates."""
-        self._templates.globals |= values
+        self._shared |= values
 
     def adopt(self, study: Study) -> None:
         """Fill templates with another version of the study from now on."""
@@ -90,7 +81,7 @@ class Renderer:
         texts = self.texts
         words = {"lang": texts.code, "dir": texts.dir, "t": texts.page, "say": texts.say}
         words["study"] = self.study.speak(texts.code)
-        text = self._templates.get_template(template).render(words | values)
+        text = load_template(template).render(self._shared | words | values)
         return HTMLResponse(text, status_code=status, headers=dict(headers or {}))
 
     def message(
@@ -168,6 +159,23 @@ def _open_link(
     tokens[place].attrSet("rel", "noopener noreferrer")
     tokens[place].attrSet("target", "_blank")
     return renderer.renderToken(tokens, place, options, env)
+
+
+# one for all applications of a process, so that a template is compiled once
+_templates = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    auto_reload=False,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.filters["markdown"] = render_markdown
+
+
+def load_template(name: str) -> jinja2.Template:
+    """Return a template of the pages; it escapes all values, and a missing one is an error."""
+    return _templates.get_template(name)
 
 
 _markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
