@@ -201,7 +201,8 @@ def write_results(results: Results, folder: str | Path = SHIPPED) -> Path:
         scores = {name: _rounded(value) for name, value in one.scores.items()}
         lines.append({**line, "scores": scores})
     path = Path(folder) / f"{results.paper}-{results.scale}.jsonl"
-    write_items(items_path(path), {one.run: one.items for one in results.all if one.items})
+    if items := {one.run: one.items for one in results.all if one.items}:
+        write_items(items_path(path), items)
     return _write_lines(path, lines)
 
 
@@ -234,9 +235,12 @@ def read_results(path: str | Path) -> Results:
 
 
 def merge_results(new: Results, old: Results) -> Results:
-    """Return the new runs, and the old ones of cells that have no new run."""
-    done = set(new.cells)
-    return replace(new, all=[*new.all, *(one for one in old.all if one.cell not in done)])
+    """Return the new runs of each cell, or the old ones where there are more of them: a cell that
+    is being run again is replaced when it is complete."""
+    counts = {cell: len(old.of_cell(cell)) for cell in old.cells}
+    cells = [*dict.fromkeys([*old.cells, *new.cells])]
+    kept = {cell: old if counts.get(cell, 0) > len(new.of_cell(cell)) else new for cell in cells}
+    return replace(new, all=[one for cell in cells for one in kept[cell].of_cell(cell)])
 
 
 def read_shipped(paper: str, folder: str | Path = SHIPPED) -> dict[Scale, Results]:
