@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Inputs,
         PublishedData,
         Split,
+        Validation,
         read_inputs,
         read_split,
     )
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
 __all__ = [
     "ENCODERS", "RECIPES", "Config", "DivergedError", "Encoder", "FoldedSplit", "Inputs", "Job",
     "JobState", "Net", "PublishedData", "Reader", "Recipe", "Run", "SentenceSplit", "Source",
-    "Split", "Texts", "Trainer", "Watch", "attacks", "change_settings", "choose_device",
-    "code_digest", "describe_stale", "encode", "encode_split", "encoders", "estimate_cost",
-    "estimate_jobs", "file_job", "fit", "format_seconds", "parse_settings", "predict", "read_grid",
-    "read_inputs", "read_split", "recipes", "run_name", "runner", "runs", "sharpness", "splits",
-    "stale_runs", "tagging", "text", "text_encoders", "worker",
+    "Split", "Texts", "Trainer", "Validation", "Watch", "attacks", "change_settings",
+    "choose_device", "code_digest", "describe_stale", "encode", "encode_split", "encoders",
+    "estimate_cost", "estimate_jobs", "file_job", "fit", "format_seconds", "parse_settings",
+    "predict", "read_grid", "read_inputs", "read_split", "recipes", "run_name", "runner", "runs",
+    "sharpness", "splits", "stale_runs", "tagging", "text", "text_encoders", "worker",
 ]  # fmt: skip
 
 MODULES = {  # the names of the door, by the module that holds them; "" holds the modules
@@ -52,7 +53,7 @@ MODULES = {  # the names of the door, by the module that holds them; "" holds th
     "recipes": "RECIPES Recipe",
     "runner": "JobState Watch",
     "runs": "Run describe_stale stale_runs",
-    "splits": "FoldedSplit Inputs PublishedData Split read_inputs read_split",
+    "splits": "FoldedSplit Inputs PublishedData Split Validation read_inputs read_split",
     "tagging": "SentenceSplit",
     "text": "Reader Texts",
 }

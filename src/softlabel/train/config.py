@@ -15,6 +15,7 @@ from softlabel.train.losses import CROWD_LAYERS, LOSSES
 from softlabel.train.schedules import SCHEDULES
 
 Fields = TypeVar("Fields")
+VALIDATED = ("cross-entropy", "accuracy")  # what is logged of validation items after every epoch
 
 
 def leave_uncompiled(kind: type[torch.optim.Optimizer]) -> Callable[..., torch.optim.Optimizer]:
@@ -62,6 +63,7 @@ class Config:
     crowd_transposed: bool = False
     ema: float = 0.0  # decay of a running average of the weights, per step; 0: none
     amp: bool = True  # half precision on a GPU; on a CPU it is slower and never used
+    keep: str = "last"  # the epoch kept: or the best on validation items, by one of these scores
     compile: bool = False  # on a CPU it costs minutes and gains nothing
     channels_last: bool = True
     device: str = "auto"  # "cuda" if there is one, else "cpu"
@@ -78,6 +80,7 @@ class Config:
             ("objective", ("labels", *CROWD_LAYERS)),
             ("crowd_on", ("logits", "probs")),
             ("dtype", ("float32", "float64")),
+            ("keep", ("last", *VALIDATED)),
         ):
             if getattr(self, name) not in known:
                 raise UnknownName(name, getattr(self, name), known)

@@ -27,7 +27,9 @@ from torch.nn import functional as F
 from softlabel._util.files import write_atomically
 from softlabel.errors import DataError, FileError, MissingExtra
 from softlabel.io import Progress, silent
+from softlabel.train.data import MEAN, STD
 from softlabel.train.identity import digest
+from softlabel.train.networks import NETS, Net
 from softlabel.train.splits import Split
 
 SIDE = 96  # CIFAR's 32 points are too few for five halvings; at 96 a picture costs 12 ms
@@ -103,8 +105,39 @@ def encode_split(split: Split, encoder: Encoder | None = None, tell: Progress = 
         return split
     encoder = encoder or ENCODERS["lite0"]()
     inputs, held = (encode(rows, encoder, tell) for rows in (split.inputs, split.held))
-    name = getattr(encoder, "name", type(encoder).__name__)
-    return replace(split, inputs=inputs, held=held, named={**split.named, "encoder": name})
+    chosen = split.validation
+    if chosen is not None:
+        chosen = replace(chosen, inputs=encode(chosen.inputs, encoder, tell))
+    named = {**split.named, "encoder": getattr(encoder, "name", type(encoder).__name__)}
+    return replace(split, inputs=inputs, held=held, named=named, validation=chosen)
+
+
+# ── training an encoder further ───────────────────────────────────────────────────────────────
+
+
+class TunedLite0(Net):
+    """EfficientNet-Lite0 and one linear layer, both trained; pictures are scaled to ``side``
+    points.  At 96, as for features, an epoch of 7,000 pictures takes four minutes on a core; at 64
+    it takes two."""
+
+    def __init__(self, classes: int, inputs: int = 3, side: int = 64) -> None:
+        super().__init__()
+        self.side, self.encoder = side, Lite0()
+        self.encoder._fc.requires_grad_(False)  # features do not pass through it
+        self.head = nn.Linear(HEAD, classes)
+
+    def inspect(self, x: Tensor) -> None:
+        """Load what the encoder has learned, in place of the weights that were drawn."""
+        self.encoder.load_state_dict(load_lite0().state_dict())
+
+    def features(self, x: Tensor) -> Tensor:
+        mean, std = (torch.tensor(part).view(1, 3, 1, 1).to(x) for part in (MEAN, STD))
+        size = (self.side, self.side)
+        x = F.interpolate(255 * (x * std + mean), size=size, mode="bilinear", align_corners=False)
+        return self.encoder(x)
+
+
+NETS["lite0"] = TunedLite0
 
 
 # ── EfficientNet-Lite0 ────────────────────────────────────────────────────────────────────────

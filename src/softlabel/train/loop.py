@@ -41,6 +41,7 @@ from softlabel.train.schedules import find_schedule
 Check = Callable[[nn.Module, int], Mapping[str, float]]
 Line = dict[str, Any]
 
+VALIDATION = "validation "  # before the names of scores on validation items in the log
 INSPECTED = 2000  # pictures that a network may inspect before its first step
 (DROPOUT,) = name_keys(names(["dropout"])).tolist()
 
@@ -79,7 +80,8 @@ def fit(
 
     ``delivery`` gives the labels of every epoch (for a crowd layer: the ``TrainingLabels`` itself).
     ``folder`` holds ``checkpoint.pt``, from which a stopped run resumes exactly, and
-    ``log.jsonl``.  ``check(net, epoch)`` returns numbers to be logged after every epoch.
+    ``log.jsonl``.  ``check(net, epoch)`` returns numbers to be logged after every epoch; among them
+    must be the score on validation items by which ``config.keep`` chooses the epoch.
     """
     ranks.join()
     device, draws = choose_device(config), Draws(seed)
@@ -117,8 +119,25 @@ def fit(
         line |= {"seconds": round(time.perf_counter() - started, 3), "threads": threads}
         if check is not None:
             line |= check(learner.result.eval(), epoch)
+        if config.keep != "last" and is_best(config.keep, [*record.log, line]):
+            learner.best = deepcopy(learner.result.state_dict())
         record.add(line, learner, last=epoch + 1 == config.epochs)
+    if learner.best is not None:
+        learner.result.load_state_dict(learner.best)
     return Trained(learner.result.eval(), tuple(record.log), objective.layer)
+
+
+def is_best(score: str, log: Sequence[Line]) -> bool:
+    """Return True if the last epoch of the log is better than all before it on validation items.
+
+    >>> is_best("accuracy", [{"validation accuracy": 0.8}, {"validation accuracy": 0.8}])
+    False
+    """
+    name = f"{VALIDATION}{score}"
+    if name not in log[-1]:
+        raise DataError(f"keep = {score!r} chooses an epoch by validation items; there are none")
+    values = [line[name] if score == "accuracy" else -line[name] for line in log]
+    return all(values[-1] > value for value in values[:-1])
 
 
 def choose_device(config: Config) -> torch.device:
@@ -211,6 +230,7 @@ class Learner:
         parts: dict[str, Any] = {"net": net, "layer": layer, "average": self.average}
         parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
         self.parts = {name: part for name, part in parts.items() if part is not None}
+        self.best: dict[str, Any] | None = None  # the weights of the epoch to keep, if not the last
 
     def scores(self, x: Tensor) -> Tensor:
         """Return logits (b, k), computed in half precision where that is wanted."""
@@ -247,12 +267,13 @@ class Learner:
 
     def state(self) -> dict[str, Any]:
         """Return all that the next step depends on."""
-        return {name: part.state_dict() for name, part in self.parts.items()}
+        return {name: part.state_dict() for name, part in self.parts.items()} | {"best": self.best}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a ``state``."""
         for name, part in self.parts.items():
             part.load_state_dict(state[name])
+        self.best = state["best"]
 
 
 # ── the log and the checkpoint ───────────────────────────────────────────────────────────────

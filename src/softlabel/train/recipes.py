@@ -19,7 +19,7 @@ import inspect
 import time
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -35,14 +35,14 @@ from softlabel.io import Progress, silent
 from softlabel.metrics import accuracy, cross_entropy, evaluate, kl, mode
 from softlabel.tables import Predictions
 from softlabel.train import runs
-from softlabel.train.config import Config, change_settings
+from softlabel.train.config import VALIDATED, Config, change_settings
 from softlabel.train.identity import NAMED
-from softlabel.train.loop import fit, write_log
+from softlabel.train.loop import VALIDATION, fit, write_log
 from softlabel.train.predict import Singles, predict_logits, predict_probs, save_network
 from softlabel.train.runs import Run
 from softlabel.train.splits import FoldedSplit, Split
 
-Kind = Literal["scratch", "features"]
+Kind = Literal["scratch", "features", "tuned"]
 VOTES = "votes"  # in place of a delivery, where a crowd layer takes every vote itself
 DRAWS = 200  # of the bootstrap in scores.json; `softlabel evaluate` draws more
 HELD = "held "  # before the names of scores on held-out items in the log
@@ -60,19 +60,27 @@ def learn_split(
 ) -> Singles:
     """Train one network, from its checkpoint if there is one, and keep it in the folder."""
     taught = split.teaching if deliver is None else deliver(split.teaching, Draws(seed))
-    check = partial(score_held_out, split) if split.watched else None
+    check = partial(score_epoch, split)
     trained = fit(config, split.inputs, taught, seed=seed, folder=folder, tell=tell, check=check)
     logits = predict_logits(trained.net, split.held)
     save_network(folder, trained.net, logits.shape[1], split.inputs.shape[-1])
     return logits
 
 
-def score_held_out(split: Split, net: nn.Module, epoch: int) -> Mapping[str, float]:
-    """Score the items held out after an epoch, for learning curves: cross-entropy and KL to people,
-    cross-entropy to their most frequent class, and accuracy.
+def score_epoch(split: Split, net: nn.Module, epoch: int) -> Mapping[str, float]:
+    """Score validation items after an epoch, if there are any, and the items held out, if they are
+    watched: for learning curves, by which no epoch is chosen."""
+    scores: dict[str, float] = {}
+    if split.validation is not None:
+        labels, ours = split.validation.labels, predict_probs(net, split.validation.inputs)
+        values = {"cross-entropy": cross_entropy(labels, ours), "accuracy": accuracy(labels, ours)}
+        scores |= {f"{VALIDATION}{name}": float(values[name].mean()) for name in VALIDATED}
+    return scores | (score_held_out(split, net) if split.watched else {})
 
-    No epoch is chosen by it: the network of the last epoch is kept.
-    """
+
+def score_held_out(split: Split, net: nn.Module) -> dict[str, float]:
+    """Score the items held out: cross-entropy and KL to people, cross-entropy to their most
+    frequent class, and accuracy."""
     predictions = Predictions(split.index, predict_probs(net, split.held))
     people, ours, _ = evaluate.matched(predictions, split.people)
     scores = {
@@ -107,7 +115,8 @@ def learn_folds(
         rows = np.flatnonzero(learned)
         known = split.teaching.only(rows)
         taught = known if deliver is None else deliver(known, Draws(seed))
-        trained = fit(config, split.inputs[rows], taught, seed=seed)
+        check = partial(score_epoch, replace(split, watched=False))
+        trained = fit(config, split.inputs[rows], taught, seed=seed, check=check)
         log.append({"fold": fold, "items": len(rows), "last": trained.log[-1]["loss"]})
         held = slice(count, None) if fold is None else np.flatnonzero(~learned)
         if len(split.held[held]):
@@ -189,5 +198,6 @@ def read_recipe(name: str, learn: Learn = learn_split) -> Recipe:
     return Recipe(name, kind, config, learn)
 
 
-LABELME = read_recipe("u20-labelme", learn_folds)  # from Python only, as is tagging.POS
-RECIPES = {name: read_recipe(name) for name in TABLES if name not in ("u20-labelme", "u20-pos")}
+LABELME, LABELME_CODE = (read_recipe(f"u20-labelme{end}", learn_folds) for end in ("", "-code"))
+# these two and tagging.POS are used from Python only
+RECIPES = {name: read_recipe(name) for name in TABLES if not name.startswith("u20-")}

@@ -23,7 +23,17 @@ from softlabel.errors import DataError, FileError, UnknownName
 from softlabel.io import read_answers
 from softlabel.labelling import Plan, construct_labels
 from softlabel.randomness import name_keys
-from softlabel.tables import Annotations, Bools, Index, Ints, Names, SoftLabels, as_texts, names
+from softlabel.tables import (
+    Annotations,
+    Bools,
+    Floats,
+    Index,
+    Ints,
+    Names,
+    SoftLabels,
+    as_texts,
+    names,
+)
 from softlabel.train.identity import digest
 
 Inputs = npt.NDArray[Any]  # images uint8 (m, h, w, 3), or features float32 (m, d)
@@ -32,12 +42,21 @@ HELD_10S = Path(__file__).with_name("cifar10s-held-out.txt")
 
 
 @dataclass(frozen=True, eq=False)
+class Validation:
+    """Items by which an epoch or a setting is chosen: their inputs, and labels (n, k)."""
+
+    inputs: Inputs
+    labels: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Split:
     """``inputs`` and ``teaching`` of the m training items; ``held`` inputs of the items that are
     only predicted, whose names and classes are in ``index``; ``people``, the labels of these.
 
     ``named`` tells what things were called.  With ``watched`` the log of a run also has, after
-    every epoch, the scores on the items held out: for curves, not for choosing an epoch.
+    every epoch, the scores on the items held out: for curves, not for choosing an epoch.  An epoch
+    or a setting is chosen by ``validation``, whose items are neither learned from nor held out.
     """
 
     inputs: Inputs
@@ -47,6 +66,7 @@ class Split:
     people: SoftLabels
     named: Mapping[str, str] = field(default_factory=dict)
     watched: bool = False
+    validation: Validation | None = None
 
     def __post_init__(self) -> None:
         check_inputs("inputs", self.inputs)
@@ -57,10 +77,14 @@ class Split:
         ):
             if len(rows) != labels:
                 raise DataError(f"{len(rows)} {what} inputs and {labels} labels do not go together")
-        if self.inputs.shape[1:] != self.held.shape[1:]:
-            raise DataError(
-                f"training inputs are {self.inputs.shape[1:]}, held-out ones {self.held.shape[1:]}"
-            )
+        others = {"held-out": self.held}
+        if self.validation is not None:
+            others["validation"] = self.validation.inputs
+        for what, rows in others.items():
+            if self.inputs.shape[1:] != rows.shape[1:]:
+                raise DataError(
+                    f"training inputs are {self.inputs.shape[1:]}, {what} ones {rows.shape[1:]}"
+                )
 
     @classmethod
     def of(cls, inputs: Inputs, teaching: TrainingLabels, held: Inputs, people: SoftLabels) -> Self:
@@ -87,11 +111,14 @@ class Split:
         predictions are scored against: the version of the data."""
         index, people = self.people.index, {"probs": self.people.probs, "count": self.people.count}
         people |= {"item": as_texts(index.items), "class": as_texts(index.labels)}
-        return {
+        hashes = {
             "inputs_sha": digest({"inputs": self.inputs}),
             "held_sha": digest({"held": self.held, "item": as_texts(self.index.items)}),
             "people_sha": digest(people),
         }
+        if self.validation is not None:
+            hashes["validation_sha"] = digest(vars(self.validation))
+        return hashes
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from softlabel.deliver import TrainingLabels
 from softlabel.errors import DataError
-from softlabel.tables import Ints, SoftLabels
+from softlabel.tables import Ints, SoftLabels, names
 from softlabel.train.networks.text import BUCKETS, PIECES
-from softlabel.train.splits import ONE_IN, Split, choose_held_out, select_labels
+from softlabel.train.splits import ONE_IN, Split, Validation, choose_held_out, select_labels
 
 MAX_WORDS = 64  # of a text; what comes after is not read
 WORD = re.compile(r"[^\W_]+|[^\w\s]")  # letters and digits, or one sign
@@ -30,12 +30,17 @@ Reader = Callable[[Sequence[Sequence[str]]], npt.NDArray[np.float32]]
 @dataclass(frozen=True, eq=False)
 class Texts:
     """m items, each of as many texts as there are ``sides``: how people labelled them, and the one
-    class (``hard``) that is taught where their distribution is not."""
+    class (``hard``) that is taught where their distribution is not.
+
+    Items of one ``group``, such as those with the same premise, are learned from or held out
+    together; without groups every item is its own.
+    """
 
     name: str
     sides: tuple[Sequence[str], ...]
     pooled: SoftLabels
     hard: Ints
+    group: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         sizes = {len(self.hard), len(self.pooled), *map(len, self.sides)}
@@ -46,18 +51,25 @@ class Texts:
             )
 
 
-def split_texts(texts: Texts, read: Reader, reader: str) -> Split:
-    """Split texts: four items in five to learn from, the others held out; ``read`` makes the rows
-    of all of them, and ``reader`` is its name."""
+def split_texts(texts: Texts, read: Reader, reader: str, validated: bool = False) -> Split:
+    """Split texts: four groups in five to learn from, the others held out; ``read`` makes the rows
+    of all of them, and ``reader`` is its name.  If ``validated``, one group in five of those to
+    learn from is set aside, to choose an epoch or a setting by people's labels."""
     rows = read(texts.sides)
     items = texts.pooled.index.items
-    held = choose_held_out(items)
+    groups = items if texts.group is None else names(texts.group)
+    held = choose_held_out(groups)
     if not held.any() or held.all():
         raise DataError(f"{texts.name}: {len(held)} items are too few to hold one in {ONE_IN} out")
+    aside = ~held & validated
+    if validated:
+        aside[~held] = choose_held_out(names([f"validation {one}" for one in groups[~held]]))
+    learn = ~held & ~aside
     people = select_labels(texts.pooled, items[held])
-    teaching = TrainingLabels.of(select_labels(texts.pooled, items[~held]), hard=texts.hard[~held])
-    split = Split.of(rows[~held], teaching, rows[held], people)
-    return replace(split, named={"texts": texts.name, "encoder": reader})
+    teaching = TrainingLabels.of(select_labels(texts.pooled, items[learn]), hard=texts.hard[learn])
+    split = Split.of(rows[learn], teaching, rows[held], people)
+    chosen = Validation(rows[aside], texts.pooled.probs[aside]) if validated else None
+    return replace(split, named={"texts": texts.name, "encoder": reader}, validation=chosen)
 
 
 def hash_words(sides: Sequence[Sequence[str]], words: int = MAX_WORDS) -> npt.NDArray[np.float32]:

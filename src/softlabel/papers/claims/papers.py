@@ -20,7 +20,14 @@ from softlabel.train import Run
 if TYPE_CHECKING:  # claims can be read without torch
     from softlabel.train import Split, Trainer
 
-SEEDS: dict[Scale, int] = {"paper": 5, "cpu": 5, "features": 10}  # unless a paper has its own
+# unless a paper has its own
+SEEDS: dict[Scale, int] = {
+    "paper": 5,
+    "cpu": 5,
+    "cpu-tuned": 5,
+    "features": 10,
+    "features-tuned": 10,
+}
 
 
 @dataclass(frozen=True, eq=False)

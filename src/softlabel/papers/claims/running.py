@@ -22,7 +22,12 @@ from softlabel.papers.claims.results import Results, Scale
 
 QUICK_SEEDS = 2  # the fewest that have an interval
 PROCESSES = 2
-BASES: dict[Scale, str] = {"cpu": "small", "features": "features"}
+BASES: dict[Scale, str] = {
+    "cpu": "small",
+    "cpu-tuned": "small",
+    "features": "features",
+    "features-tuned": "features",
+}
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from softlabel.papers.claims import Cell, Scale
+from softlabel.papers.claims import Cell, Scale, items, tuning
 from softlabel.papers.collins2022 import conditions
 from softlabel.papers.collins2022.conditions import CONDITIONS, NETWORKS, PEOPLE, QUICK, Condition
 from softlabel.papers.collins2022.facts import facts
@@ -20,27 +20,51 @@ from softlabel.train import Run
 if TYPE_CHECKING:
     from softlabel.train import Split
 
-__all__ = ["COVER", "NAME", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
+__all__ = [
+    "COVER",
+    "NAME",
+    "TITLE",
+    "cells",
+    "claims",
+    "facts",
+    "figures",
+    "probes",
+    "score_items",
+    "tables",
+]
 
 NAME = "collins2022"
 TITLE = "Collins, Bhatt & Weller 2022: Eliciting and Learning with Soft Labels from Every Annotator"
 COVER = "m-curve"
+SCORES = ("10h/ce", "10s/ce", "10h/rms", "10h/accuracy")  # that are shown of arms tuned alike
 
 
 def cells(scale: Scale, quick: bool = False) -> Sequence[Cell]:
     """Return what is trained at this scale: all of it for the cheapest network, then the others."""
     if scale == "data":
         return []
+    if scale in tuning.DECAYS and not quick:
+        return tuning.make_cells(
+            scale,
+            {
+                arm.name: {
+                    "" if one.strength is None else f"strength={one.strength}": _tune_cell(one)
+                    for one in choices
+                }
+                for arm, choices in conditions.ARMS.items()
+            },
+        )
     networks: Sequence[str] = [""]
     chosen = [one for one in CONDITIONS if one in QUICK or not quick]
     if scale == "paper":  # which has so many epochs anyway
         networks = NETWORKS[:1] if quick else NETWORKS
         chosen = [one for one in chosen if one.epochs is None]
-    if scale == "features":  # which cannot be cropped
+    if scale in ("features", "features-tuned"):  # which cannot be cropped
         chosen = [one for one in chosen if not one.fresh]
     images = conditions.CIFAR
     if quick:
-        images = conditions.FEATURES if scale == "features" else conditions.GENERATED
+        generated = conditions.FEATURES, conditions.GENERATED
+        images = generated[0] if scale in ("features", "features-tuned") else generated[1]
     return [
         _make_cell(replace(one, network=net), images, quick) for net in networks for one in chosen
     ]
@@ -51,8 +75,8 @@ def _make_cell(condition: Condition, images: str, quick: bool) -> Cell:
     only = {"hard": "hard", "uniform": "mixed:then=uniform", "random": "mixed:then=random"}
     if labels in only:
         lesson, deliver = "t2-clamp", only[labels]
-    elif labels == "smoothing":
-        lesson, deliver = f"smoothing {0.05 if strength is None else strength}", "aggregate"
+    elif labels in ("smoothing", "smoothing-all"):
+        lesson, deliver = f"{labels} {0.05 if strength is None else strength}", "aggregate"
     else:
         lesson = labels if strength is None else f"{labels} {strength}"
         deliver = "aggregate" if delivery == "mean" else "per-annotator"
@@ -68,6 +92,16 @@ def _make_cell(condition: Condition, images: str, quick: bool) -> Cell:
     return Cell(condition.name, partial(_load_lesson, images, lesson), deliver, settings, base)
 
 
+def _tune_cell(condition: Condition) -> Cell:
+    """Return the cell of a condition with validation images."""
+    cell = _make_cell(condition, conditions.CIFAR, quick=False)
+    return replace(cell, lesson=partial(_add_validation, cell.lesson))
+
+
+def _add_validation(lesson: Callable[[], Split]) -> Split:
+    return tuning.add_validation(lesson())
+
+
 def _load_lesson(images: str, labels: str) -> Split:
     from softlabel.papers.collins2022.labels import make_lesson  # claims are read without torch
 
@@ -79,3 +113,15 @@ def probes(run: Run, cell: Cell) -> Mapping[str, float]:
     from softlabel.papers.collins2022.labels import score_run  # claims are read without torch
 
     return score_run(run, cell)
+
+
+def score_items(run: Run, cell: str) -> Mapping[str, items.Values]:
+    """Return the loss of every test item."""
+    from softlabel.metrics import cross_entropy, evaluate
+    from softlabel.papers.collins2022.labels import load_setting
+
+    values = {}
+    for name, exam in load_setting(conditions.CIFAR).exams.items():
+        people, predicted, _ = evaluate.matched(run.predictions, exam.people)
+        values[f"{name}/ce"] = items.round_values(cross_entropy(people, predicted))
+    return values

@@ -48,7 +48,8 @@ class Condition:
 
 
 HARD, UNIFORM, RANDOM = Condition("hard"), Condition("uniform"), Condition("random")
-SMOOTHING = Condition("smoothing")
+SMOOTHING = Condition("smoothing")  # of the 900 relabelled images, as in the released code
+SMOOTHING_ALL = Condition("smoothing-all")  # of all images, as in the text
 VOTES_MEAN, VOTES_EACH = Condition("10h", "mean"), Condition("10h", "each")
 CLAMP_MEAN, CLAMP_EACH = Condition("t2-clamp", "mean"), Condition("t2-clamp", "each")
 # the curves of figures 6 and 10, by number of annotators
@@ -78,15 +79,25 @@ CONDITIONS = tuple(
             # labels as the released code has them
             *(Condition(labels, "each") for labels in ("t1-none", "t2-none", "released")),
             *(
-                replace(one, fresh=True, epochs=epochs)
-                for epochs in (None, LONG)
+                replace(one, fresh=fresh, epochs=epochs)
+                for fresh, epochs in ((True, None), (True, LONG), (False, LONG))
                 for one in (HARD, VOTES_EACH, CLAMP_EACH)
             ),
+            SMOOTHING_ALL,
             *SPREADS.values(),
             *BETAS.values(),
         ]
     )
 )
+# what is tuned alike, with the strengths that are searched
+STRENGTHS = (0.05, 0.1, 0.2, 0.3)
+ARMS: dict[Condition, tuple[Condition, ...]] = {
+    **{one: (one,) for one in (HARD, VOTES_MEAN, VOTES_EACH, CLAMP_MEAN, UNIFORM)},
+    **{
+        one: tuple(replace(one, strength=strength) for strength in STRENGTHS)
+        for one in (CLAMP_EACH, SMOOTHING, SMOOTHING_ALL)
+    },
+}
 BY_NAME = {
     one.name: one
     for net in ("", *NETWORKS)

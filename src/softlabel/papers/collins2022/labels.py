@@ -153,7 +153,9 @@ CONSTRUCTIONS: Mapping[str, Callable[[tables.Statements], tables.Annotations]] =
     "t1-none": Unspread(1),
     **{f"t2-clamp {spread}": Clamp(2, spread) for spread in conditions.SPREADS},
 }
-SMOOTHED = {f"smoothing {beta}": beta for beta in conditions.BETAS}
+SMOOTHED = {
+    f"{kind} {beta}": beta for kind in ("smoothing", "smoothing-all") for beta in conditions.BETAS
+}
 
 
 @lru_cache(maxsize=4)
@@ -161,10 +163,11 @@ def make_lesson(images: str, labels: str) -> Split:
     """Make the lesson of these labels in this setting; only the relabelled items differ."""
     setting, plain = load_setting(images), _make_plain(images)
     known, first = setting.known, setting.first
-    if labels in SMOOTHED:  # the relabelled items only, as published
+    if labels in SMOOTHED:  # the relabelled items only, as in the code, or all, as in the text
         beta, k = SMOOTHED[labels], len(first.index.labels)
         soft = one_hot(known.gold, k)
         asked = np.isin(known.learn, first.index.items[np.unique(first.item)])
+        asked |= labels.startswith("smoothing-all")
         soft[asked] = (1 - beta) * soft[asked] + beta / k
         teaching = TrainingLabels(known.gold, soft)
     elif labels == "10h":
@@ -234,7 +237,8 @@ def score_run(run: Run, cell: Cell) -> dict[str, float]:
         if from_scratch:
             found |= attack(run, lesson, exam)
         scores |= {f"{name}/{key}": value for key, value in found.items()}
-    if replace(BY_NAME[cell.name], network="") in TUNED and setting.validation is not None:
+    condition = BY_NAME.get(cell.name)  # none of a cell that is tuned: its log has the validation
+    if condition and replace(condition, network="") in TUNED and setting.validation is not None:
         # cross-entropy and accuracy by the given classes of images that nobody relabelled
         images, gold = setting.validation()
         inputs = images if from_scratch else encode(images, ENCODERS["lite0"]())

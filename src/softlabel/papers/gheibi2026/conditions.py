@@ -22,7 +22,7 @@ import numpy.typing as npt
 from softlabel import datasets, metrics, registry
 from softlabel.aggregate import Mean
 from softlabel.deliver import NO_CLASS, Draws, ExpectedDelivery, TrainingLabels
-from softlabel.papers.claims import Cell, Scale
+from softlabel.papers.claims import Cell, Scale, tuning
 from softlabel.papers.claims import quick as generated
 from softlabel.randomness import name_keys
 from softlabel.tables import Annotations, Bools, Floats, Index, Ints, Names, SoftLabels, names
@@ -51,7 +51,14 @@ MAIN = ("soft", "sls", "multipass", "majority")
 SINGLE = ("sls", "multipass", "control")  # deliver single votes
 VOTES = (1, 2, 5, 10, 25, 50)
 LONG = 64  # epochs in which every vote has its turn
-BASES: dict[Scale, str] = {"paper": "g26", "cpu": "small", "features": "features"}
+BASES: dict[Scale, str] = {
+    "paper": "g26",
+    **{"cpu": "small", "cpu-tuned": "small"},
+    **{"features": "features", "features-tuned": "features"},
+}
+TUNED = [
+    (policy, votes) for votes in (None, 5) for policy in ("soft", "sls", "multipass", "majority")
+]
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,12 @@ PROBED = {  # where flatness and detection are measured: they cost more than the
 def cells(recipe: Scale, quick: bool = False) -> list[Cell]:
     """Return the cells of a recipe, the most valuable first."""
     base, lesson = (BASES["cpu"], quick_lesson) if quick else (BASES[recipe], cifar10h)
+    if recipe in tuning.DECAYS and not quick:
+        tuned = [Condition(policy, votes) for policy, votes in TUNED]
+        arms = {
+            one.name: {"": Cell(one.name, tuned_lesson, one.deliver, {}, base)} for one in tuned
+        }
+        return tuning.make_cells(recipe, arms)
     listed = []
     for one in conditions(recipe, quick):
         epochs = 3 if quick else one.epochs
@@ -135,6 +148,12 @@ def cifar10h() -> Split:
     """Return 8,000 images to learn from and 2,000 to be tested on, 200 of each class."""
     images = datasets.cifar10.load("test").arrays["images"]
     return make_lesson(images, *_cifar10h_votes(), "cifar10h, 80/20")
+
+
+@cache
+def tuned_lesson() -> Split:
+    """Return the same with validation images."""
+    return tuning.add_validation(cifar10h())
 
 
 @cache

@@ -1,7 +1,10 @@
 """The six sets of Singh et al. 2025: texts and pictures with the distribution of people's labels.
 
 ChaosNLI and POPQUORN are published without a split: one item in five is held out by the hash of its
-name (``held_out``).  CIFAR-10H has the 7,000 and 3,000 images of Uma et al. 2020.
+name.  Items of ChaosNLI with the same premise, or the same first and last sentence of a story, are
+held out together, by the hash of that text.  CIFAR-10H has the 7,000 and 3,000 images of Uma et al.
+2020.
+
 The hard label is the class that most people gave.  The authors of ChaosNLI decided its ties; in the
 other sets the first of the tied classes is taken.
 """
@@ -19,6 +22,7 @@ import numpy.typing as npt
 from softlabel import datasets
 from softlabel.aggregate import Mean
 from softlabel.papers.claims import quick as generated
+from softlabel.papers.claims import tuning
 from softlabel.randomness import name_keys
 from softlabel.tables import Floats, Index, Ints, SoftLabels, names
 
@@ -65,8 +69,10 @@ def texts(name: str) -> Texts:
         sides = columns["premise"], columns["hypothesis"]
     else:
         sides = (columns["text"],)
+    shared = [columns[key] for key in ("premise", "obs1", "obs2") if key in columns]
+    group = [" ".join(parts) for parts in zip(*shared, strict=True)] if shared else None
     hard = data.arrays.get("majority", pooled.probs.argmax(axis=1))
-    return Texts(name, sides, pooled, np.asarray(hard, dtype=np.int64))
+    return Texts(name, sides, pooled, np.asarray(hard, dtype=np.int64), group)
 
 
 def texts_per_item(name: str) -> int:
@@ -92,10 +98,15 @@ def pictures() -> Split:
     return replace(lesson, teaching=replace(lesson.teaching, hard=hard), watched=True)
 
 
+def tuned_pictures() -> Split:
+    """Return CIFAR-10H with validation images."""
+    return tuning.add_validation(pictures())
+
+
 @cache
-def read_lesson(name: str, base: Base, quick: bool, encoder: str) -> Split:
+def read_lesson(name: str, base: Base, quick: bool, encoder: str, validated: bool = False) -> Split:
     """Return a set of texts as a base recipe reads them: by words, by frozen features, or by an
-    encoder of a hub.  With ``quick`` texts are simulated."""
+    encoder of a hub.  With ``quick`` texts are simulated; if ``validated``, some are set aside."""
     from softlabel.train import text, text_encoders
 
     read_split: Reader
@@ -110,7 +121,8 @@ def read_lesson(name: str, base: Base, quick: bool, encoder: str) -> Split:
     else:
         frozen = text_encoders.MiniLM()
         read_split, reader = partial(text_encoders.encode_texts, encoder=frozen), frozen.name
-    lesson = text.split_texts(simulated(name) if quick else texts(name), read_split, reader)
+    given = simulated(name) if quick else texts(name)
+    lesson = text.split_texts(given, read_split, reader, validated)
     return replace(lesson, watched=True)
 
 

@@ -10,11 +10,11 @@ what our copies of the data cannot show.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from softlabel.metrics import accuracy, cross_entropy, entropy_pearson, evaluate
-from softlabel.papers.claims import Cell, Scale
+from softlabel.papers.claims import Cell, Scale, items, tuning
 from softlabel.papers.uma2020.figures import figures, tables
 from softlabel.papers.uma2020.numbers import Condition, Way, claims, facts
 from softlabel.train import Run
@@ -28,10 +28,12 @@ if TYPE_CHECKING:  # claims can be read without torch
 NAME = "uma2020"
 TITLE = "Uma et al. 2020: A Case for Soft Loss Functions"
 COVER = "labelme-ways"
-SEEDS: dict[Scale, int] = {"paper": 10, "cpu": 10, "features": 10}
+SCORES = ("cross-entropy", "entropy-pearson", "accuracy")  # that are shown of arms tuned alike
+SEEDS: dict[Scale, int] = {"paper": 10, "cpu": 10, "features": 10, "features-tuned": 10}
 
 __all__ = [
-    "COVER", "NAME", "SEEDS", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables",
+    "COVER", "NAME", "SCORES", "SEEDS", "TITLE", "cells", "claims", "facts", "figures", "probes",
+    "score_items", "tables",
 ]  # fmt: skip
 
 # how the labels of each way are delivered; a crowd layer takes the votes themselves
@@ -58,11 +60,18 @@ def cells(recipe: Scale, quick: bool = False) -> list[Cell]:
     """Return the cells of a recipe, those of the cheap tasks first."""
     if quick:
         return [_cell(Condition("cifar10h", way), "small", quick=True) for way in DELIVERIES]
+    if recipe in tuning.DECAYS:
+        arms = {}
+        for way in DELIVERIES:
+            cell = _cell(Condition("cifar10h", way))
+            arms[cell.name] = {"": replace(cell, lesson=TunedLesson("cifar10h", way))}
+        return tuning.make_cells(recipe, arms)
     if recipe != "paper":
         return [_cell(Condition("cifar10h", way)) for way in DELIVERIES]
     return [
         *(_cell(Condition("labelme", way)) for way in DELIVERIES),
         _cell(Condition("labelme", "crowd-layer", batches=True)),
+        *(_cell(Condition("labelme", way, code=True)) for way in DELIVERIES),
         *(_cell(Condition("pos", way)) for way in DELIVERIES),
         *(_cell(Condition("cifar10h", way), "u20") for way in DELIVERIES),
     ]
@@ -78,7 +87,7 @@ def _cell(condition: Condition, base: str | None = None, quick: bool = False) ->
             settings |= FULL_BATCH
     lesson = TaskLesson("quick" if quick else condition.task, condition.way)
     seconds = SECONDS.get(condition.task)
-    trainer = None if seconds is None else TaskTrainer(lesson, settings, seconds)
+    trainer = None if seconds is None else TaskTrainer(lesson, settings, seconds, condition.code)
     return Cell(condition.name, lesson, DELIVERIES[condition.way], settings, base, trainer)
 
 
@@ -105,6 +114,14 @@ class TaskLesson:
         return TASKS[self.task][1]()
 
 
+@dataclass(frozen=True)
+class TunedLesson(TaskLesson):
+    """The lesson with validation images."""
+
+    def __call__(self) -> Split:
+        return tuning.add_validation(super().__call__())
+
+
 @dataclass(eq=False)
 class TaskTrainer:
     """Trains the folds of LabelMe or the tagger of POS."""
@@ -112,6 +129,7 @@ class TaskTrainer:
     lesson: TaskLesson
     settings: Mapping[str, Any]
     seconds: float
+    code: bool = False
 
     def start_run(self, seed: int, out: str) -> Run:
         trainer, *arguments = self._arguments()
@@ -125,7 +143,8 @@ class TaskTrainer:
         from softlabel import registry
         from softlabel.train import change_settings, recipes, tagging
 
-        trainer = recipes.LABELME if self.lesson.task == "labelme" else tagging.POS
+        labelme = recipes.LABELME_CODE if self.code else recipes.LABELME
+        trainer = labelme if self.lesson.task == "labelme" else tagging.POS
         policy = DELIVERIES[self.lesson.way]
         deliver = None if policy is None else registry.parse("deliver", policy)
         return trainer, change_settings(trainer.config, self.settings), self.lesson(), deliver
@@ -147,3 +166,17 @@ def probes(run: Run, cell: Cell) -> dict[str, float]:
         scores[f"{prefix}cross-entropy"] = float(cross_entropy(true, predicted, LEAST).mean())
         scores[f"{prefix}entropy-pearson"] = entropy_pearson(true, predicted)
     return scores
+
+
+def score_items(run: Run, cell: str) -> dict[str, items.Values]:
+    """Return the scores of single items."""
+    from softlabel.papers.uma2020.tasks import TASKS
+
+    task = cell.partition(tuning.AT)[0].partition("/")[0].removesuffix("-code")
+    truth = TASKS[task][1]()
+    true, predicted, _ = evaluate.matched(run.predictions, truth.gold["accuracy"])
+    values = {"accuracy": accuracy(true, predicted, ties="first")}
+    true, predicted, _ = evaluate.matched(run.predictions, truth.people[""])
+    values["cross-entropy"] = cross_entropy(true, predicted, LEAST)
+    values["entropy-pearson"] = items.correlate_items(true, predicted)
+    return {name: items.round_values(some) for name, some in values.items()}

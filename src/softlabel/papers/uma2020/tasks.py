@@ -20,7 +20,7 @@ from softlabel.papers.claims import quick as generated
 from softlabel.papers.uma2020.numbers import Way, released_votes
 from softlabel.randomness import name_keys, uniform
 from softlabel.tables import Annotations, Floats, Index, Ints, Names, SoftLabels, names
-from softlabel.train import FoldedSplit, SentenceSplit, Split, splits, tagging
+from softlabel.train import FoldedSplit, SentenceSplit, Split, Validation, splits, tagging
 
 FOLDS = 9  # of LabelMe: 889 photographs to learn from and 111 held out, nearly the paper's 8 to 1
 CHOOSING = 10  # one training tweet in so many is set aside to choose the best epoch
@@ -101,6 +101,9 @@ def labelme(way: Way) -> FoldedSplit:
         Index(names(items), names([]), data.index.labels),
         people,
         {"images": "labelme", "labels": way},
+        validation=Validation(
+            data.arrays["x_valid"], one_hot(data.arrays["y_valid"], len(data.index.labels))
+        ),
         fold=np.asarray(rank % FOLDS),  # folds differ by at most one item in size
     )
 
