@@ -185,20 +185,26 @@ def run_peer(recorded: Recorded, seed: int) -> dict[float, np.ndarray]:
     return found
 
 
+def run_kept_peer(recorded: Recorded, seed: int, kept: Path | None) -> list[float]:
+    """Return the mean KL* by goal, computed once if there is a folder to keep it."""
+    place = kept / f"peer-{seed}.json" if kept else None
+    if place is not None and place.exists():
+        return list(json.loads(place.read_text()))
+    found = run_peer(recorded, seed)
+    means = [float(np.mean(found[goal])) for goal in PEER_GOALS]
+    if place is not None:
+        place.write_text(json.dumps(means))
+    return means
+
+
 def compare_peer(kept: Path | None) -> str:
     """Tabulate ActiveLab beside ours on the same orders of votes of the 1,000 images."""
-    place = kept / "peer.json" if kept else None
-    if place is not None and place.exists():
-        stored = json.loads(place.read_text())
-    else:
-        recorded, seeds = load("1k"), (500, 501, 502)
-        theirs = [run_peer(recorded, seed) for seed in seeds]
-        ours = compare(recorded, POLICIES, Setting(10, 0, seeds, PEER_GOALS))
-        stored = {PEER: [float(np.mean([one[g] for one in theirs])) for g in PEER_GOALS]}
-        for policy in list(SHOWN)[:4]:
-            stored[SHOWN[policy]] = [ours.row(policy, goal).kl.value for goal in PEER_GOALS]
-        if place is not None:
-            place.write_text(json.dumps(stored))
+    job = next(job for job in JOBS if job.name == "1k, same votes")
+    ours, recorded = run(job, kept), load(job.load)
+    theirs = [run_kept_peer(recorded, seed, kept) for seed in job.setting.seeds]
+    stored = {PEER: np.mean(theirs, axis=0).tolist()}
+    for policy in list(SHOWN)[:4]:
+        stored[SHOWN[policy]] = [ours.row(policy, goal).kl.value for goal in PEER_GOALS]
     rows = [["KL* at seconds per item", *(f"{goal:g}" for goal in PEER_GOALS)]]
     rows += [[name, *(f"{value:.4f}" for value in values)] for name, values in stored.items()]
     return table(rows)
