@@ -159,12 +159,12 @@ def measure(name: str, votes: int, seed: int, kept: Path | None) -> dict[str, fl
     return found
 
 
-def choose_on_others() -> dict[str, float]:
+def choose_on_others(kept: Path | None) -> dict[str, float]:
     """Return what is added to the loss of each set with one vote if what is usual is chosen on all
     other sets of its kind."""
     left: dict[str, float] = {}
     for kind in (True, False):
-        losses = {name: try_usual(name) for name in SETS if (name in ORDERED) == kind}
+        losses = {name: try_usual(name, kept) for name in SETS if (name in ORDERED) == kind}
         chosen = judged.USUAL_ORDERED if kind else judged.USUAL_NOMINAL
         for name, own in losses.items():
             rest = [loss for other, loss in losses.items() if other != name]
@@ -174,8 +174,11 @@ def choose_on_others() -> dict[str, float]:
     return left
 
 
-def try_usual(name: str) -> dict[tuple[float, ...], float]:
+def try_usual(name: str, kept: Path | None) -> dict[tuple[float, ...], float]:
     """Return the loss of a set with one vote, by what is taken for usual."""
+    place = kept / f"judged-{name}-usual.json" if kept else None
+    if place is not None and place.exists():
+        return dict(zip(USUAL, json.loads(place.read_text()), strict=True))
     case = divide(name, 1, 0)
     index = case.votes.index
     belief, models, _ = Judged().believe(index, case.votes.counts().astype(float), case.judges)
@@ -189,6 +192,8 @@ def try_usual(name: str) -> dict[tuple[float, ...], float]:
         labels = replace(part, share=share).mean()
         losses[values] = float(replace(case, held=case.held[some]).loss(labels).mean())
     judged.USUAL_ORDERED, judged.USUAL_NOMINAL = before
+    if place is not None:
+        place.write_text(json.dumps(list(losses.values())))
     return losses
 
 
@@ -231,7 +236,7 @@ def main() -> None:
             write_block(POLICIES, "judged", "models", f"{found}\n\n{about}")
         return
     seeds = range(1 if given.quick else given.divisions)
-    left = {} if given.quick or given.only else choose_on_others()
+    left = {} if given.quick or given.only else choose_on_others(given.kept)
     head = ["set, items", "votes", "alone", "models", "with models", "gain", "left out", "shuffled"]
     rows = [[*head, "rarest", "covered", "of people"]]
     for name, (numbers, _) in SETS.items():
