@@ -1,6 +1,7 @@
 """Do models, calibrated on people, save votes?
 
-    python bench/judged.py [--write] [--quick] [--replay]
+    python bench/judged.py [--write] [--quick] [--replay] [--divisions N]
+                           [--only NAME ...] [--kept FOLDER]
 
 A few votes of each item of a real set are pooled, alone and with what language models said of the
 items; the loss is the cross-entropy in nats to votes of other people that were held out.  All
@@ -8,8 +9,9 @@ columns of a set are about the same items.  *Alone* is ``auto``, *models* the ca
 without any vote of the item, *shuffled* and *rarest* are pooled with models whose answers were
 permuted over items, or that always name the rarest class.  *covered* is the share of 90 %
 predictive intervals of the top class that hold the count held out (randomised PIT).  What the pool
-takes for usual (strength and penalty), which matters most with one vote, is chosen on all other
-sets for the column *left out*: what that adds to the loss of the first division.
+takes for usual with one vote (how much each part of the prior counts) is chosen on all other sets
+of the same kind, ratings or classes without an order, for the column *left out*: what that adds to
+the loss of the first division.  ``--kept`` keeps each finished line and does not compute it again.
 Data are read from ``$SOFTLABEL_DATA``.  ``--write`` puts the tables into docs/pools/judged.md.
 ``--replay`` replays policies instead, with and without models, for docs/allocate.md.
 """
@@ -17,10 +19,8 @@ Data are read from ``$SOFTLABEL_DATA``.  ``--write`` puts the tables into docs/p
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ from results import circumstances, table, write_block
 
 from softlabel import Annotations, Index, datasets
 from softlabel.aggregate import Auto, Judged
-from softlabel.aggregate.split import calibration, judged
+from softlabel.aggregate.split import judged
 from softlabel.allocate import Greedy, Recorded, Setting, compare
 from softlabel.tables import Floats, Ints, names
 
@@ -46,8 +46,14 @@ SETS = {
     "politeness": ((1, 2, 4), 3),
     "offensiveness": ((1, 2, 4), 3),
 }
-USUAL = {"strength": (6.0, 12.0, 24.0), "match": (1.0, 3.0, 10.0)}
-CHOSEN = (12.0, 3.0)
+# shares of predictions for other items, and of Dirichlets around the item's own
+USUAL = [
+    (others, around)
+    for others in (0.05, 0.15, 0.3, 0.5, 0.75)
+    for around in (0.05, 0.2, 0.35, 0.5, 0.65, 0.75)
+    if others + around < 0.95
+]
+SOME = 1000  # items of a set are enough to choose these two numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,17 +127,6 @@ def divide(name: str, votes: int, seed: int, wrong: str = "") -> Case:
     )
 
 
-@contextmanager
-def usual(strength: float, match: float) -> Iterator[None]:
-    """Let other values be usual for a while."""
-    before = judged.USUAL_STRENGTH, calibration.MATCH_PENALTY
-    judged.USUAL_STRENGTH, calibration.MATCH_PENALTY = strength, match
-    try:
-        yield
-    finally:
-        judged.USUAL_STRENGTH, calibration.MATCH_PENALTY = before
-
-
 def covered(case: Case, labels, rng: np.random.Generator) -> float:
     """Return how often the held-out count of the top class lies in its interval."""
     top: Ints = labels.belief.mean().argmax(axis=1)
@@ -142,48 +137,64 @@ def covered(case: Case, labels, rng: np.random.Generator) -> float:
     return float(((drawn > 0.05) & (drawn < 0.95)).mean())
 
 
-def measure(name: str, votes: int, seeds: range) -> dict[str, float]:
-    """Return the mean over divisions of each column."""
-    found: dict[str, list[float]] = {}
-    spread = []
-    for seed in seeds:
-        case = divide(name, votes, seed)
-        labels, alone = Judged()(case.votes, judges=case.judges), Auto()(case.votes)
-        both, people = case.loss(labels.probs), case.loss(alone.probs)
-        spread.append(1.96 * (people - both).std() / len(both) ** 0.5)
-        here = {"items": float(len(both)), "alone": people.mean(), "both": both.mean()}
-        here["models"] = case.loss(labels.models.probs).mean() if labels.models else np.nan
-        here["covered"] = covered(case, labels, np.random.default_rng([seed, 1]))
-        here["people"] = float(labels.more["people"].mean())
-        for wrong in ("shuffled", "rarest"):
-            bad = divide(name, votes, seed, wrong)
-            here[wrong] = bad.loss(Judged()(bad.votes, judges=bad.judges).probs).mean()
-        for key, value in here.items():
-            found.setdefault(key, []).append(float(value))
-    means = {key: float(np.mean(values)) for key, values in found.items()}
-    return means | {"half": float(np.mean(spread))}
+def measure(name: str, votes: int, seed: int, kept: Path | None) -> dict[str, float]:
+    """Return each column of one division."""
+    place = kept / f"judged-{name}-{votes}-{seed}.json" if kept else None
+    if place is not None and place.exists():
+        return dict(json.loads(place.read_text()))
+    case = divide(name, votes, seed)
+    labels, alone = Judged()(case.votes, judges=case.judges), Auto()(case.votes)
+    both, people = case.loss(labels.probs), case.loss(alone.probs)
+    found = {"items": float(len(both)), "alone": people.mean(), "both": both.mean()}
+    found["half"] = 1.96 * (people - both).std() / len(both) ** 0.5
+    found["models"] = case.loss(labels.models.probs).mean() if labels.models else np.nan
+    found["covered"] = covered(case, labels, np.random.default_rng([seed, 1]))
+    found["people"] = float(labels.more["people"].mean())
+    for wrong in ("shuffled", "rarest"):
+        bad = divide(name, votes, seed, wrong)
+        found[wrong] = bad.loss(Judged()(bad.votes, judges=bad.judges).probs).mean()
+    found = {key: float(value) for key, value in found.items()}
+    if place is not None:
+        place.write_text(json.dumps(found))
+    return found
 
 
-def choose_on_others() -> dict[str, float]:
-    """Return the loss of each set with one vote, and with what is usual on all other sets."""
-    losses: dict[tuple[float, ...], dict[str, float]] = {}
-    for values in product(*USUAL.values()):
-        with usual(*values):
-            for name in SETS:
-                case = divide(name, 1, 0)
-                found = case.loss(Judged()(case.votes, judges=case.judges).probs).mean()
-                losses.setdefault(values, {})[name] = float(found)
-        print(values, {name: round(loss, 3) for name, loss in losses[values].items()}, flush=True)
+def choose_on_others(kept: Path | None) -> dict[str, float]:
+    """Return what is added to the loss of each set with one vote if what is usual is chosen on all
+    other sets of its kind."""
     left: dict[str, float] = {}
-    for name in SETS:
-        total = {
-            values: sum(loss for other, loss in own.items() if other != name)
-            for values, own in losses.items()
-        }
-        best = min(total, key=lambda values: total[values])
-        print("without", name, best, flush=True)
-        left[name] = losses[best][name] - losses[CHOSEN][name]
+    for kind in (True, False):
+        losses = {name: try_usual(name, kept) for name in SETS if (name in ORDERED) == kind}
+        chosen = judged.USUAL_ORDERED if kind else judged.USUAL_NOMINAL
+        for name, own in losses.items():
+            rest = [loss for other, loss in losses.items() if other != name]
+            best = min(USUAL, key=lambda values: sum(loss[values] for loss in rest))
+            left[name] = own[best] - own[chosen]
+            print("without", name, best, f"{own[best]:.4f}, chosen {own[chosen]:.4f}", flush=True)
     return left
+
+
+def try_usual(name: str, kept: Path | None) -> dict[tuple[float, ...], float]:
+    """Return the loss of a set with one vote, by what is taken for usual."""
+    place = kept / f"judged-{name}-usual.json" if kept else None
+    if place is not None and place.exists():
+        return dict(zip(USUAL, json.loads(place.read_text()), strict=True))
+    case = divide(name, 1, 0)
+    index = case.votes.index
+    belief, models, _ = Judged().believe(index, case.votes.counts().astype(float), case.judges)
+    assert models is not None
+    some = np.arange(min(SOME, len(index.items)))
+    part, losses = belief.take(some), {}
+    before = judged.USUAL_ORDERED, judged.USUAL_NOMINAL
+    for values in USUAL:
+        judged.USUAL_ORDERED = judged.USUAL_NOMINAL = values
+        share = judged.usual_shares(models.explained, index.ordered)
+        labels = replace(part, share=share).mean()
+        losses[values] = float(replace(case, held=case.held[some]).loss(labels).mean())
+    judged.USUAL_ORDERED, judged.USUAL_NOMINAL = before
+    if place is not None:
+        place.write_text(json.dumps(list(losses.values())))
+    return losses
 
 
 def replay() -> list[list[str]]:
@@ -214,6 +225,9 @@ def main() -> None:
     options.add_argument("--write", action="store_true")
     options.add_argument("--quick", action="store_true")
     options.add_argument("--replay", action="store_true")
+    options.add_argument("--divisions", type=int, default=3)
+    options.add_argument("--only", nargs="*", default=[])
+    options.add_argument("--kept", type=Path)
     given = options.parse_args()
     if given.replay:
         found = table(replay())
@@ -221,13 +235,16 @@ def main() -> None:
             about = f"`python bench/judged.py --replay --write`: 2 orders. {circumstances()}"
             write_block(POLICIES, "judged", "models", f"{found}\n\n{about}")
         return
-    seeds = range(1 if given.quick else 3)
-    left = {} if given.quick else choose_on_others()
+    seeds = range(1 if given.quick else given.divisions)
+    left = {} if given.quick or given.only else choose_on_others(given.kept)
     head = ["set, items", "votes", "alone", "models", "with models", "gain", "left out", "shuffled"]
     rows = [[*head, "rarest", "covered", "of people"]]
     for name, (numbers, _) in SETS.items():
+        if given.only and name not in given.only:
+            continue
         for votes in numbers:
-            one = measure(name, votes, seeds)
+            every = [measure(name, votes, seed, given.kept) for seed in seeds]
+            one = {key: float(np.mean([each[key] for each in every])) for key in every[0]}
             gain = f"{one['alone'] - one['both']:+.3f} ±{one['half']:.3f}"
             cells = [f"{name}, {one['items']:,.0f}", str(votes), f"{one['alone']:.3f}"]
             cells += [f"{one['models']:.3f}", f"**{one['both']:.3f}**", gain]
@@ -236,8 +253,8 @@ def main() -> None:
             rows.append([*cells, f"{one['people']:.0%}"])
             print(rows[-1], flush=True)
     print(table(rows))
-    if given.write and not given.quick:
-        about = f"`python bench/judged.py --write`: {len(seeds)} divisions. {circumstances()}"
+    if given.write and not (given.quick or given.only):
+        about = f"`python bench/judged.py --divisions {len(seeds)} --write`. {circumstances()}"
         write_block(PAGE, "judged", "models", f"{table(rows)}\n\n{about}")
 
 

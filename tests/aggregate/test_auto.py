@@ -16,6 +16,7 @@ from softlabel.aggregate import (
     Extremised,
     Ordinal,
     Stack,
+    choose_for_others,
 )
 from softlabel.sampling import subsample, votes_from_counts
 
@@ -116,6 +117,11 @@ def test_votes_with_a_prior_of_other_items(each, pool):
     made = Auto()(said, prior=prior)
     assert made.chosen == pool.name
     np.testing.assert_allclose(made.probs, pool(said, prior=prior).probs, atol=1e-12)
+
+
+def test_a_prior_for_other_items_is_made_of_atoms_if_there_are_many_votes():
+    pools = {each: choose_for_others(np.array([0, each, each])).name for each in (0, 10, 11)}
+    assert pools == {0: "dirichlet-mixture", 10: "dirichlet-mixture", 11: "atoms"}
 
 
 def test_rich_answers_beside_many_votes_are_stacked():

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import logsumexp
 
 from softlabel import DataError, Index
 from softlabel.aggregate import Auto, Judged, JudgedBelief, Prior
 from softlabel.aggregate.split.calibration import Design, calibrate, collect_answers
-from softlabel.aggregate.split.judged import STRENGTHS, Move, log_votes, usual_shares
+from softlabel.aggregate.split.judged import STRENGTHS, Move, Parts, log_votes, usual_shares
 from softlabel.tables import Annotations, names
 
 LABELS = ("bird", "cat", "dog", "frog")
@@ -213,11 +214,56 @@ def test_the_fit_is_the_same_from_anywhere():
     np.testing.assert_allclose(design.predict(items, near), design.predict(items, far), atol=5e-3)
 
 
-def test_what_is_usual_depends_on_what_models_explain():
-    assert usual_shares(0.0)[0] == 1
-    assert usual_shares(1.0)[0] == pytest.approx(0.2)
-    assert usual_shares(0.025).sum() == pytest.approx(1)
-    assert len(usual_shares(1.0)) == 1 + len(STRENGTHS)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_what_is_usual_depends_on_what_models_explain(ordered):
+    assert usual_shares(0.0, ordered)[0] == 1
+    assert usual_shares(1.0, ordered)[0] == pytest.approx(0.2)
+    assert usual_shares(0.025, ordered).sum() == pytest.approx(1)
+    assert len(usual_shares(1.0, ordered)) == 2 + len(STRENGTHS)
+
+
+def test_a_vote_is_predicted_from_the_others_as_by_its_label():
+    """Votes are taken out one at a time: the same number as from the labels of the others."""
+    rng = np.random.default_rng(0)
+    people, others = (
+        Prior(names(LABELS), rng.gamma(1, 2, (size, 4)) + 0.1, rng.dirichlet(np.ones(size)))
+        for size in (3, 5)
+    )
+    parts = Parts.of(people, others, rng.dirichlet(np.ones(4), 3), Move(1.5, True))
+    share = rng.dirichlet(np.ones(2 + len(STRENGTHS)))
+    votes = np.array([[0.0, 2, 1, 0], [1, 0, 0, 0], [3, 0, 0, 1]])
+    every, but_one, times = parts.score(votes)
+    row, label = np.nonzero(votes)
+    np.testing.assert_array_equal(times, votes[row, label])
+    for place, (item, one) in enumerate(zip(row, label, strict=True)):
+        rest = votes.copy()
+        rest[item, one] -= 1
+        theirs = parts.weigh(rest, share).mean()[item, one]
+        ours = logsumexp(every[item], b=share) - logsumexp(but_one[place], b=share)
+        assert ours == pytest.approx(np.log(theirs), abs=1e-9)
+
+
+def test_predictions_for_other_items_tell_which_classes_are_taken_for_each_other():
+    """People doubt between birds and cats, and never about dogs or frogs, as models show.  Where
+    models are lost, a vote for dog says more than one for cat; no strength around the prediction
+    can say both."""
+    rng = np.random.default_rng(6)
+    kinds = np.array([[0.5, 0.5, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]) * 0.97 + 0.03 / 4
+    truth = kinds[rng.integers(0, 3, 900)]
+    index = Index(names([f"i{i}" for i in range(900)]), names(["p"]), names(LABELS))
+    votes = Annotations(index, np.arange(900), np.zeros(900, int), label=draw(rng, truth))
+    item = np.repeat(np.arange(900), 3)
+    said, lost = draw(rng, truth[item]), rng.random(2700) < 0.4
+    said[lost] = rng.integers(0, 4, lost.sum())
+    models = replace(index, annotators=names(["m1", "m2", "m3"]))
+    judges = Annotations(models, item, np.tile(np.arange(3), 900), label=said)
+    label = Judged()(votes, judges=judges)
+    assert label.models is not None
+    counts, expected = votes.counts(), label.models.probs
+    around = [(s * expected + counts) / (s + 1) for s in STRENGTHS]
+    best = min(float(-(truth * np.log(q)).sum(axis=1).mean()) for q in around)
+    ours = float(-(truth * np.log(label.probs)).sum(axis=1).mean())
+    assert ours < best - 0.02
 
 
 def test_auto_uses_models_and_says_so():

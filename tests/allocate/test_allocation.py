@@ -321,6 +321,21 @@ def test_many_items_teach_beside_the_prior_of_others():
         prior = fit(index_of(2000), evidence).prior
         own = DirichletMixture().fit(index_of(2000), evidence)
         assert len(prior.weight) == 1 + joined * len(own.weight)
-        assert prior.weight[0] == pytest.approx(0.5 if joined else 1)
+        assert prior.weight[0] == pytest.approx(0.8 if joined else 1)
     few = fit(index_of(1999), evidence[1:]).prior
     assert len(few.weight) == 1
+
+
+def test_a_prior_of_few_votes_is_looked_at_as_a_cold_start():
+    prior = Prior(index_of(0).labels, [[1.0, 0.5, 0.2]], [1.0])
+    found = {}
+    for name, fit in (
+        ("many", FitVotes(prior)),
+        ("few", FitVotes(prior, trusted=False)),
+        ("cold", FitVotes()),
+    ):
+        policy = Allocation(index_of(5), Greedy(), fit=fit).policy
+        found[name] = policy.least, policy.blend, policy.even
+    assert found["many"][1:] != found["cold"][1:]
+    assert found["few"][1:] == found["cold"][1:]
+    assert found["few"][0] == found["many"][0] == 1, "a prior needs no second vote to begin"

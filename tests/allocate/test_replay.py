@@ -20,6 +20,7 @@ from softlabel.allocate import (
     draw_curves,
     grassberger,
     kl_star,
+    split_folds,
 )
 from softlabel.allocate.replay import RAW, run_policy
 from softlabel.sampling import votes_from_counts
@@ -96,6 +97,18 @@ def test_uniform_asks_what_the_pool_holds_first(planted):
     fitted = DirichletMixture().fit(made.index, made.build(5))
     own = FitVotes(fitted)(made.index, made.build(5)).mean()
     np.testing.assert_allclose(points[1].labels, own)
+
+
+def test_many_votes_of_other_items_are_a_prior_to_trust(planted):
+    made = planted[0].hold_out(10, 0)
+    rest, test = next(split_folds(1200, 2, 0))
+    few, many = made.part(rest).fit_others(10), made.part(rest).fit_others(37)
+    assert (few.trusted, many.trusted) == (False, True)
+    part, split = made.part(test), planted[1][test]
+    votes = part.build(2)
+    losses = [kl_star(split, fit(part.index, votes).mean(), np.zeros(600)) for fit in (few, many)]
+    alone = kl_star(split, FitVotes()(part.index, votes).mean(), np.zeros(600))
+    assert losses[1].mean() < losses[0].mean() < alone.mean()
 
 
 def test_choosing_pays_on_a_planted_crowd(planted):

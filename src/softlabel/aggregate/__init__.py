@@ -16,7 +16,7 @@ from softlabel.aggregate.split.base import (
     shares,
     update,
 )
-from softlabel.aggregate.split.choice import choose_for_votes
+from softlabel.aggregate.split.choice import choose_for_others, choose_for_votes
 from softlabel.aggregate.split.dirichlet import Atoms, Dirichlet, DirichletMixture
 from softlabel.aggregate.split.judged import Judged, JudgedBelief, JudgedDistribution
 from softlabel.aggregate.split.mixtures import Prior
@@ -49,6 +49,7 @@ __all__ = [
     "Glad", "GladPosterior", "Judged", "JudgedBelief", "JudgedDistribution", "Kos",
     "LabelDistribution", "LogPool", "Mace", "Majority", "Mean", "OneCoin", "Ordinal", "Posterior",
     "Prior", "Share", "Softmax", "Stack", "TruthPosterior", "Wawa", "Weighted", "ZenCrowd",
-    "ZeroBasedSkill", "choose_for_votes", "em", "fit_logit", "pool", "posterior_mean",
-    "predict_logit", "rich_weight", "shares", "simple", "takes", "update", "watch_fit",
+    "ZeroBasedSkill", "choose_for_others", "choose_for_votes", "em", "fit_logit", "pool",
+    "posterior_mean", "predict_logit", "rich_weight", "shares", "simple", "takes", "update",
+    "watch_fit",
 ]  # fmt: skip

@@ -369,7 +369,7 @@ def _draw(
 
 def _highest(values: Floats, n: int, rng: np.random.Generator) -> Ints:
     """Return the places of the ``n`` highest values, highest first, equal ones in random order."""
-    least = np.partition(values, len(values) - n)[-n]
+    least = values.max() if n == 1 else np.partition(values, len(values) - n)[-n]
     above, level = np.flatnonzero(values > least), np.flatnonzero(values == least)
     if len(level) > n - len(above):
         level = rng.choice(level, n - len(above), replace=False)

@@ -26,13 +26,14 @@ from softlabel.tables import Annotations, Floats, Index, Ints
 
 SECONDS_PER_VOTE = 1.8  # the median of CIFAR-10H
 MOST = 10**6  # answers per item: no limit in practice
-# Measured in replays (docs/allocate.md).  With a prior of other items the gain is trusted, and
-# choosing pays unless items can hardly be told apart.  With one learned from the same few votes the
-# entropy is as good a guide; mean(H)^2 / mean(H^2) was .9 to 1 where choosing did not clearly pay,
-# and .5 to .9 where it did.
+# Measured in replays (docs/allocate.md).  With a prior of many votes of other items the gain is
+# trusted, and choosing pays unless items can hardly be told apart.  With one learned from few votes
+# per item, of these or of others, the entropy is as good a guide; mean(H)^2 / mean(H^2) was .9 to 1
+# where choosing did not clearly pay, and .5 to .9 where it did.
 TRUSTED_BLEND, COLD_BLEND = 0.25, 0.5
 TRUSTED_EVEN, COLD_EVEN = 0.99, 0.9
-JOIN_ITEMS, JOIN_VOTES = 2000, 4.0  # from which on these items teach as much as others
+JOIN_ITEMS, JOIN_VOTES = 2000, 4.0  # from which on these items have a prior of their own ...
+OWN_SHARE = 0.2  # ... with this weight beside that of other items
 
 
 # ── what an answer costs, and what it is worth ───────────────────────────────────────────────
@@ -79,10 +80,17 @@ class FitVotes:
     """The belief of the pool that suits the votes: one Dirichlet or a mixture, as ``auto`` chooses.
 
     With a ``prior`` fitted to other items: that prior, and from 2,000 items with four votes each on
-    the prior of these items beside it, with half the weight each.
+    the prior of these items beside it, with a fifth of the weight.  ``trusted`` says whether it was
+    learned from many votes per item (more than ten): otherwise the policy looks at it as at one
+    learned from the few votes of these items.
     """
 
     prior: Prior | None = None
+    trusted: bool = True
+
+    @property
+    def _sure(self) -> bool:
+        return self.prior is not None and self.trusted
 
     @property
     def least(self) -> int:
@@ -92,12 +100,12 @@ class FitVotes:
     @property
     def blend(self) -> float:
         """How much the entropy counts beside the gain."""
-        return COLD_BLEND if self.prior is None else TRUSTED_BLEND
+        return TRUSTED_BLEND if self._sure else COLD_BLEND
 
     @property
     def even(self) -> float:
         """Above which evenness all items are asked equally often."""
-        return COLD_EVEN if self.prior is None else TRUSTED_EVEN
+        return TRUSTED_EVEN if self._sure else COLD_EVEN
 
     def __call__(self, index: Index, evidence: Floats) -> Belief:
         """Return the belief about all items."""
@@ -132,10 +140,10 @@ class FitJudged:
 
 
 def join(prior: Prior, index: Index, evidence: Floats) -> Prior:
-    """Return the prior of other items and the one of these, with half the weight each."""
+    """Return the prior of other items and the one of these, as one."""
     own = DirichletMixture().fit(index, evidence)
     alpha = np.concatenate([prior.alpha, own.alpha])
-    weight = np.concatenate([prior.weight, own.weight]) / 2
+    weight = np.concatenate([(1 - OWN_SHARE) * prior.weight, OWN_SHARE * own.weight])
     wide = prior.wide and join(prior.wide, index, evidence)
     return Prior(index.labels, alpha, weight, f"{prior.made_by}; {own.made_by}", wide)
 

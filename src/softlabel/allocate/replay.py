@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import psi
 
 from softlabel._util.progress import Progress, silent
-from softlabel.aggregate import DirichletMixture, shares
+from softlabel.aggregate import Atoms, choose_for_others, shares
 from softlabel.allocate.allocation import Allocation
 from softlabel.allocate.policies import (
     SECONDS_PER_VOTE,
@@ -167,6 +167,12 @@ class Replay:
         rank = np.arange(len(self.item)) - self.start[self.item]
         return self._count(np.flatnonzero((rank >= 0) & (rank < number))).astype(np.float64)
 
+    def fit_others(self, number: int) -> FitVotes:
+        """Return the fit that the first ``number`` votes of each pool give for other items."""
+        evidence = self.build(number)
+        pool = choose_for_others(evidence.sum(axis=1))
+        return FitVotes(pool.fit(self.index, evidence), trusted=isinstance(pool, Atoms))
+
     def answer(self, items: Ints, used: Ints) -> tuple[Ints, Floats | None]:
         """Return the next vote of each item, of whose pool ``used`` are gone, and its seconds."""
         rows = self.start[items] + used
@@ -243,10 +249,9 @@ def _run_halves(
     """Ask in each half of the items with a prior fitted to ``calibrate`` votes of the other."""
     halves = []
     for rest, test in split_folds(len(votes.index.items), FOLDS, seed):
-        other = votes.part(rest)
-        prior = DirichletMixture().fit(other.index, other.build(calibrate))
+        fit = votes.part(rest).fit_others(calibrate)
         rng = np.random.default_rng([seed, 5])
-        one = run_policy(votes.part(test), policy, FitVotes(prior), goals, price, rng)
+        one = run_policy(votes.part(test), policy, fit, goals, price, rng)
         halves.append((test, one))
     points = []
     m, _, k = votes.index.shape

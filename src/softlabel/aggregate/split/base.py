@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from scipy.special import entr, gammaln, logsumexp
+from scipy.special import entr, gammaln
 
 from softlabel import tables
 from softlabel.aggregate.base import Map, map_items
@@ -261,8 +261,8 @@ def find_kinds(prior: Prior, n: Floats) -> Kinds:
         joint += gammaln(prior.mass)
     else:
         joint = mixtures.group_rows(n).log_joint(prior.alpha, prior.log_weight)
-    r = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-    return Kinds(n, prior.alpha, np.asarray(r))
+    r = np.exp(joint - joint.max(axis=1, keepdims=True))
+    return Kinds(n, prior.alpha, np.asarray(r / r.sum(axis=1, keepdims=True)))
 
 
 def posterior_mean(prior: Prior, evidence: Floats) -> Floats:

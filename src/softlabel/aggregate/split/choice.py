@@ -1,4 +1,5 @@
-"""Which pool with a prior suits these votes, by how many items and votes there are."""
+"""Which pool with a prior suits these votes, by how many items and votes there are; and which one
+to fit to them if the prior is meant for other items."""
 
 import numpy as np
 
@@ -39,3 +40,10 @@ def choose_for_votes(
     if mean < FEW_VOTES:
         return Dirichlet(), f"{facts}: fewer than {FEW_VOTES:g} cannot tell kinds of items apart"
     return DirichletMixture(), f"{facts}, and no prior from other items"
+
+
+def choose_for_others(votes: Ints | Floats) -> DirichletMixture | Atoms:
+    """Return the pool whose prior, fitted to items with so many ``votes`` (m,) each, serves other
+    items: with many votes their own splits (atoms) say more than a Dirichlet for each class."""
+    items = max(int(np.count_nonzero(votes)), 1)
+    return Atoms() if float(np.sum(votes)) > MANY_VOTES * items else DirichletMixture()

@@ -1,11 +1,14 @@
 """People and models in one pool: models speak first, calibrated on people; people do the rest.
 
 ``calibration`` predicts the votes of each item from what models said, by the votes of other items.
-The prediction P moves the prior of the item in two ways, and the votes decide how much each counts:
+The prior of an item has three parts, and the votes decide how much each counts:
 
 - The prior of people alone, a mixture of Dirichlets, keeps its strengths and is tilted: the weight
   of a kind is multiplied by sum_k mu_ck (P_k / mu_k)^t, and its mean, if that serves, by the
   same odds, class by class.  With t = 1 the mean of the whole is then P.
+- The predictions for other items, as kinds of items, tilted in the same way.  How predictions
+  differ tells how items differ before people tell it: which classes are rarely in doubt, and which
+  are taken for each other.
 - Dirichlets around P itself, of several strengths: the prior of items that people see as the models
   predict, but for chance.
 
@@ -41,9 +44,12 @@ from softlabel.tables import Annotations, Estimand, Floats, Index, Ints, Score
 
 # Chosen by leaving out one data set at a time (bench/judged.py, docs/pools/judged.md).
 STRENGTHS = 2.0 ** np.arange(-1, 8)  # of the Dirichlets around the prediction, in votes
-USUAL_STRENGTH, STRENGTH_SPREAD = 12.0, 1.0  # before votes tell; the spread is of logarithms
-USUAL_AROUND = 0.8  # of items are as the models predict but for chance, before votes tell ...
-ENOUGH_EXPLAINED = 0.05  # ... if the models explain so much of the variance of votes
+USUAL_STRENGTH, STRENGTH_SPREAD = 48.0, 1.0  # before votes tell; the spread is of logarithms
+OTHERS, OTHERS_STRENGTH = 100, 40.0  # predictions for other items, and their strength in votes
+# The shares of predictions for other items, and of Dirichlets around the item's own, before votes
+# tell.  On a scale people stray to the next step, so that a vote says less about the others.
+USUAL_ORDERED, USUAL_NOMINAL = (0.3, 0.5), (0.75, 0.05)
+ENOUGH_EXPLAINED = 0.05  # of the variance of votes, for models to count as much as usual
 USUAL_ITEMS = 5.0  # that what is usual is worth beside the items seen
 LESS = (1.0, 0.5, 0.2, 0.0)  # how much less than fitted the Dirichlets around the prediction count
 LEAST_GAIN = 2.0  # nats of all votes, by which something unusual must be better
@@ -85,15 +91,66 @@ MOVES = (
 
 
 @dataclass(frozen=True, eq=False)
+class Parts:
+    """The kinds of which the prior of each item is made: ``alpha`` (b, K, k), the logarithm of
+    their ``weight`` (b, K) within their part, and where each of the P parts begins (``start``):
+    people's prior, the predictions for other items, and each strength around the item's own."""
+
+    alpha: Floats
+    weight: Floats
+    start: Ints
+
+    @classmethod
+    def of(cls, people: Prior, others: Prior, expected: Floats, move: Move) -> Parts:
+        """Make the parts for items of which this is expected (b, k)."""
+        (alpha, weight), (like, near) = move(people, expected), move(others, expected)
+        around = STRENGTHS[:, None] * expected[:, None, :]
+        alone = np.zeros((len(expected), len(STRENGTHS)))
+        first = np.array([0, weight.shape[1]])
+        each = weight.shape[1] + near.shape[1] + np.arange(len(STRENGTHS))
+        return cls(
+            np.concatenate([alpha, like, around], axis=1),
+            np.concatenate([weight, near, alone], axis=1),
+            np.concatenate([first, each]),
+        )
+
+    def weigh(self, n: Floats, share: Floats) -> Kinds:
+        """Return what items with evidence n (b, k) may be, if each part counts so much (P,)."""
+        size = np.diff(self.start, append=self.weight.shape[1])
+        with np.errstate(divide="ignore"):  # a share may be 0
+            joint = self.weight + np.repeat(np.log(share), size) + log_votes(n, self.alpha)
+        r = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return Kinds(n, self.alpha, np.asarray(r / r.sum(axis=1, keepdims=True)))
+
+    def score(self, votes: Floats) -> tuple[Floats, Floats, Floats]:
+        """(b, P) the log likelihood of the votes by each part, but for a constant of the row; the
+        same of all votes but one (v, P), for every item and class with votes; and how many such
+        votes there are (v,)."""
+        each = self.weight + log_votes(votes, self.alpha)
+        row, label = np.nonzero(votes)
+        n, mass, total = votes[row, label], self.alpha.sum(axis=2)[row], votes.sum(axis=1)[row]
+        one = np.minimum(n, 1)  # soft evidence may be less than a vote
+        known = self.alpha[row, :, label]
+        rise = gammaln(known + n[:, None]) - gammaln(known + (n - one)[:, None])
+        fall = gammaln(mass + total[:, None]) - gammaln(mass + (total - one)[:, None])
+        parts = [
+            np.asarray(np.logaddexp.reduceat(part, self.start, axis=1))
+            for part in (each, each[row] - rise + fall)
+        ]
+        return parts[0], parts[1], n / one
+
+
+@dataclass(frozen=True, eq=False)
 class JudgedBelief(Belief):
     """The posterior of each item under its own prior, of people and models.
 
-    ``given`` is the prior of people alone.  ``expected`` (m, k) is what models make us expect.
-    ``move`` is how it moves the prior of people; ``share`` (1 + S,) how much that prior and each
-    strength around the expected split count.
+    ``given`` is the prior of people alone.  ``expected`` (m, k) is what models make us expect, and
+    ``others`` a sample of it as a prior.  ``move`` is how it moves both priors; ``share`` (P,)
+    how much each of them and each strength around the expected split count.
     """
 
     expected: Floats = field(kw_only=True)
+    others: Prior = field(kw_only=True)
     move: Move = field(kw_only=True)
     share: Floats = field(kw_only=True)
 
@@ -116,32 +173,21 @@ class JudgedBelief(Belief):
 
     def _per_item(self, function: Callable[[Kinds], Floats], wide: bool = False) -> Floats:
         items, k = self.evidence.shape
-        size = max(1, CELLS // ((len(self.prior.weight) + len(STRENGTHS)) * k))
+        kinds = len(self.prior.weight) + len(self.others.weight) + len(STRENGTHS)
+        size = max(1, CELLS // (kinds * k))
         starts = range(0, items, size) if items else [0]
         return np.concatenate([function(self._kinds_of(slice(i, i + size))) for i in starts])
 
     def _kinds_of(self, part: slice, wide: bool = False) -> Kinds:
-        n = self.evidence[part]
-        alpha, weight = join_priors(self.prior, self.expected[part], self.move)
-        return weigh_kinds(n, alpha, weight, self.share)
+        parts = Parts.of(self.prior, self.others, self.expected[part], self.move)
+        return parts.weigh(self.evidence[part], self.share)
 
 
-def join_priors(people: Prior, expected: Floats, move: Move) -> tuple[Floats, Floats]:
-    """(b, C + S, k) the alphas of people's prior, moved, and of the strengths around what is
-    expected; and (b, C) the log weights of the former."""
-    moved, weight = move(people, expected)
-    around = STRENGTHS[:, None] * expected[:, None, :]
-    return np.concatenate([moved, around], axis=1), weight
-
-
-def weigh_kinds(n: Floats, alpha: Floats, weight: Floats, share: Floats) -> Kinds:
-    """Return what items with evidence n (b, k) may be."""
-    with np.errstate(divide="ignore"):  # a share may be 0
-        own = np.broadcast_to(np.log(share[1:]), (len(n), len(STRENGTHS)))
-        joint = np.concatenate([weight + np.log(share[0]), own], axis=1)
-    joint = joint + log_votes(n, alpha)
-    r = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-    return Kinds(n, alpha, np.asarray(r))
+def sample_predictions(index: Index, expected: Floats) -> Prior:
+    """Return the predictions for some items, drawn by name, as a prior: one kind for each."""
+    some = expected[sample_items(index.items, OTHERS, seed=2)]
+    weight = np.full(len(some), 1 / len(some))
+    return Prior(index.labels, OTHERS_STRENGTH * some, weight, f"{len(some):,} predictions")
 
 
 def log_votes(n: Floats, alpha: Floats) -> Floats:
@@ -245,12 +291,17 @@ class Judged(Options):
         models, why = self._calibrate(judges, votes, index)
         if models is None:
             return Belief(index, votes, people), None, why
-        most = 2 * CELLS // (len(people.weight) * len(index.labels))
-        some = sample_items(index.items, min(FIT_ITEMS, max(most, 200)))
+        others = sample_predictions(index, models.probs)
+        kinds = len(people.weight) + len(others.weight)
+        some = sample_items(
+            index.items, min(FIT_ITEMS, max(2 * CELLS // (kinds * len(votes.T)), 200))
+        )
         some = some[votes[some].sum(axis=1) > 0]
-        usual = usual_shares(models.explained)
-        move, share = choose_move(people, votes[some], models.probs[some], usual)
-        belief = JudgedBelief(index, votes, people, expected=models.probs, move=move, share=share)
+        usual = usual_shares(models.explained, index.ordered)
+        move, share = choose_move(people, others, votes[some], models.probs[some], usual)
+        belief = JudgedBelief(
+            index, votes, people, expected=models.probs, others=others, move=move, share=share
+        )
         return belief, models, f"{why}; {_explain(belief)}"
 
     def _find_prior(self, index: Index, evidence: Floats, prior: Prior | None) -> Prior:
@@ -280,68 +331,65 @@ class Judged(Options):
 
 
 def choose_move(
-    people: Prior, votes: Floats, expected: Floats, usual: Floats
+    people: Prior, others: Prior, votes: Floats, expected: Floats, usual: Floats
 ) -> tuple[Move, Floats]:
-    """Return how the prior of people is moved, and how much it and each strength around the
-    expected split count (1 + S,).
+    """Return how the priors are moved, and how much they and each strength around the expected
+    split count (P,).
 
     What counts is how well a vote is predicted from the models and the other votes of its item:
     the whole likelihood is mostly that of first votes, for which models are good, while the label
     is about what follows them.  One vote per item tells little: then it is as usual.
     """
+    if votes.sum(axis=1).max(initial=0) <= 1 + 1e-9:
+        return MOVES[0], usual
+    row = np.nonzero(votes)[0]
     best: tuple[float, Move, Floats] | None = None
     for move in MOVES:
-        alpha, weight = join_priors(people, expected, move)
-        fitted = fit_shares(votes, alpha, weight, usual)
+        every, but_one, times = Parts.of(people, others, expected, move).score(votes)
+        fitted = fit_shares(every, usual)
         for less in LESS if move is MOVES[0] or best is not None else (1.0,):
-            share = np.concatenate([[1 - less * fitted[1:].sum()], less * fitted[1:]])
-            value = predict_last(votes, alpha, weight, share)
+            around = less * fitted[2:]
+            rest = fitted[:2] * ((1 - around.sum()) / fitted[:2].sum())
+            share = np.concatenate([rest, around])
+            value = float(times @ (_blend(every[row], share) - _blend(but_one, share)))
             if best is None or value > best[0] + (LEAST_GAIN if best[1] is MOVES[0] else 0):
                 best = value, move, share
     assert best is not None, "some move is tried"
     return best[1], best[2]
 
 
-def fit_shares(votes: Floats, alpha: Floats, weight: Floats, usual: Floats) -> Floats:
-    """(1 + S,) how much people's prior and each strength around the expected split count, by the
-    marginal likelihood of the votes, with what is usual as a few items more."""
-    each = log_votes(votes, alpha)
-    kinds = weight.shape[1]
-    moved = logsumexp(weight + each[:, :kinds], axis=1, keepdims=True)
-    joint = np.concatenate([moved, each[:, kinds:]], axis=1)
+def fit_shares(joint: Floats, usual: Floats) -> Floats:
+    """(P,) how much each part counts, by the likelihood of the votes of each item (b, P), with what
+    is usual as a few items more."""
     chance, share = np.exp(joint - joint.max(axis=1, keepdims=True)), usual
     for _ in range(STEPS):
         seen = (1 / (chance @ share)) @ chance
-        share = (share * seen + USUAL_ITEMS * usual) / (len(votes) + USUAL_ITEMS)
+        share = (share * seen + USUAL_ITEMS * usual) / (len(joint) + USUAL_ITEMS)
     return share
 
 
-def predict_last(votes: Floats, alpha: Floats, weight: Floats, share: Floats) -> float:
-    """Return the log likelihood of every vote, given the other votes of its item."""
-    row, label = np.nonzero(votes)
-    times = votes[row, label]
-    others = votes[row]
-    others[np.arange(len(row)), label] = np.maximum(times - 1, 0)
-    q = weigh_kinds(others, alpha[row], weight[row], share).mean()
-    return float(times @ np.log(q[np.arange(len(row)), label]))
+def _blend(joint: Floats, share: Floats) -> Floats:
+    """(b,) the log likelihood of all parts together, from that of each (b, P)."""
+    most = joint.max(axis=1)
+    return np.asarray(most + np.log(np.exp(joint - most[:, None]) @ share))
 
 
-def usual_shares(explained: float) -> Floats:
-    """(1 + S,) how much people's prior and each strength count before votes tell: the less models
-    explain of the votes, the more people's prior."""
+def usual_shares(explained: float, ordered: bool) -> Floats:
+    """(P,) how much each part counts before votes tell: the less models explain of the votes,
+    the more people's prior."""
     away = (np.log(STRENGTHS) - np.log(USUAL_STRENGTH)) / STRENGTH_SPREAD
     strengths = np.exp(-(away**2) / 2)
-    around = USUAL_AROUND * min(1.0, explained / ENOUGH_EXPLAINED)
-    return np.concatenate([[1 - around], around * strengths / strengths.sum()])
+    usual = np.array(USUAL_ORDERED if ordered else USUAL_NOMINAL)
+    others, around = usual * min(1.0, explained / ENOUGH_EXPLAINED)
+    return np.concatenate([[1 - others - around, others], around * strengths / strengths.sum()])
 
 
 def _explain(belief: JudgedBelief) -> str:
-    around = belief.share[1:]
-    moved = f"as people's prior says, tilted by {belief.move.tilt:g}"
+    own, like, around = belief.share[0], belief.share[1], belief.share[2:]
+    told = f"{own:.0%} of items are as people's prior says, tilted by {belief.move.tilt:g}"
+    told += f", {like:.0%} as other items are predicted"
     if around.sum() < 1e-9:
-        return f"items are {moved}"
+        return told
     strength = float(np.exp(around @ np.log(STRENGTHS) / around.sum()))
-    return (
-        f"{around.sum():.0%} of items are as predicted but for chance, as if by {strength:.0f} "
-        f"votes, the others {moved}"
-    )
+    told += f", and {around.sum():.0%} as they are predicted themselves but for chance"
+    return f"{told}, as if by {strength:.0f} votes"
