@@ -1,0 +1,236 @@
+"""The page about the frontier, its figure and the result in the README, from the stored numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from buying.answers import PRICE, Budget
+from buying.measuring import ANY, BOUGHT
+from buying.pools import FLOORS
+from results import table, write_block
+from softlabel.report import Frame, Html, Line, charts, drawing, el, standalone_svg
+
+ROOT = Path(__file__).parents[2]
+PAGE, README = ROOT / "docs" / "frontier.md", ROOT / "README.md"
+PICTURE = ROOT / "docs" / "pictures" / "frontier.svg"
+SHOWN = 0.001  # the floor of the figure
+SIDES = {"votes": "votes", "rich": "rich answers", "both": "one rich answer and votes"}
+Row = dict[str, Any]
+Results = dict[str, Any]
+
+
+def dump(results: Results) -> str:
+    """Return the results as text, a row of numbers to a line."""
+    text = json.dumps(results, indent=1)
+    return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text) + "\n"
+
+
+# ── reading the results ──────────────────────────────────────────────────────────────────────
+
+
+def budget_of(row: Row) -> Budget:
+    """Return what a row of the results is about."""
+    first = row["side"] == "first choices"
+    return Budget(row["votes_bought"], row["rich_bought"], first)
+
+
+def find_difference(
+    results: Results, first: Budget, second: Budget, floor: float, target: str = "votes"
+) -> list[float]:
+    """Return a difference of labels, with its interval."""
+    for row in results["labels"][target][ANY]["differences"]:
+        pair = budget_of(row["first"]), budget_of(row["second"])
+        if pair == (first, second) and row["floor"] == floor:
+            return list(row["difference"])
+    raise LookupError(f"{first} and {second} are not compared at {floor}")
+
+
+def find_learned(results: Results, setting: str, first: Budget, second: Budget) -> list[float]:
+    """Return a difference of what models learned, with its interval."""
+    for row in results[setting]["differences"]:
+        if (budget_of(row["first"]), budget_of(row["second"])) == (first, second):
+            return list(row["difference"])
+    raise LookupError(f"{first} and {second} are not compared")
+
+
+def find_worth(
+    results: Results, budget: Budget, floor: float, target: str = "votes"
+) -> list[float]:
+    """Return how many votes come as close as a budget, with its interval."""
+    for row in results["labels"][target][ANY]["worths"]:
+        if budget_of(row) == budget and row["floor"] == floor:
+            return list(row["votes"])
+    raise LookupError(f"{budget} has no worth at {floor}")
+
+
+# ── words and tables ─────────────────────────────────────────────────────────────────────────
+
+
+def short(value: float, digits: int = 3, sign: bool = False) -> str:
+    """Write a number as the pages do: .048, +.281."""
+    text = f"{value:{'+' if sign else ''}.{digits}f}"
+    return re.sub(r"^([+-]?)0\.", r"\1.", text)
+
+
+def interval(score: Sequence[float], digits: int = 3, sign: bool = False) -> str:
+    """Write a number and its interval: +.281 [.250, .312]."""
+    value, low, high = (short(one, digits, sign) for one in score)
+    return f"{value} [{low}, {high}]"
+
+
+def priced(budget: Budget) -> str:
+    """Write a budget with its seconds: 17 votes (31 s)."""
+    return f"{budget.words} ({budget.seconds:.0f} s)"
+
+
+def tabulate_differences(rows: Sequence[Row]) -> str:
+    """Make a row for each pair, a column for each floor."""
+    pairs: dict[tuple[Budget, Budget], list[str]] = {}
+    for row in rows:
+        pair = budget_of(row["first"]), budget_of(row["second"])
+        pairs.setdefault(pair, []).append(interval(row["difference"], sign=True))
+    lines = [
+        [f"{priced(first)} − {priced(second)}", *cells] for (first, second), cells in pairs.items()
+    ]
+    return table([["KL, first − second", *(f"floor {floor:g}" for floor in FLOORS)], *lines])
+
+
+def tabulate_curves(results: Results) -> str:
+    """Make a row for each budget: KL at the floor of the figure, and the pools that were chosen."""
+    lines = [["bought", "seconds", "KL", "with nothing but these answers", "pool"]]
+    alone = {budget_of(row): row for row in curves(results, BOUGHT)}
+    for row in curves(results, ANY):
+        budget, best = budget_of(row), max(row["pools"], key=row["pools"].get)
+        lines.append([budget.words, f"{budget.seconds:.1f}", interval(row["kl"])])
+        lines[-1] += [interval(alone[budget]["kl"]), best]
+    return table(lines)
+
+
+def curves(results: Results, regime: str) -> Iterator[Row]:
+    """Go through the budgets at the floor of the figure."""
+    rows = results["labels"]["votes"][regime]["curves"]
+    return (row for row in rows if row["floor"] == SHOWN)
+
+
+def tabulate_worths(results: Results, target: str) -> str:
+    """Make a row for each number of rich answers: their worth in votes, and the break-even."""
+    rows = results["labels"][target][ANY]["worths"]
+    by_budget: dict[Budget, list[Row]] = {}
+    for row in rows:
+        by_budget.setdefault(budget_of(row), []).append(row)
+    lines = [["as close as", *(f"floor {floor:g}" for floor in FLOORS), "break-even, seconds"]]
+    for budget, worths in by_budget.items():
+        if budget.first:
+            continue
+        cells = [interval(row["votes"], 1) for row in worths]
+        shown = next(row["votes"] for row in worths if row["floor"] == SHOWN)
+        even = [votes * PRICE.seconds_per_vote / budget.rich for votes in shown]
+        lines.append([budget.words, *cells, interval(even, 1)])
+    return table(lines)
+
+
+def tabulate_students(found: Row) -> str:
+    """Make a row for each budget."""
+    lines = [["taught by", "seconds", "cross-entropy", "accuracy", "better pool"]]
+    for row in found["rows"]:
+        best = max(row["pools"], key=row["pools"].get)
+        scores = [interval(row["cross_entropy"]), interval(row["accuracy"])]
+        lines.append([budget_of(row).words, f"{row['seconds']:.1f}", *scores, best])
+    pairs = [["cross-entropy, first − second", "difference"]]
+    for row in found["differences"]:
+        first, second = (priced(budget_of(row[part])) for part in ("first", "second"))
+        pairs.append([f"{first} − {second}", interval(row["difference"], sign=True)])
+    return f"{table(lines)}\n\n{table(pairs)}"
+
+
+def tabulate_before(results: Results) -> str:
+    """Make the table of the old comparison: means by the old rule, and the best pool of each."""
+    six = Budget(rich=6), Budget(rich=6, first=True)
+    lines = [["floor", "rich answers", "first choices", "difference", "best pool of each side"]]
+    for row in results["labels"]["before"]:
+        best = find_difference(results, *six, row["floor"])
+        cells = [short(row["rich"]), short(row["first"]), interval(row["difference"], sign=True)]
+        lines.append([f"{row['floor']:g}", *cells, interval(best, sign=True)])
+    return table(lines)
+
+
+# ── the figure ───────────────────────────────────────────────────────────────────────────────
+
+
+def draw(results: Results, width: float = 660) -> Html:
+    """Draw label quality, and below it what models learn, against seconds per item."""
+    labels = [(budget_of(row), row["kl"]) for row in curves(results, ANY)]
+    learned = [(budget_of(row), row["cross_entropy"]) for row in results["alone"]["rows"]]
+    first = draw_panel(
+        labels,
+        Frame(
+            "How close labels come to people",
+            "KL of held-out votes, by what was bought and its seconds",
+            "seconds per item",
+            "Labels: KL to held-out votes (nats); lower is better",
+            *(width, 330),
+        ),
+    )
+    second = draw_panel(
+        learned,
+        Frame(
+            "What a model learns",
+            "Cross-entropy of votes on other images, by what was bought and its seconds",
+            "seconds per item",
+            "Model taught by these labels: cross-entropy on other images (nats)",
+            *(width, 330),
+        ),
+        zero=False,
+    )
+    top = drawing.chart_height(first) + 14
+    whole = Frame("Rich answers or more votes?", "Two charts against seconds per item", width=width)
+    lower = el("g", second, transform=f"translate(0 {top:g})")
+    return drawing.svg_document(whole, top + drawing.chart_height(second), first, lower)
+
+
+def draw_panel(
+    points: Sequence[tuple[Budget, list[float]]], frame: Frame, *, zero: bool = True
+) -> Html:
+    """Draw a curve with its band for each side, on a scale of doublings."""
+    lines = []
+    for side, name in SIDES.items():
+        mine = [(b, s) for b, s in points if b.side == side and (side != "both" or b.rich == 1)]
+        x = [math.log2(budget.seconds) for budget, _ in mine]
+        value, low, high = ([score[part] for _, score in mine] for part in range(3))
+        words = [f"{budget.words}, {budget.seconds:.0f} s" for budget, _ in mine]
+        lines.append(Line(name, x, value, low, high, words))
+    named = {math.log2(seconds): f"{seconds:g}" for seconds in (2, 4, 8, 16, 32, 64, 128, 192)}
+    return charts.lines(lines, frame, named=named, zero=zero)
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────
+
+
+def blocks(results: Results) -> dict[str, str]:
+    """Make everything on the page that is made of numbers."""
+    labels = results["labels"]
+    made = {
+        "floors": tabulate_differences(labels["votes"][ANY]["differences"]),
+        "worths": tabulate_worths(results, "votes"),
+        "curves": tabulate_curves(results),
+        "alone": tabulate_differences(labels["votes"][BOUGHT]["differences"]),
+        "mirrored": tabulate_differences(labels["rich answers"][ANY]["differences"]),
+        "mirrored worths": tabulate_worths(results, "rich answers"),
+        "before": tabulate_before(results),
+    }
+    for setting in ("alone", "paper"):
+        if setting in results:
+            made[f"students {setting}"] = tabulate_students(results[setting])
+    return made
+
+
+def write(results: Results) -> None:
+    """Write the tables, the figure and the result in the README."""
+    for name, text in blocks(results).items():
+        write_block(PAGE, "frontier", name, text)
+    PICTURE.write_text(standalone_svg(draw(results)), "utf-8", newline="\n")
