@@ -19,7 +19,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from buying import answers, measuring, page, students
+from buying import answers, measuring, page
 from results import circumstances
 
 RESULTS = Path(__file__).parent / "buying" / "results.json"
@@ -46,12 +46,14 @@ def main() -> None:
     if given.part == "labels":
         store("labels", measuring.measure_cifar(answers.load(), given.draws, tell))
     elif given.part == "students":
+        from buying import students  # needs torch
+
         bought = answers.load()
         school = students.open_school(bought)
-        for setting in students.SETTINGS:
+        for setting in students.BUDGETS:
             for seed in range(given.runs):
                 students.run(bought, school, setting, seed, given.kept, tell)
-            store(setting, measuring.measure_students(setting, given.runs, given.kept))
+            store(setting, students.describe(setting, given.runs, given.kept))
     page.write(json.loads(RESULTS.read_text("utf-8")))
 
 

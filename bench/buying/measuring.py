@@ -6,14 +6,13 @@ The result is a dictionary of aggregated numbers, from which the page and its fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from buying import choice, pools, students
+from buying import choice, pools
 from buying.answers import BUILD, Answers, Budget, Draw, Target, draw
 from buying.pools import FLOORS, FOLDS, Scored
+
 from softlabel.metrics import intervals, kl
 from softlabel.tables import Floats, Ints, Score
 
@@ -163,41 +162,3 @@ def compare_as_before(answers: Answers) -> list[dict[str, Any]]:
         row = {"floor": floor, "rich": round(far[0].mean(), 4), "first": round(far[1].mean(), 4)}
         rows.append(row | {"difference": show(gap), "over_batches": show(batches)})
     return rows
-
-
-# ── students ─────────────────────────────────────────────────────────────────────────────────
-
-STUDENT_PAIRS = (
-    (Budget(rich=1), Budget(votes=17)),
-    (Budget(rich=2), Budget(votes=35)),
-    (Budget(rich=3), Budget(votes=students.ALL_VOTES)),
-    (Budget(rich=6), Budget(votes=students.ALL_VOTES)),
-    (Budget(rich=6), Budget(votes=5)),
-    (Budget(17, 1), Budget(votes=35)),
-    (Budget(35, 1), Budget(votes=students.ALL_VOTES)),
-    (Budget(17, 1), Budget(rich=2)),
-)
-
-
-def measure_students(setting: str, seeds: int, kept: Path) -> dict[str, Any]:
-    """Describe the runs of a setting: the better of two pools, chosen on other test images."""
-    every = students.gather(setting, seeds, kept)
-    items = next(iter(next(iter(every.values())).values())).shape[2]
-    fold = np.random.default_rng([0, 1]).permutation(items) % FOLDS
-    chosen, rows = {}, []
-    for budget, runs in every.items():
-        _, names = choice.choose_simply({n: x[:, 0].mean(axis=0) for n, x in runs.items()}, fold)
-        chosen[budget] = np.empty((seeds, 2, items))
-        for one, name in enumerate(names):
-            chosen[budget][:, :, fold == one] = runs[name][:, :, fold == one]
-        loss, right = (choice.over_runs(chosen[budget][:, what]) for what in (0, 1))
-        said = {name: names.count(name) for name in dict.fromkeys(names)}
-        scores = {"cross_entropy": show(loss), "accuracy": show(right), "pools": said}
-        each = {name: show(choice.over_runs(x[:, 0])) for name, x in runs.items()}
-        rows.append(name_budget(budget) | scores | {"each": each})
-    pairs = []
-    for first, second in STUDENT_PAIRS:
-        score = choice.over_runs(chosen[first][:, 0] - chosen[second][:, 0])
-        both = {"first": name_budget(first), "second": name_budget(second)}
-        pairs.append(both | {"difference": show(score)})
-    return {"runs": seeds, "rows": rows, "differences": pairs}

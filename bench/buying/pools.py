@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
+from buying.answers import AS_PUBLISHED, Budget, Draw
 
 from softlabel import Annotations, aggregate
 from softlabel.allocate import apply_floor, part_of
 from softlabel.metrics import cross_entropy
 from softlabel.sampling import votes_from_counts
 from softlabel.tables import Bools, Floats, Ints
-
-from buying.answers import AS_PUBLISHED, Budget, Draw
 
 FLOORS = (0.0001, 0.0003, 0.001, 0.003, 0.01)
 ADDED = (0.01, 0.03, 0.1, 0.3)  # to the count of each class

@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from buying import pools
+from buying import choice, pools
 from buying.answers import Answers, Budget, Draw, draw
+from buying.measuring import name_budget, show
+from buying.pools import FOLDS
+
 from softlabel.deliver import Aggregate, Draws, TrainingLabels
 from softlabel.metrics import accuracy, cross_entropy
 from softlabel.tables import Floats, Ints
@@ -25,14 +28,30 @@ from softlabel.train import encode, encoders, fit, recipes, splits
 from softlabel.train.predict import predict_probs
 
 ALL_VOTES = 51  # the mean number on an image; this budget takes all there are
-BUDGETS = (
-    *(Budget(votes=votes) for votes in (2, 5, 17, 35, ALL_VOTES)),
-    *(Budget(rich=rich) for rich in (1, 2, 3, 6)),
-    *(Budget(17, 1), Budget(35, 1), Budget(17, 2)),
+BUDGETS = {
+    "alone": (
+        *(Budget(votes=votes) for votes in (2, 5, 17, 35, ALL_VOTES)),
+        *(Budget(rich=rich) for rich in (1, 2, 3, 6)),
+        *(Budget(17, 1), Budget(35, 1), Budget(17, 2)),
+    ),
+    "paper": (  # a run takes eight times as long
+        *(Budget(votes=votes) for votes in (17, ALL_VOTES)),
+        *(Budget(rich=rich) for rich in (1, 3)),
+        Budget(35, 1),
+    ),
+}
+PAIRS = (
+    (Budget(rich=1), Budget(votes=17)),
+    (Budget(rich=2), Budget(votes=35)),
+    (Budget(rich=3), Budget(votes=ALL_VOTES)),
+    (Budget(rich=6), Budget(votes=ALL_VOTES)),
+    (Budget(rich=6), Budget(votes=5)),
+    (Budget(17, 1), Budget(votes=35)),
+    (Budget(35, 1), Budget(votes=ALL_VOTES)),
+    (Budget(17, 1), Budget(rich=2)),
 )
 PLAIN = {"votes": "shares", "rich": "mean, clamp 0.1", "both": "mean of all"}
 POOLED = {"votes": "dirichlet-mixture", "rich": "extremised", "both": "stack"}
-SETTINGS = ("alone", "paper")
 Tell = Callable[[str], None]
 
 
@@ -93,7 +112,7 @@ def run(answers: Answers, school: School, setting: str, seed: int, kept: Path, t
     """Train a model on every label of one draw; what is done already is not done again."""
     kept.mkdir(parents=True, exist_ok=True)
     bought = draw(answers, "votes", seed)
-    for budget in BUDGETS:
+    for budget in BUDGETS[setting]:
         paths = {
             name: kept / f"{setting}-{seed}-{budget.votes}-{budget.rich}-{name}.npy"
             for name in (PLAIN[budget.side], POOLED[budget.side])
@@ -116,5 +135,36 @@ def gather(setting: str, seeds: int, kept: Path) -> dict[Budget, dict[str, Float
             ]).astype(np.float64)
             for name in (PLAIN[budget.side], POOLED[budget.side])
         }
-        for budget in BUDGETS
+        for budget in BUDGETS[setting]
     }  # fmt: skip
+
+
+def describe(setting: str, seeds: int, kept: Path) -> dict[str, Any]:
+    """Describe the runs of a setting: the better of two pools, chosen on other test images."""
+    chosen, rows = {}, []
+    for budget, runs in gather(setting, seeds, kept).items():
+        chosen[budget], names = choose_pool(runs)
+        loss, right = (choice.over_runs(chosen[budget][:, what]) for what in (0, 1))
+        said = {name: names.count(name) for name in dict.fromkeys(names)}
+        scores = {"cross_entropy": show(loss), "accuracy": show(right), "pools": said}
+        each = {name: show(choice.over_runs(x[:, 0])) for name, x in runs.items()}
+        rows.append(name_budget(budget) | scores | {"each": each})
+    pairs = []
+    for first, second in PAIRS:
+        if first in chosen and second in chosen:
+            score = choice.over_runs(chosen[first][:, 0] - chosen[second][:, 0])
+            both = {"first": name_budget(first), "second": name_budget(second)}
+            pairs.append(both | {"difference": show(score)})
+    return {"runs": seeds, "rows": rows, "differences": pairs}
+
+
+def choose_pool(runs: dict[str, Floats]) -> tuple[Floats, tuple[str, ...]]:
+    """Compose the scores (seeds, 2, t) of the pool that taught best, judged on other images."""
+    shape = next(iter(runs.values())).shape
+    fold = np.random.default_rng([0, 1]).permutation(shape[2]) % FOLDS
+    losses = {name: scores[:, 0].mean(axis=0) for name, scores in runs.items()}
+    _, names = choice.choose_simply(losses, fold)
+    chosen = np.empty(shape)
+    for one, name in enumerate(names):
+        chosen[:, :, fold == one] = runs[name][:, :, fold == one]
+    return chosen, names
