@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import hypot
 
 import numpy as np
 
@@ -47,15 +46,6 @@ def over_batches(values: Floats, batch: Ints) -> Score:
     """Return the mean of scores (m,) with its interval: batches are drawn again, each with all its
     items and people.  Votes and orders are drawn item by item, so that this holds their chance."""
     return replace(intervals.mean(values, units=batch), by_item=None)
-
-
-def over_runs(values: Floats) -> Score:
-    """Return the mean of scores (runs, items) with its interval: the distances to the ends of
-    Student's interval over runs and of a bootstrap over items are added in quadrature."""
-    runs, items = intervals.over_seeds(values.mean(axis=1)), intervals.mean(values.mean(axis=0))
-    below = hypot(runs.value - runs.low, items.value - items.low)
-    above = hypot(runs.high - runs.value, items.high - items.value)
-    return Score(runs.value, runs.value - below, runs.value + above, values.shape[0])
 
 
 def find_votes(goal: float, curve: Floats, votes: Sequence[int]) -> float:

@@ -22,7 +22,7 @@ from buying.measuring import name_budget, show
 from buying.pools import FOLDS
 
 from softlabel.deliver import Aggregate, Draws, TrainingLabels
-from softlabel.metrics import accuracy, cross_entropy
+from softlabel.metrics import accuracy, cross_entropy, intervals
 from softlabel.tables import Floats, Ints
 from softlabel.train import encode, encoders, fit, recipes, splits
 from softlabel.train.predict import predict_probs
@@ -144,15 +144,15 @@ def describe(setting: str, seeds: int, kept: Path) -> dict[str, Any]:
     chosen, rows = {}, []
     for budget, runs in gather(setting, seeds, kept).items():
         chosen[budget], names = choose_pool(runs)
-        loss, right = (choice.over_runs(chosen[budget][:, what]) for what in (0, 1))
+        loss, right = (intervals.over_seeds_and_items(chosen[budget][:, what]) for what in (0, 1))
         said = {name: names.count(name) for name in dict.fromkeys(names)}
         scores = {"cross_entropy": show(loss), "accuracy": show(right), "pools": said}
-        each = {name: show(choice.over_runs(x[:, 0])) for name, x in runs.items()}
+        each = {name: show(intervals.over_seeds_and_items(x[:, 0])) for name, x in runs.items()}
         rows.append(name_budget(budget) | scores | {"each": each})
     pairs = []
     for first, second in PAIRS:
         if first in chosen and second in chosen:
-            score = choice.over_runs(chosen[first][:, 0] - chosen[second][:, 0])
+            score = intervals.over_seeds_and_items(chosen[first][:, 0] - chosen[second][:, 0])
             both = {"first": name_budget(first), "second": name_budget(second)}
             pairs.append(both | {"difference": show(score)})
     return {"runs": seeds, "rows": rows, "differences": pairs}

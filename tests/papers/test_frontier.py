@@ -120,15 +120,6 @@ def test_intervals_hold_people_as_well_as_items():
     assert covered[1] / 100 < 0.6
 
 
-def test_intervals_hold_runs_as_well_as_items():
-    rng, inside = np.random.default_rng(1), 0
-    for _ in range(100):
-        values = rng.normal(size=(10, 100)) + rng.normal(size=(10, 1)) * 0.2 + rng.normal(size=100)
-        score = choice.over_runs(values)
-        inside += score.low < 0 < score.high
-    assert inside / 100 > 0.9
-
-
 def test_worth_is_read_on_the_curve_of_votes():
     assert choice.find_votes(0.5, np.array([1.0, 0.25]), (1, 8)) == pytest.approx(4)
     assert choice.find_votes(2.0, np.array([1.0, 0.25]), (1, 8)) == 1  # not known beyond the ends
