@@ -1,7 +1,8 @@
 """Store results in the repository, and generate the pages that show them.
 
 python tools/results.py                    generate docs/results.md, docs/results/ and pictures
-python tools/results.py collect RUNS ...   read finished runs of papers into the stored results
+python tools/results.py collect RUNS ...   read finished runs of papers into the stored results;
+                                           cells that have no run there stay as they are
 python tools/results.py facts              compute the facts of the released data, and store them
 """
 
@@ -12,9 +13,11 @@ from pathlib import Path
 
 from softlabel.papers import PAPERS
 from softlabel.papers.claims.collecting import collect, list_started
-from softlabel.papers.claims.findings import FOLDER, compute_facts, judge_shipped, make_markdown
+from softlabel.papers.claims.findings import compute_facts, judge_shipped
+from softlabel.papers.claims.pages import FOLDER, make_markdown
 from softlabel.papers.claims.papers import find
-from softlabel.papers.claims.results import write_facts, write_results
+from softlabel.papers.claims.results import merge_results, read_shipped, write_facts, write_results
+from softlabel.papers.claims.tuning import keep_chosen_items
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = DOCS / FOLDER
@@ -41,7 +44,12 @@ def write() -> None:
 
 def gather(folder: str) -> None:
     for paper, scale in list_started(folder):
-        results = collect(folder, paper, scale)
+        describe_items = getattr(find(paper), "score_items", None)
+        results = collect(folder, paper, scale, describe_items=describe_items)
+        stored = read_shipped(paper).get(scale)
+        if stored is not None:
+            results = merge_results(results, stored)
+        results = keep_chosen_items(results)
         if results.all:
             print(f"{len(results.all)} runs: {write_results(results)}", file=sys.stderr)
 

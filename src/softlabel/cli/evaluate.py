@@ -182,16 +182,16 @@ def report(paths: list[Path]) -> None:
         )
     text = ""
     if shared.has_papers():
-        from softlabel.papers import PAPERS, collecting, findings, papers
+        from softlabel.papers import PAPERS, collecting, findings, pages, papers
 
         if not folder:
             shipped = [findings.judge_shipped(papers.find(name)) for name in PAPERS]
-            text = findings.make_html([paper for paper in shipped if paper.results])
+            text = pages.make_html([paper for paper in shipped if paper.results])
         else:
             started = dict.fromkeys(name for name, _ in collecting.list_started(folder[0]))
             known = [papers.find(name) for name in started if name in PAPERS]
             judged = [findings.judge_folder(paper, folder[0]) for paper in known]
-            text = findings.make_html(judged) if judged else ""
+            text = pages.make_html(judged) if judged else ""
     elif not folder:
         advice = "for your own runs: softlabel report RUNS FILE.html"
         raise SoftlabelError(f"{shared.NO_PAPERS}; {advice}")

@@ -24,7 +24,7 @@ reproduce = shared.make_group("Recompute published numbers from the data and fro
 
 def _add_command(name: str, title: str) -> None:
     def reproduce_paper(
-        recipe: Literal["cpu", "features", "paper"] | None = None,
+        recipe: Literal["cpu", "cpu-tuned", "features", "features-tuned", "paper"] | None = None,
         seeds: int | None = None,
         quick: bool = False,
         out: Path | None = None,
@@ -35,8 +35,8 @@ def _add_command(name: str, title: str) -> None:
 
     text = (
         f"{title}.\n\nShows each claim with our number, its interval and a verdict: holds, "
-        "weaker, fails or untested. Training can be stopped at any time: finished runs are "
-        "kept, and the rest resumes when started again."
+        "smaller, undecided, contradicted or untested. Training can be stopped at any time: "
+        "finished runs are kept, and the rest resumes when started again."
     )
     shared.command(reproduce, name=name, help=text)(reproduce_paper)
 
@@ -67,7 +67,7 @@ def paper(
     output: Path | None = None,
 ) -> None:
     """Train if asked to, then show facts and claims; ``name`` may also be a Python file."""
-    from softlabel.papers import findings, papers
+    from softlabel.papers import findings, pages, papers
 
     if out is None and not quick and (seeds is not None or dry):
         raise SoftlabelError("--seeds and --dry need --out DIR, where the runs are trained")
@@ -94,7 +94,7 @@ def paper(
         found = findings.judge_paper(module, results, facts)
     _show_findings(found)
     if output is not None:
-        shared.write_text(output, findings.make_html([found], module.TITLE))
+        shared.write_text(output, pages.make_html([found], module.TITLE))
         typer.echo(f"\nwrote {output}")
     if trouble:
         raise SoftlabelError(trouble)
@@ -147,21 +147,25 @@ def _show_findings(found: findings.Findings) -> None:
     from softlabel.papers import SCALE_NAMES, findings
 
     for recipe, judgements in found.judged.items():
-        # recounts, which are in no paper, are listed separately
-        recounts = [one for one in judgements if findings.group_of(one.claim) == findings.RECOUNTS]
-        claims = [judged for judged in judgements if judged not in recounts]
+        # what is in no paper, or only arithmetic on what is, is listed separately
+        apart = {
+            group: [one for one in judgements if findings.group_of(one.claim) == group]
+            for group in findings.APART
+        }
+        claims = [one for one in judgements if findings.group_of(one.claim) not in apart]
         _show(findings.tabulate_claims(SCALE_NAMES[cast(Any, recipe)], claims))
         for reason, count in Counter(judged.reason for judged in claims if judged.reason).items():
             typer.echo(f"  untested ({count}): {reason}")
         typer.echo(f"  {findings.count_in_words(claims)}")
-        differ = [judged for judged in recounts if judged.verdict != "holds"]
-        if differ:
-            _show(findings.tabulate_claims(findings.RECOUNTS, differ))
-        if recounts:
-            same = f"{len(recounts) - len(differ)} of {len(recounts)} {findings.RECOUNTS}"
-            typer.echo(f"  not among these: {same} come out the same")
+        for group, some in apart.items():
+            differ = [judged for judged in some if judged.verdict != "holds"]
+            if differ:
+                _show(findings.tabulate_claims(group, differ))
+            if some:
+                same = f"{len(some) - len(differ)} of {len(some)} {group}"
+                typer.echo(f"  not among these: {same} come out the same")
     if found.judged:
-        typer.echo("\nwhat did not hold:")
+        typer.echo("\nwhat our runs contradict:")
         for line in findings.describe_failures(found) or ["nothing that was tested"]:
             typer.echo(f"  {line}")
         _show(findings.tabulate_verdicts(found))

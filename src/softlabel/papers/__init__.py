@@ -10,7 +10,7 @@ from softlabel._util.doors import lazy_names
 
 if TYPE_CHECKING:
     from softlabel.papers import lewidi
-    from softlabel.papers.claims import collecting, findings, papers, running
+    from softlabel.papers.claims import collecting, findings, pages, papers, running
     from softlabel.papers.claims.claims import Judged, rehearse
     from softlabel.papers.claims.results import SCALE_NAMES, Table
     from softlabel.papers.pools import pooling
@@ -23,12 +23,12 @@ PAPERS: dict[str, str] = {
 }
 
 __all__ = [
-    "PAPERS", "SCALE_NAMES", "Judged", "Table", "collecting", "findings", "lewidi", "papers",
-    "pooling", "rehearse", "running",
+    "PAPERS", "SCALE_NAMES", "Judged", "Table", "collecting", "findings", "lewidi", "pages",
+    "papers", "pooling", "rehearse", "running",
 ]  # fmt: skip
 
 _HOMES = {"pooling": "pools.", "lewidi": ""}
-_HOMES |= dict.fromkeys(("collecting", "findings", "papers", "running"), "claims.")
+_HOMES |= dict.fromkeys(("collecting", "findings", "pages", "papers", "running"), "claims.")
 _HOMES |= dict.fromkeys(("Judged", "rehearse"), "claims.claims")
 _HOMES |= dict.fromkeys(("SCALE_NAMES", "Table"), "claims.results")
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -11,12 +11,13 @@ probes of each.  Remove the file to have them computed again.
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from softlabel._util.files import write_atomically
 from softlabel.errors import FileError
+from softlabel.papers.claims.items import Items
 from softlabel.papers.claims.results import SCALES, Result, Results, Scale
 from softlabel.train import Run
 
@@ -51,10 +52,17 @@ def write_map(
         part.write_text(json.dumps(table, indent=1), "utf-8")
 
 
-def collect(out: str | Path, paper: str, recipe: Scale, quick: bool = False) -> Results:
+def collect(
+    out: str | Path,
+    paper: str,
+    recipe: Scale,
+    quick: bool = False,
+    describe_items: Callable[[Run, str], Items] | None = None,
+) -> Results:
     """Return the scores of the finished runs, of all that were started.
 
-    They are those of the run itself and the paper's probes, which win where both have a name.
+    They are those of the run itself and the paper's probes, which win where both have a name;
+    ``describe_items(run, cell)`` adds the scores of single items.
     """
     path = map_path(out, paper, recipe, quick)
     if not path.exists():
@@ -70,7 +78,8 @@ def collect(out: str | Path, paper: str, recipe: Scale, quick: bool = False) -> 
             scores |= _read_validation(run)
             about = {"seconds": run.outcome.get("seconds"), "labels": run.labels}
             about |= {"config": run.config, "environment": _environment(run)}
-            results.append(Result(cell, int(seed), scores, run.name, about))
+            items = describe_items(run, cell) if describe_items else {}
+            results.append(Result(cell, int(seed), scores, run.name, about, items))
     return Results(results, paper, recipe)
 
 

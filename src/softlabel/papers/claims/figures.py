@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from softlabel.papers.claims.claims import Published
-from softlabel.papers.claims.results import Named, Results, over_runs
+from softlabel.papers.claims.items import over_runs
+from softlabel.papers.claims.results import Named, Results
 from softlabel.report import Frame, Html, Line, charts, drawing
 from softlabel.tables import Score
 

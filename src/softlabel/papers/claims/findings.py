@@ -1,26 +1,34 @@
-"""All that is known about one paper: its claims judged at every scale, as text and as pages.
+"""All that is known about one paper: its claims judged at every scale, as tables and sentences.
 
-The pages are written in Markdown (with their figures as files) and as one self-contained HTML page.
+``pages`` writes them as Markdown and HTML.
 """
 
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from softlabel import __version__
 from softlabel.datasets import MissingData
 from softlabel.io import Progress, silent
 from softlabel.metrics import evaluate
 from softlabel.papers.claims import results as files
-from softlabel.papers.claims.claims import VERDICTS, Claim, Judged, Kind, count, judge, verdict
+from softlabel.papers.claims.claims import (
+    TESTED,
+    VERDICTS,
+    Claim,
+    Judged,
+    Kind,
+    count,
+    judge,
+    judge_all,
+    verdict,
+)
 from softlabel.papers.claims.collecting import collect, list_started
 from softlabel.papers.claims.figures import Figure
+from softlabel.papers.claims.items import RunScore
 from softlabel.papers.claims.papers import Paper
-from softlabel.papers.claims.results import SCALE_NAMES, SCALES, Results, Scale, Table, flatten
-from softlabel.report import WIDE, Html, Section, el, figure, join, listing, page, standalone_svg
-from softlabel.report import table as html_table
+from softlabel.papers.claims.results import SCALE_NAMES, SCALES, Results, Scale, Table, show_score
+from softlabel.papers.claims.tuning import CHOSEN_BY, DECAYS, pick_settings
 from softlabel.tables import Score
 
 NOT_STORED = "not computed yet"
@@ -28,12 +36,14 @@ NOT_STORED = "not computed yet"
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """A paper, the ``facts`` of its released data, its ``claims`` and ``results`` by scale."""
+    """A paper, the ``facts`` of its released data, its ``claims`` and ``results`` by scale; at the
+    scales that are tuned, also the setting that was chosen for every arm."""
 
     paper: Paper
     facts: Sequence[Judged] = ()
     results: Mapping[Scale, Results] = field(default_factory=dict)
     claims: Mapping[Scale, Sequence[Judged]] = field(default_factory=dict)
+    chosen: Mapping[Scale, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def judged(self) -> dict[Scale, Sequence[Judged]]:
@@ -44,27 +54,43 @@ class Findings:
     def figures(self) -> list[tuple[Scale, Figure]]:
         """Return the figures that the paper draws of each scale's results."""
         draw: Callable[[Results], Sequence[Figure]] = getattr(self.paper, "figures", lambda _: [])
-        return [(scale, one) for scale, some in self.results.items() for one in draw(some)]
+        return [(scale, one) for scale, some in self._untuned() for one in draw(some)]
+
+    def _untuned(self) -> list[tuple[Scale, Results]]:
+        return [(scale, some) for scale, some in self.results.items() if scale not in DECAYS]
 
     def tables(self) -> list[tuple[Scale, Table]]:
         """Return the paper's tables with our numbers; without them a table of all scores."""
         make: Callable[[Results], Sequence[Table]] = getattr(self.paper, "tables", lambda _: [])
-        tables = [(scale, one) for scale, some in self.results.items() for one in make(some)]
-        return tables or [
-            (scale, tabulate_scores("All scores", some)) for scale, some in self.results.items()
-        ]
+        tables = [(scale, one) for scale, some in self._untuned() for one in make(some)]
+        if not tables:
+            tables = [
+                (scale, tabulate_scores("All scores", some)) for scale, some in self._untuned()
+            ]
+        return [*tables, *((scale, tabulate_tuned(self, scale)) for scale in self.chosen)]
 
 
 def judge_paper(
     paper: Paper, results: Mapping[Scale, Results], facts: Sequence[Judged] = ()
 ) -> Findings:
-    """Judge every claim of the paper by the results of each scale."""
-    known = {scale: results[scale] for scale in SCALES if scale in results}
-    claims = {
-        scale: [judge(claim, some) for claim in paper.claims(scale)]
-        for scale, some in known.items()
-    }
-    return Findings(paper, facts, known, claims)
+    """Judge every claim of the paper by the results of each scale.
+
+    Where arms are tuned, only some of what the paper compares is trained, and differences between
+    arms are all that is judged.
+    """
+    known, claims, chosen = {}, {}, {}
+    for scale in SCALES:
+        if scale not in results:
+            continue
+        some, settings = pick_settings(results[scale])
+        judged = judge_all(paper.claims(scale), some)
+        if settings:
+            chosen[scale] = settings
+            judged = [
+                one for one in judged if one.claim.kind in TESTED and one.verdict != "untested"
+            ]
+        known[scale], claims[scale] = some, judged
+    return Findings(paper, facts, known, claims, chosen)
 
 
 def judge_shipped(paper: Paper, folder: str | Path = files.SHIPPED) -> Findings:
@@ -145,21 +171,42 @@ def format_ours(score: Score | None) -> str:
         return f"{_format_alone(score.value)} n={score.n}"
     digits = max(_decimals(score.value), 1)
     value, low, high = (format_number(x, digits) for x in (score.value, score.low, score.high))
-    return f"{value} [{low}, {high}] n={score.n}"
+    items = f" × {score.items:,} items" if isinstance(score, RunScore) and score.items else ""
+    return f"{value} [{low}, {high}] n={score.n}{items}"
+
+
+def format_verdict(one: Judged) -> str:
+    """Write a verdict with the p-value corrected for its family, if it is a test."""
+    if math.isnan(one.holm):
+        return one.verdict
+    p = "< .001" if one.holm < 0.001 else f"{one.holm:.3f}".removeprefix("0")
+    return f"{one.verdict} (Holm p {p})"
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
 
-GROUP_NAMES: dict[Kind, str] = {"exact": "facts", "ordering": "orderings", "value": "numbers"}
+GROUP_NAMES: dict[Kind, str] = {
+    "exact": "facts",
+    "ordering": "orderings",
+    "equivalence": "equivalences",
+    "value": "numbers",
+    "measurement": "measurements of open questions",
+}
+OPEN = "orderings that the paper's own interval leaves open"
 RECOUNTS = "counts not in the paper"
-GROUPS = (*GROUP_NAMES.values(), RECOUNTS)
+DERIVED = "arithmetic on printed numbers"
+APART = (RECOUNTS, DERIVED)  # which are no claims of the paper
+GROUPS = ("facts", "orderings", OPEN, "equivalences", "numbers", GROUP_NAMES["measurement"], *APART)
+CLAIMED = (GROUP_NAMES["ordering"], GROUP_NAMES["equivalence"])  # that training decides
 
 
 def group_of(claim: Claim) -> str:
     """Return the heading under which a claim is shown and counted."""
     if claim.published is not None and claim.published.recounted:
         return RECOUNTS
-    return GROUP_NAMES[claim.kind]
+    if claim.published is not None and claim.published.derived:
+        return DERIVED
+    return GROUP_NAMES[claim.kind] if claim.established else OPEN
 
 
 def tabulate_claims(title: str, judgements: Sequence[Judged]) -> Table:
@@ -167,7 +214,7 @@ def tabulate_claims(title: str, judgements: Sequence[Judged]) -> Table:
     rows: list[tuple[str, ...]] = []
     for one in judgements:
         numbers = format_published(one.claim), format_ours(one.ours)
-        rows.append((one.verdict, *numbers, one.claim.where, one.claim.says))
+        rows.append((format_verdict(one), *numbers, one.claim.where, one.claim.says))
     return Table(title, ("verdict", "published", "ours", "where", "claim"), rows)
 
 
@@ -184,7 +231,9 @@ class Comparison:
         rows: list[tuple[str, ...]] = []
         for claim, judgements in self.rows:
             texts = (
-                f"{one.verdict}: {format_ours(one.ours)}".removesuffix(": –") if one else "–"
+                f"{format_verdict(one)}: {format_ours(one.ours)}".removesuffix(": –")
+                if one
+                else "–"
                 for one in judgements
             )
             rows.append((claim.where, claim.says, format_published(claim), *texts))
@@ -205,6 +254,7 @@ def compare_scales(judged: Mapping[Scale, Sequence[Judged]]) -> list[Comparison]
         rows = [(claims[key], [some.get(key) for some in by_id.values()]) for key in order]
         if rows:
             before = "counted before" if group == RECOUNTS else "published"
+            before = "computed before" if group == DERIVED else before
             columns = ("where", "claim", before, *(SCALE_NAMES[scale] for scale in by_id))
             comparisons.append(Comparison(group.capitalize(), columns, rows))
     return comparisons
@@ -225,6 +275,28 @@ def tabulate_verdicts(findings: Findings) -> Table:
     return Table(findings.paper.TITLE, columns, rows, note)
 
 
+def tabulate_tuned(findings: Findings, scale: Scale) -> Table:
+    """Put the arms as the paper trains them beside the same arms tuned alike."""
+    base: Scale = "cpu" if scale == "cpu-tuned" else "features"
+    untuned, tuned = findings.results.get(base), findings.results[scale]
+    names: Sequence[str] = getattr(findings.paper, "SCORES", evaluate.DEFAULT)
+    columns = ["arm", "setting", "runs", "validation"]
+    columns += [f"{name}{tuned}" for name in names for tuned in ("", ", tuned")]
+    rows: list[tuple[str, ...]] = []
+    for arm, setting in findings.chosen[scale].items():
+        scores = []
+        for name in names:
+            before = untuned.mean(arm, name) if untuned else None
+            scores += [show_score(before), show_score(tuned.mean(arm, name))]
+        validation = show_score(tuned.mean(arm, CHOSEN_BY))
+        rows.append((arm, setting, str(len(tuned.of_cell(arm))), validation, *scores))
+    note = (
+        "Weight decay, strength and epoch of every arm are chosen by the cross-entropy to the same "
+        "validation items; 95 % intervals over runs."
+    )
+    return Table("Every arm tuned alike", tuple(columns), rows, note)
+
+
 def tabulate_scores(title: str, results: Results, names: Sequence[str] = evaluate.DEFAULT) -> Table:
     """List every cell with its number of runs and its scores over seeds."""
     kept = [name for name in names if any(name in one.scores for one in results.all)]
@@ -239,37 +311,36 @@ def tabulate_scores(title: str, results: Results, names: Sequence[str] = evaluat
 
 
 def count_in_words(judgements: Sequence[Judged]) -> str:
-    """Return a text such as ``5 hold, 1 weaker, 0 fail, 3 untested, of 9``."""
-    return f"{', '.join(_count_verdicts(judgements, 0))}, of {len(judgements)}"
+    """Return a text such as ``5 hold, 1 undecided, 3 untested, of 9``."""
+    return f"{', '.join(count_verdicts(judgements)) or 'none'}, of {len(judgements)}"
 
 
-def _count_verdicts(judgements: Sequence[Judged], least: int = 1) -> list[str]:
+def count_verdicts(judgements: Sequence[Judged]) -> list[str]:
     """Return the verdicts that occur, each with its number."""
-    words = {"holds": "hold", "fails": "fail"}
+    words = {"holds": "hold", "differs": "differ"}
     counts = count(judgements).items()
-    return [f"{number} {words.get(one, one)}" for one, number in counts if number >= least]
+    return [f"{number} {words.get(one, one)}" for one, number in counts if number]
 
 
 def describe_failures(findings: Findings) -> list[str]:
-    """Describe the claims that fail: facts and orderings one by one.
+    """Describe what our runs contradict, and the facts that differ, one by one.
 
-    Two kinds are only counted: numbers of another network than the paper's, because they depend on
-    the network, and orderings whose published 95 % interval includes 0.
+    Only counted are contradicted orderings that the paper's own interval leaves open, and numbers
+    that differ: they depend on the network.
     """
     sentences = []
     for scale, judgements in findings.judged.items():
         name = SCALE_NAMES[scale]
         tested = sum(one.claim.kind == "value" and one.verdict != "untested" for one in judgements)
-        numbers, unsure = [], []
+        numbers: list[Judged] = []
+        unsure: list[Judged] = []
         for one in judgements:
-            claim, published = one.claim, one.claim.published
-            if one.verdict != "fails":
+            claim = one.claim
+            if one.verdict not in ("contradicted", "differs"):
                 continue
-            if claim.kind == "value" and scale in ("cpu", "features"):
+            if claim.kind == "value" and scale not in ("data", "paper"):
                 numbers.append(one)
-            elif (claim.kind == "ordering" and published is not None) and (
-                published.spread == "ci95" and published.low <= 0 <= published.high
-            ):
+            elif not claim.established:
                 unsure.append(one)
             else:
                 sentences.append(
@@ -279,8 +350,8 @@ def describe_failures(findings: Findings) -> list[str]:
         if unsure:
             are = "ordering is" if len(unsure) == 1 else "orderings are"
             sentences.append(
-                f"{len(unsure)} {are} reversed whose published interval includes 0 ({name}): "
-                f"{_list_places(unsure)}."
+                f"{len(unsure)} {are} contradicted that the paper's own interval leaves open "
+                f"({name}): {_list_places(unsure)}."
             )
         if numbers:
             lie = "lies" if len(numbers) == 1 else "lie"
@@ -307,143 +378,3 @@ def describe_untested(findings: Findings) -> list[str]:
 def _list_places(judgements: Sequence[Judged], most: int = 4) -> str:
     places = list(dict.fromkeys(one.claim.where for one in judgements))
     return "; ".join(places[:most]) + ("; …" if len(places) > most else "")
-
-
-# ── pages in Markdown ────────────────────────────────────────────────────────────────────────
-
-FAILURES, ALL_HOLD = "What did not hold", "No tested claim fails."
-UNTESTED = "Untested claims, with reasons"
-FOLDER = "pictures/results"
-LONG = 40  # rows; a longer table of claims is folded
-TEXTS = tomllib.loads(Path(__file__).with_name("findings.toml").read_text("utf-8"))
-
-
-def make_markdown(every: Sequence[Findings]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the pages by name (a summary, and one for each paper), and their pictures."""
-    pictures: dict[str, str] = {}
-    pages = {f"results/{one.paper.NAME}.md": _paper_page(one, pictures) for one in every}
-    summary = [TEXTS["summary"], summarise_papers(every).markdown(), TEXTS["reading"]]
-    for one in every:
-        summary += _summarise(one)
-    return {"results.md": "\n".join(summary)} | pages, pictures
-
-
-def summarise_papers(every: Sequence[Findings]) -> Table:
-    """Make the table that opens the pages: one row per paper, one column per scale, with the facts
-    of the released data and the orderings, which are what the papers claim."""
-    scales: tuple[Scale, ...] = ("data", *SCALES)
-    columns = ("paper", *(SCALE_NAMES[scale] for scale in scales))
-    rows: list[tuple[str, ...]] = []
-    for findings in every:
-        cells = []
-        for scale in scales:
-            judgements = findings.judged.get(scale, ())
-            wanted = GROUP_NAMES["exact" if scale == "data" else "ordering"]
-            some = [one for one in judgements if group_of(one.claim) == wanted]
-            cells.append(", ".join(_count_verdicts(some)) or "–")
-        title = findings.paper.TITLE
-        rows.append((f"[{title.partition(':')[0]}](#{make_anchor(title)})", *cells))
-    return Table("Papers", columns, rows)
-
-
-def make_anchor(heading: str) -> str:
-    """Return the name that a heading has in links.
-
-    >>> make_anchor("Uma et al. 2020: A Case for Soft Loss Functions")
-    'uma-et-al-2020-a-case-for-soft-loss-functions'
-    """
-    kept = "".join(one for one in heading.lower() if one.isalnum() or one in " -_")
-    return kept.replace(" ", "-")
-
-
-def _summarise(findings: Findings) -> list[str]:
-    """Write how many claims hold, the cover figure of most runs, and the claims that fail."""
-    paper = findings.paper
-    parts = [f"## {paper.TITLE}\n", tabulate_verdicts(findings).markdown()]
-    covers = [one for one in findings.figures() if one[1].name == getattr(paper, "COVER", None)]
-    if covers:
-        scale, drawn = max(covers, key=lambda cover: len(findings.results[cover[0]].all))
-        picture = f"![{drawn.title}]({FOLDER}/{_picture_name(paper, scale, drawn)})"
-        caption = f"{drawn.title} ({SCALE_NAMES[scale]}). {flatten(drawn.caption)}"
-        parts.append(f"{picture}\n\n{caption}\n")
-    if findings.judged:
-        failures = describe_failures(findings)
-        parts += [f"**{FAILURES}**\n", _list(failures) if failures else f"{ALL_HOLD}\n"]
-    else:
-        parts.append("No results are stored yet.\n")
-    links = f"[Every claim](results/{paper.NAME}.md), [how we reproduce it](papers/{paper.NAME}.md)"
-    return [*parts, f"{links}.\n"]
-
-
-def _paper_page(findings: Findings, pictures: dict[str, str]) -> str:
-    """Write the page of one paper: how many claims hold, contents, figures, claims, tables."""
-    parts: dict[str, str] = {}  # by heading
-    for scale, drawn in findings.figures():
-        name = _picture_name(findings.paper, scale, drawn)
-        assert name not in pictures, f"two figures are called {name}"
-        pictures[name] = standalone_svg(drawn.draw(WIDE))
-        text = f"![{drawn.title}](../{FOLDER}/{name})\n\n{flatten(drawn.caption)}\n"
-        parts[f"{drawn.title} ({SCALE_NAMES[scale]})"] = text
-    for one in compare_scales(findings.judged):
-        text = one.table().markdown()
-        if len(one.rows) > LONG:
-            text = f"<details><summary>{len(one.rows)} claims</summary>\n\n{text}\n</details>\n"
-        parts[one.title] = text
-    if untested := describe_untested(findings):
-        parts[UNTESTED] = _list(untested)
-    for scale, table in findings.tables():
-        parts[f"{table.title} ({SCALE_NAMES[scale]})"] = table.markdown()
-    head = [f"# {findings.paper.TITLE}\n", TEXTS["paper"], tabulate_verdicts(findings).markdown()]
-    contents = " · ".join(f"[{heading}](#{make_anchor(heading)})" for heading in parts)
-    body = (f"## {heading}\n\n{text}" for heading, text in parts.items())
-    return "\n".join([*head, f"**Contents**: {contents}\n", *body])
-
-
-def _picture_name(paper: Paper, scale: Scale, drawn: Figure) -> str:
-    return f"{paper.NAME}-{scale}-{drawn.name}.svg"
-
-
-def _list(points: Sequence[str]) -> str:
-    return "\n".join(f"- {flatten(point)}" for point in points) + "\n"
-
-
-# ── one page in HTML ─────────────────────────────────────────────────────────────────────────
-
-
-def make_html(every: Sequence[Findings], title: str = "Papers, claim by claim") -> str:
-    """Return the page about these papers: what did not hold, all claims, tables and figures."""
-    sections = [Section("Summary", [_html_table(tabulate_verdicts(one)) for one in every])]
-    for findings in every:
-        parts: list[str] = []
-        if findings.judged:
-            failures = describe_failures(findings)
-            parts += [el("h3", FAILURES), listing(*failures) if failures else ALL_HOLD]
-        for group in compare_scales(findings.judged):
-            rows = []
-            for claim, judgements in group.rows:
-                says = el("span", claim.says, class_="words")
-                marks = ("–" if one is None else mark_verdict(one) for one in judgements)
-                rows.append((claim.where, says, format_published(claim), *marks))
-            parts.append(html_table(group.title, group.columns, rows))
-        if untested := describe_untested(findings):
-            parts += [el("h3", UNTESTED), listing(*untested)]
-        for scale, table in findings.tables():
-            parts.append(_html_table(table, f" ({SCALE_NAMES[scale]})"))
-        for scale, drawn in findings.figures():
-            caption = f"{drawn.title} ({SCALE_NAMES[scale]}). {drawn.caption}"
-            parts.append(figure(drawn.draw, caption))
-        sections.append(Section(findings.paper.TITLE, parts))
-    return page(title, [TEXTS["html"]], sections, f"Made by softlabel {__version__}.")
-
-
-def mark_verdict(one: Judged) -> Html:
-    """Show the verdict by word, shape and colour, and our number below."""
-    shape = dict(zip(VERDICTS, "●◐○–", strict=True))[one.verdict]
-    below = "; ".join(part for part in (format_ours(one.ours), one.reason) if part not in ("", "–"))
-    word = el("span", f"{shape} {one.verdict}", class_=f"verdict {one.verdict}")
-    return join(word, el("small", below))
-
-
-def _html_table(table: Table, more: str = "") -> Html:
-    note = el("p", table.note) if table.note else ""
-    return join(html_table(f"{table.title}{more}", table.columns, table.rows), note)

@@ -1,6 +1,8 @@
 """What our runs scored, by cell and seed; and the files that store it.
 
-A stored file has one line per run, no weights, and nothing about single items.
+A stored file has one line per run, and no weights.  What single items scored has a file of its own
+(``items``).
+
 ``results/<paper>-<scale>.jsonl`` begins with a line that identifies it.  Then it has a line for
 every environment, a line for every cell with its configuration and the sha256 of its labels, and a
 line for every run.  ``results/<paper>-data.jsonl`` has a line for every fact of the released data.
@@ -11,7 +13,7 @@ import math
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -21,7 +23,14 @@ import numpy as np
 from softlabel import __version__
 from softlabel._util.files import write_atomically
 from softlabel.errors import FileError, MissingExtra
-from softlabel.metrics import evaluate, intervals
+from softlabel.papers.claims.items import (
+    Items,
+    RunScore,
+    Values,
+    over_runs,
+    read_items,
+    write_items,
+)
 from softlabel.tables import Floats, Score
 
 # at which scale an experiment is repeated: with the paper's network, with a small one, with a head
@@ -50,7 +59,8 @@ class Result:
     """One finished run of one cell, and its scores by name (``10h/cross-entropy``).
 
     ``about`` holds its ``seconds``, the sha256 of its ``labels``, its ``config``, its
-    ``environment`` and, if known, the digest of the training ``code`` that made it.
+    ``environment`` and, if known, the digest of the training ``code`` that made it.  ``items`` are
+    the scores of single items, as far as they are known.
     """
 
     cell: str
@@ -58,6 +68,7 @@ class Result:
     scores: Mapping[str, float]
     run: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
+    items: Items = field(default_factory=dict)
 
 
 class Named(Protocol):
@@ -67,18 +78,23 @@ class Named(Protocol):
     def name(self) -> str: ...
 
 
-SHARES = ("auroc", "aupr", "fpr95", "rms", "rms-dropped", "ece-mass")  # from 0 to 1
-
-
-def over_runs(values: Sequence[float] | Floats, score: str = "") -> Score | None:
-    """Return the mean with Student's t interval, which ends where a score such as ``10h/accuracy``
-    does: of one run without interval, of none None."""
-    if len(values) == 1:
-        return Score(float(values[0]), math.nan, math.nan, 1)
-    name = score.rpartition("/")[2]
-    bounds = evaluate.bounds("entropy-pearson" if name == "entropy-r" else name)
-    bounds = (0.0, 1.0) if name in SHARES else bounds
-    return intervals.over_seeds(np.asarray(values), bounds=bounds) if len(values) else None
+def subtract(
+    first: Mapping[Any, Result], second: Mapping[Any, Result], scores: tuple[str, str]
+) -> RunScore | None:
+    """Return the mean of first minus second over the runs of both, by a key that pairs them, each
+    with its own score; over items, too, if those of both scores are known."""
+    pairs = [
+        (first[key], second[key])
+        for key in sorted(first.keys() & second.keys())
+        if scores[0] in first[key].scores and scores[1] in second[key].scores
+    ]
+    values = [one.scores[scores[0]] - two.scores[scores[1]] for one, two in pairs]
+    items: list[Values | None] = []
+    for one, two in pairs:
+        a, b = one.items.get(scores[0]), two.items.get(scores[1])
+        missing = a is None or b is None or len(a) != len(b)
+        items.append(None if missing else np.subtract(a, b))  # type: ignore[arg-type]
+    return over_runs(values, items=items)
 
 
 @dataclass(frozen=True)
@@ -108,14 +124,14 @@ class Results:
         values = self.by_seed(cell, score)
         return np.array([values[seed] for seed in sorted(values)])
 
-    def mean(self, cell: str | Named, score: str) -> Score | None:
-        """Return the mean over seeds."""
+    def mean(self, cell: str | Named, score: str) -> RunScore | None:
+        """Return the mean over seeds, for these test items: a published number is of them, too."""
         return over_runs(self.values(cell, score), score)
 
-    def difference(self, first: str | Named, second: str | Named, score: str) -> Score | None:
-        """Return the mean of first minus second over the seeds that both have."""
-        a, b = self.by_seed(first, score), self.by_seed(second, score)
-        return over_runs([a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())])
+    def difference(self, first: str | Named, second: str | Named, score: str) -> RunScore | None:
+        """Return the mean of first minus second over the seeds that both have, and over items."""
+        a, b = ({one.seed: one for one in self.of_cell(cell)} for cell in (first, second))
+        return subtract(a, b, (score, score))
 
     def names(self, cell: str | Named, prefix: str = "") -> list[str]:
         """Return the scores with this prefix that any run of the cell has, in their order."""
@@ -184,7 +200,14 @@ def write_results(results: Results, folder: str | Path = SHIPPED) -> Path:
         line |= {"in": environment} | ({"code": code} if code else {})
         scores = {name: _rounded(value) for name, value in one.scores.items()}
         lines.append({**line, "scores": scores})
-    return _write_lines(Path(folder) / f"{results.paper}-{results.scale}.jsonl", lines)
+    path = Path(folder) / f"{results.paper}-{results.scale}.jsonl"
+    write_items(items_path(path), {one.run: one.items for one in results.all if one.items})
+    return _write_lines(path, lines)
+
+
+def items_path(path: Path) -> Path:
+    """Return the file of the items' scores that goes with a file of results."""
+    return path.with_name(f"{path.stem}-items.parquet")
 
 
 def read_results(path: str | Path) -> Results:
@@ -192,7 +215,7 @@ def read_results(path: str | Path) -> Results:
     head, lines = _read_lines(Path(path))
     environments: dict[str, str] = {}
     cells: dict[str, dict[str, Any]] = {}
-    results = []
+    results, items = [], read_items(items_path(Path(path)))
     for line in lines:
         if "environment" in line:
             environments[line["environment"]] = line["text"]
@@ -203,8 +226,17 @@ def read_results(path: str | Path) -> Results:
             about |= {key: cells[line["of"]][key] for key in ("labels", "config")}
             about["code"] = line.get("code")  # runs of older versions have none
             scores = {name: float(value) for name, value in line["scores"].items()}
-            results.append(Result(line["of"], line["seed"], scores, line["run"], about))
+            name = line["run"]
+            results.append(
+                Result(line["of"], line["seed"], scores, name, about, items.get(name, {}))
+            )
     return Results(results, head["paper"], head["recipe"])
+
+
+def merge_results(new: Results, old: Results) -> Results:
+    """Return the new runs, and the old ones of cells that have no new run."""
+    done = set(new.cells)
+    return replace(new, all=[*new.all, *(one for one in old.all if one.cell not in done)])
 
 
 def read_shipped(paper: str, folder: str | Path = SHIPPED) -> dict[Scale, Results]:

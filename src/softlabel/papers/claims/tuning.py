@@ -74,6 +74,18 @@ def pick_settings(results: Results) -> tuple[Results, dict[str, str]]:
     return replace(results, all=picked), chosen
 
 
+def keep_chosen_items(results: Results) -> Results:
+    """Return the results without the scores of single items of settings that were not chosen, which
+    no verdict needs."""
+    chosen = pick_settings(results)[1]
+    kept = {f"{arm}{AT}{setting}" for arm, setting in chosen.items()}
+    every = [
+        one if AT not in one.cell or one.cell in kept else replace(one, items={})
+        for one in results.all
+    ]
+    return replace(results, all=every)
+
+
 def add_validation(split: Split) -> Split:
     """Return the split of CIFAR images with the validation pictures."""
     return replace(split, validation=load_pictures())

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from softlabel.papers.claims import Cell, Scale, tuning
+from softlabel.papers.claims import Cell, Scale, items, tuning
 from softlabel.papers.collins2022 import conditions
 from softlabel.papers.collins2022.conditions import CONDITIONS, NETWORKS, PEOPLE, QUICK, Condition
 from softlabel.papers.collins2022.facts import facts
@@ -20,11 +20,23 @@ from softlabel.train import Run
 if TYPE_CHECKING:
     from softlabel.train import Split
 
-__all__ = ["COVER", "NAME", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
+__all__ = [
+    "COVER",
+    "NAME",
+    "TITLE",
+    "cells",
+    "claims",
+    "facts",
+    "figures",
+    "probes",
+    "score_items",
+    "tables",
+]
 
 NAME = "collins2022"
 TITLE = "Collins, Bhatt & Weller 2022: Eliciting and Learning with Soft Labels from Every Annotator"
 COVER = "m-curve"
+SCORES = ("10h/ce", "10s/ce", "10h/rms", "10h/accuracy")  # that are shown of arms tuned alike
 
 
 def cells(scale: Scale, quick: bool = False) -> Sequence[Cell]:
@@ -101,3 +113,15 @@ def probes(run: Run, cell: Cell) -> Mapping[str, float]:
     from softlabel.papers.collins2022.labels import score_run  # claims are read without torch
 
     return score_run(run, cell)
+
+
+def score_items(run: Run, cell: str) -> Mapping[str, items.Values]:
+    """Return the loss of every test item."""
+    from softlabel.metrics import cross_entropy, evaluate
+    from softlabel.papers.collins2022.labels import load_setting
+
+    values = {}
+    for name, exam in load_setting(conditions.CIFAR).exams.items():
+        people, predicted, _ = evaluate.matched(run.predictions, exam.people)
+        values[f"{name}/ce"] = items.round_values(cross_entropy(people, predicted))
+    return values

@@ -29,7 +29,8 @@ def facts() -> list[Claim]:
     for source in ("paper", "files"):
         for group in NUMBERS[source]:
             for name, printed in group["numbers"].items():
-                known = Published(float(printed), recounted=source == "files")
+                origin = {"recounted": source == "files", "derived": group.get("derived", False)}
+                known = Published(float(printed), **origin)
                 # to the printed decimals, or exactly if there is no decimal point
                 _, point, decimals = printed.partition(".")
                 tolerance = (0.5 * 10.0 ** -len(decimals) if point else 0.0) + 1e-9

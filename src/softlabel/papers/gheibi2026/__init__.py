@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from softlabel.papers.claims import Cell, tuning
+from softlabel.papers.claims import Cell, items, tuning
 from softlabel.papers.gheibi2026.conditions import CONDITIONS, cells
 from softlabel.papers.gheibi2026.facts import facts
 from softlabel.papers.gheibi2026.figures import figures, tables
@@ -23,8 +23,24 @@ if TYPE_CHECKING:
 NAME = "gheibi2026"
 TITLE = "Gheibi & Ghazizadeh 2026: Same target, different basins"
 COVER = "by-votes"
+SCORES = (
+    "10h/cross-entropy",
+    "10h/entropy-spearman",
+    "10h/accuracy",
+)  # that are shown of arms tuned alike
 
-__all__ = ["COVER", "NAME", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
+__all__ = [
+    "COVER",
+    "NAME",
+    "TITLE",
+    "cells",
+    "claims",
+    "facts",
+    "figures",
+    "probes",
+    "score_items",
+    "tables",
+]
 
 
 def probes(run: Run, cell: Cell) -> Mapping[str, float]:
@@ -33,3 +49,11 @@ def probes(run: Run, cell: Cell) -> Mapping[str, float]:
 
     condition = CONDITIONS[cell.name.partition(tuning.AT)[0]]
     return measure(FinishedRun(run, condition, cell.lesson()))
+
+
+def score_items(run: Run, cell: str) -> Mapping[str, items.Values]:
+    """Return the loss of every test item."""
+    from softlabel.metrics import cross_entropy, evaluate
+
+    people, predicted, _ = evaluate.matched(run.predictions, run.people)
+    return {"10h/cross-entropy": items.round_values(cross_entropy(people, predicted))}

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from softlabel.papers.claims import Cell, Scale, tuning
+from softlabel import metrics
+from softlabel.papers.claims import Cell, Scale, items, tuning
 from softlabel.papers.singh2025 import data
 from softlabel.papers.singh2025.data import PICTURES, SETS, Condition, Labels
 from softlabel.papers.singh2025.figures import figures, score_constant, score_run, tables
@@ -22,8 +23,20 @@ if TYPE_CHECKING:  # claims can be read without torch
 NAME = "singh2025"
 TITLE = "Singh et al. 2025: Soft-Label Training Preserves Epistemic Uncertainty"
 COVER = "curves"
+SCORES = ("kl", "entropy-pearson", "accuracy")  # that are shown of arms tuned alike
 
-__all__ = ["COVER", "NAME", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables"]
+__all__ = [
+    "COVER",
+    "NAME",
+    "TITLE",
+    "cells",
+    "claims",
+    "facts",
+    "figures",
+    "probes",
+    "score_items",
+    "tables",
+]
 
 DELIVERIES: dict[Labels, str] = {"soft": "aggregate", "hard": "hard"}
 PICTURE_BASES: dict[Scale, str] = {
@@ -70,3 +83,14 @@ def cells(recipe: Scale, quick: bool = False, encoder: str = ENCODER) -> list[Ce
 def probes(run: Run, cell: Cell) -> Mapping[str, float]:
     """Return the scores of the run, and those of the training items' mean label."""
     return score_run(run) | score_constant(cell.lesson().teaching.pooled, run.people.probs)
+
+
+def score_items(run: Run, cell: str) -> Mapping[str, items.Values]:
+    """Return the scores of single items."""
+    people, predicted, _ = metrics.evaluate.matched(run.predictions, run.people)
+    values = {
+        "kl": metrics.kl(people, predicted),
+        "accuracy": metrics.accuracy(people, predicted),
+        "entropy-pearson": items.correlate_items(people, predicted),
+    }
+    return {name: items.round_values(some) for name, some in values.items()}

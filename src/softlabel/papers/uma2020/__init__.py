@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from softlabel.metrics import accuracy, cross_entropy, entropy_pearson, evaluate
-from softlabel.papers.claims import Cell, Scale, tuning
+from softlabel.papers.claims import Cell, Scale, items, tuning
 from softlabel.papers.uma2020.figures import figures, tables
 from softlabel.papers.uma2020.numbers import Condition, Way, claims, facts
 from softlabel.train import Run
@@ -28,10 +28,12 @@ if TYPE_CHECKING:  # claims can be read without torch
 NAME = "uma2020"
 TITLE = "Uma et al. 2020: A Case for Soft Loss Functions"
 COVER = "labelme-ways"
+SCORES = ("cross-entropy", "entropy-pearson", "accuracy")  # that are shown of arms tuned alike
 SEEDS: dict[Scale, int] = {"paper": 10, "cpu": 10, "features": 10, "features-tuned": 10}
 
 __all__ = [
-    "COVER", "NAME", "SEEDS", "TITLE", "cells", "claims", "facts", "figures", "probes", "tables",
+    "COVER", "NAME", "SCORES", "SEEDS", "TITLE", "cells", "claims", "facts", "figures", "probes",
+    "score_items", "tables",
 ]  # fmt: skip
 
 # how the labels of each way are delivered; a crowd layer takes the votes themselves
@@ -164,3 +166,17 @@ def probes(run: Run, cell: Cell) -> dict[str, float]:
         scores[f"{prefix}cross-entropy"] = float(cross_entropy(true, predicted, LEAST).mean())
         scores[f"{prefix}entropy-pearson"] = entropy_pearson(true, predicted)
     return scores
+
+
+def score_items(run: Run, cell: str) -> dict[str, items.Values]:
+    """Return the scores of single items."""
+    from softlabel.papers.uma2020.tasks import TASKS
+
+    task = cell.partition(tuning.AT)[0].partition("/")[0].removesuffix("-code")
+    truth = TASKS[task][1]()
+    true, predicted, _ = evaluate.matched(run.predictions, truth.gold["accuracy"])
+    values = {"accuracy": accuracy(true, predicted, ties="first")}
+    true, predicted, _ = evaluate.matched(run.predictions, truth.people[""])
+    values["cross-entropy"] = cross_entropy(true, predicted, LEAST)
+    values["entropy-pearson"] = items.correlate_items(true, predicted)
+    return {name: items.round_values(some) for name, some in values.items()}

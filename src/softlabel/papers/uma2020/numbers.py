@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import stdtrit
 
 from softlabel import datasets
 from softlabel.annotators import observed_agreement
@@ -23,6 +24,7 @@ Way = Literal["gold", "majority", "dawid-skene", "crowd-layer", "shares", "softm
 Row = Way | Literal["soft"]  # of Table 2 or 3
 
 TASKS = ("pos", "labelme", "cifar10h")
+RUNS = {"pos": 30, "labelme": 30, "cifar10h": 10}  # that the paper averages
 TASK_NAMES = {"pos": "POS", "labelme": "LabelMe", "cifar10h": "CIFAR-10H"}
 
 
@@ -90,7 +92,9 @@ def claims(recipe: Scale) -> list[Claim]:
     claims = []
     for task in tasks:
         for score in ("cross-entropy", "entropy-pearson", "accuracy"):
-            for other in ROWS[1:-1] if score == "accuracy" else ROWS[:-1]:
+            # the text claims that soft labels beat even true classes on CIFAR-10H, and there alone
+            above = ROWS[1:-1] if score == "accuracy" and task != "cifar10h" else ROWS[:-1]
+            for other in above:
                 claims.append(_ordering("Table 3", "soft", other, task, score))
         better = SOFT[task]
         (worse,) = (way for way in SOFT_WAYS if way != better)
@@ -111,15 +115,17 @@ def _value(id: str, table: str, row: Row, task: str, score: str) -> Claim:
 
 
 def _ordering(table: str, first: Row, second: Row, task: str, score: str, given: str = "") -> Claim:
-    """Compare two rows; the spread is that of runs which have nothing in common."""
+    """Compare two rows; the interval is that of the means of runs which have nothing in common,
+    from the printed standard deviations."""
     one, two = printed(first, task, score), printed(second, task, score)
-    apart = one.value - two.value
-    sd = ((one.half or 0) ** 2 + (two.half or 0) ** 2) ** 0.5
+    apart, runs = one.value - two.value, RUNS[task]
+    error = (((one.half or 0) ** 2 + (two.half or 0) ** 2) / runs) ** 0.5
+    half = float(stdtrit(2 * runs - 2, 0.975)) * error
     cells = condition_of(first, task), condition_of(second, task)
     id = f"{table.lower().replace(' ', '')}/{task}/{first}-{second}/{score}"
     says = f"{PUBLISHED['score_names'][score]} is {'higher' if apart > 0 else 'lower'} with "
     says += f"{ROW_NAMES[first]} than with {ROW_NAMES[second]}{given}{_note(second, task)}"
-    where, known = f"{table}, {TASK_NAMES[task]}", Published(apart, sd, "sd")
+    where, known = f"{table}, {TASK_NAMES[task]}", Published(apart, half, "ci95")
     return Claim(id, where, says, "ordering", lambda r: r.difference(*cells, score), known)
 
 
