@@ -29,7 +29,7 @@ def store(part: str, found: dict[str, Any]) -> None:
     """Put a part of the results into their file, with when and by what it was made."""
     every = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     every[part] = found | {"made": circumstances()}
-    RESULTS.write_text(page.dump(every), "utf-8")
+    RESULTS.write_text(page.dump(every) + "\n", "utf-8")
 
 
 def tell(step: str) -> None:

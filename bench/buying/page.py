@@ -25,10 +25,16 @@ Row = dict[str, Any]
 Results = dict[str, Any]
 
 
-def dump(results: Results) -> str:
-    """Return the results as text, a row of numbers to a line."""
-    text = json.dumps(results, indent=1)
-    return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text) + "\n"
+def dump(value: object, indent: int = 0) -> str:
+    """Return the results as text: an entry to a line, and so is each row of a list."""
+    deeper = " " * (indent + 1)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(name)}: {dump(one, indent + 1)}" for name, one in value.items()]
+        return "{\n" + ",\n".join(deeper + part for part in parts) + "\n" + " " * indent + "}"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        rows = ",\n".join(deeper + json.dumps(row) for row in value)
+        return f"[\n{rows}\n{' ' * indent}]"
+    return json.dumps(value)
 
 
 # ── reading the results ──────────────────────────────────────────────────────────────────────
@@ -176,6 +182,8 @@ def answer(results: Results) -> str:
     added = [find_difference(results, SIX, SIX._replace(first=True), floor) for floor in FLOORS]
     taught = find_learned(results, "alone", ONE, Budget(votes=17))
     few = find_learned(results, "alone", SIX, Budget(votes=5))
+    level = find_difference(results, Budget(rich=4), Budget(votes=40), SHOWN, "rich answers")
+    better = find_difference(results, Budget(17, 1), Budget(votes=34), SHOWN, "rich answers")
     least, most = min(gap[1] for gap in gaps), max(gap[2] for gap in gaps)
     return "\n".join([
         f"- **Buy votes**, at the prices of these two forms. One rich answer (32 s) brings the "
@@ -185,19 +193,23 @@ def answer(results: Results) -> str:
         f"{interval(gaps[FLOORS.index(SHOWN)])} nats. At every floor from .0001 to .01, with the "
         f"best pool of each side, the interval of this difference is above 0: between "
         f"{short(least)} and {short(most)}.",
-        f"- **Adding a rich answer to votes** does not pay, either: one with 17 votes is "
-        f"{interval(mixed, sign=True)} nats from 34 votes, which take as long.",
+        f"- **Adding a rich answer to votes** does not pay, either: a label of one and 17 votes is "
+        f"farther from held-out people than one of 34 votes, which take as long, by "
+        f"{interval(mixed)} nats.",
         f"- **A rich answer pays below {even[0]:.1f} s** if it is the only one, and below "
-        f"{even[1]:.1f} s if six are asked for (a vote takes 1.8 s). Judged by other rich answers, "
-        f"one is worth {interval(mirrored, 1)} votes, so it may take "
-        f"{mirrored[0] * seconds:.1f} s.",
+        f"{even[1]:.1f} s if six are asked for (a vote takes 1.8 s).",
         f"- **It is still more than a vote of the same person.** Six rich answers are closer than "
         f"the first choices of the same six people by {interval(negate(added[0]))} (floor .0001) "
-        f"to {interval(negate(added[-1]))} nats (floor .01). So ask for rich answers where people, "
+        f"to {interval(negate(added[-1]))} nats (floor .01). Ask for rich answers where people, "
         f"not seconds, are scarce.",
+        f"- **If other people's rich answers are what you want to predict**, one is worth "
+        f"{interval(mirrored, 1)} votes, and votes still win at equal seconds up to three rich "
+        f"answers (96 s). But votes answer another question and level off: four rich answers "
+        f"(128 s) are level with 40 votes, {interval(level, sign=True)}, and one with 17 votes is "
+        f"closer than 34 votes, by {interval(negate(better))}.",
         f"- **A model learns the same lesson.** Taught by one rich answer per image, it has a "
         f"cross-entropy on other images that is {interval(taught)} nats higher than with 17 votes; "
-        f"six rich answers (192 s) are {interval(few, sign=True)} nats from five votes (9 s).",
+        f"with six (192 s) it is {interval(few)} nats higher than with five votes (9 s).",
     ])  # fmt: skip
 
 
