@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGE, README = ROOT / "docs" / "frontier.md", ROOT / "README.md"
 PICTURE = ROOT / "docs" / "pictures" / "frontier.svg"
 SHOWN = 0.001  # the floor of the figure
+TICKS = (1.8, 4, 8, 16, 32, 64, 128, 192)  # from one vote to six rich answers
 SIDES = {"votes": "votes", "rich": "rich answers", "both": "one rich answer and votes"}
 Row = dict[str, Any]
 Results = dict[str, Any]
@@ -282,7 +283,7 @@ def draw_panel(
         value, low, high = ([score[part] for _, score in mine] for part in range(3))
         words = [f"{budget.words}, {budget.seconds:.0f} s" for budget, _ in mine]
         lines.append(Line(name, x, value, low, high, words))
-    named = {math.log2(seconds): f"{seconds:g}" for seconds in (2, 4, 8, 16, 32, 64, 128, 192)}
+    named = {math.log2(seconds): f"{seconds:g}" for seconds in TICKS}
     return charts.lines(lines, frame, named=named, zero=zero)
 
 

@@ -3,6 +3,7 @@ released data at reduced size, and the page made of the stored numbers."""
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from dataclasses import replace
@@ -190,3 +191,23 @@ def test_the_page_is_what_the_stored_numbers_say(stored):
         assert kept.strip() == block, "run python bench/frontier.py write"
     assert page.PICTURE.read_text("utf-8") == page.picture(stored)
     assert page.say_result(stored) in page.README.read_text("utf-8")
+
+
+def test_the_words_of_the_page_hold(stored):
+    """Which side is ahead is written by hand; these are the numbers that it says."""
+    one, six = Budget(rich=1), Budget(rich=6)
+    both, more, votes = Budget(17, 1), Budget(votes=34), Budget(votes=17)
+    for floor in pools.FLOORS:
+        found = functools.partial(page.find_difference, stored, floor=floor)
+        assert found(one, votes)[1] > 0
+        assert found(both, more)[1] > 0
+        assert found(six, six._replace(first=True))[2] < 0
+        mirrored = functools.partial(found, target="rich answers")
+        for number, count in ((1, 17), (2, 34), (3, 40)):
+            assert mirrored(Budget(rich=number), Budget(votes=count))[1] > 0
+        _, low, high = mirrored(Budget(rich=4), Budget(votes=40))
+        assert low < 0 < high
+        assert mirrored(both, more)[2] < 0
+    learned = functools.partial(page.find_learned, stored, "alone")
+    assert learned(one, votes)[1] > 0
+    assert learned(six, Budget(votes=5))[1] > 0
