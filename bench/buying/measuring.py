@@ -14,6 +14,9 @@ from buying.answers import BUILD, Answers, Budget, Draw, Target, draw
 from buying.pools import FLOORS, FOLDS, Scored
 
 from softlabel.metrics import intervals, kl
+from softlabel.papers.claims.results import read_shipped
+from softlabel.papers.collins2022.conditions import M_CURVES
+from softlabel.papers.collins2022.conditions import VOTES as VOTES_OF_10H
 from softlabel.tables import Floats, Ints, Score
 
 VOTES = (1, 2, 3, 4, 5, 7, 10, 14, 17, 22, 28, 34, 40)
@@ -162,3 +165,20 @@ def compare_as_before(answers: Answers) -> list[dict[str, Any]]:
         row = {"floor": floor, "rich": round(far[0].mean(), 4), "first": round(far[1].mean(), 4)}
         rows.append(row | {"difference": show(gap), "over_batches": show(batches)})
     return rows
+
+
+def read_paper() -> dict[str, Any]:
+    """Read what models learned among 6,000 other images with given classes: differences of
+    cross-entropy on the 3,000 images of CIFAR-10H, and on the 100 of CIFAR-10S that were held out,
+    from the stored runs of Collins et al. 2022 on features."""
+    runs = read_shipped("collins2022")["features"]
+    rows = []
+    for votes, rich in ((16, 1), (32, 2), (VOTES_OF_10H, 3)):
+        pair = M_CURVES["t2-clamp"][rich], M_CURVES["10h"][votes]
+        by_votes, by_rich = (runs.difference(*pair, f"{exam}/ce") for exam in ("10h", "10s"))
+        assert by_votes is not None, "both were run"
+        assert by_rich is not None, "both were run"
+        both = {"first": name_budget(Budget(rich=rich)), "second": name_budget(Budget(votes))}
+        scores = {"difference": show(by_votes), "judged by rich answers": show(by_rich)}
+        rows.append(both | scores | {"runs": by_votes.n})
+    return {"differences": rows}

@@ -2,9 +2,8 @@
 
 A head on frozen features (the recipe ``features``) learns from the images of CIFAR-10S that the
 paper's split teaches, 900 of the 1,000, and is judged by all votes on the 3,000 test images of
-CIFAR-10H.  ``alone`` teaches nothing but these 900 images; ``paper`` adds the other 6,000 images of
-the split with their given classes.  Each run draws its own answers and starts from its own weights;
-runs of the same number share both, so that differences are paired.
+CIFAR-10H.  Each run draws its own answers and starts from its own weights; runs of the same number
+share both, so that differences are paired.
 """
 
 from __future__ import annotations
@@ -28,18 +27,11 @@ from softlabel.train import encode, encoders, fit, recipes, splits
 from softlabel.train.predict import predict_probs
 
 ALL_VOTES = 51  # the mean number on an image; this budget takes all there are
-BUDGETS = {
-    "alone": (
-        *(Budget(votes=votes) for votes in (2, 5, 17, 35, ALL_VOTES)),
-        *(Budget(rich=rich) for rich in (1, 2, 3, 6)),
-        *(Budget(17, 1), Budget(35, 1), Budget(17, 2)),
-    ),
-    "paper": (  # a run takes eight times as long
-        *(Budget(votes=votes) for votes in (17, ALL_VOTES)),
-        *(Budget(rich=rich) for rich in (1, 3)),
-        Budget(35, 1),
-    ),
-}
+BUDGETS = (
+    *(Budget(votes=votes) for votes in (2, 5, 17, 35, ALL_VOTES)),
+    *(Budget(rich=rich) for rich in (1, 2, 3, 6)),
+    *(Budget(17, 1), Budget(35, 1), Budget(17, 2)),
+)
 PAIRS = (
     (Budget(rich=1), Budget(votes=17)),
     (Budget(rich=2), Budget(votes=35)),
@@ -57,25 +49,19 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class School:
-    """Features of the images taught and tested, the classes given with the former, which of them
-    have bought labels and their rows among all items, and the people who judge."""
+    """Features of the images taught, with their rows among all items; features of the images
+    tested, and the people who judge."""
 
     taught: npt.NDArray[np.float32]
-    gold: Ints
-    bought: Ints
     rows: Ints
     tested: npt.NDArray[np.float32]
     people: Floats
 
-    def teach(self, labels: Floats, setting: str, seed: int) -> Floats:
+    def teach(self, labels: Floats, seed: int) -> Floats:
         """Return cross-entropy and accuracy (2, t) of a model that learned from labels (m, k)."""
-        soft = np.eye(labels.shape[1])[self.gold]
-        soft[self.bought] = labels[self.rows]
-        features, gold = self.taught, self.gold
-        if setting == "alone":
-            features, gold, soft = (x[self.bought] for x in (features, gold, soft))
-        lesson = Aggregate()(TrainingLabels(gold, soft), Draws(seed))
-        trained = fit(recipes.read_recipe("features").config, features, lesson, seed=seed)
+        soft = labels[self.rows]
+        lesson = Aggregate()(TrainingLabels(soft.argmax(axis=1), soft), Draws(seed))
+        trained = fit(recipes.read_recipe("features").config, self.taught, lesson, seed=seed)
         predicted = predict_probs(trained.net, self.tested)
         right = accuracy(self.people, predicted)
         return np.stack([cross_entropy(self.people, predicted, 1e-12), right])
@@ -86,15 +72,12 @@ def open_school(answers: Answers) -> School:
     known = splits.load_cifar10s()
     features = encode(known.images, encoders.EfficientNetLite0())
     row = {item: place for place, item in enumerate(known.items.tolist())}
-    bought = np.flatnonzero(np.isin(known.learn, answers.index.items))
     place = {item: code for code, item in enumerate(answers.index.items.tolist())}
-    learn, tested = known.learn.tolist(), known.people.index.items.tolist()
+    learn = [item for item in known.learn.tolist() if item in place]
     return School(
         taught=features[[row[item] for item in learn]],
-        gold=known.gold,
-        bought=bought,
-        rows=np.array([place[learn[code]] for code in bought]),
-        tested=features[[row[item] for item in tested]],
+        rows=np.array([place[item] for item in learn]),
+        tested=features[[row[item] for item in known.people.index.items.tolist()]],
         people=known.people.probs,
     )
 
@@ -108,41 +91,41 @@ def label(bought: Draw, budget: Budget) -> dict[str, Floats]:
     return {name: made[name] for name in (PLAIN[budget.side], POOLED[budget.side])}
 
 
-def run(answers: Answers, school: School, setting: str, seed: int, kept: Path, tell: Tell) -> None:
+def run(answers: Answers, school: School, seed: int, kept: Path, tell: Tell) -> None:
     """Train a model on every label of one draw; what is done already is not done again."""
     kept.mkdir(parents=True, exist_ok=True)
     bought = draw(answers, "votes", seed)
-    for budget in BUDGETS[setting]:
+    for budget in BUDGETS:
         paths = {
-            name: kept / f"{setting}-{seed}-{budget.votes}-{budget.rich}-{name}.npy"
+            name: kept / f"{seed}-{budget.votes}-{budget.rich}-{name}.npy"
             for name in (PLAIN[budget.side], POOLED[budget.side])
         }
         if all(path.exists() for path in paths.values()):
             continue
         for name, labels in label(bought, budget).items():
-            scores = school.teach(labels, setting, seed).astype(np.float32)
+            scores = school.teach(labels, seed).astype(np.float32)
             np.save(paths[name], scores)
-            tell(f"{setting}, run {seed}, {budget.words}, {name}: {scores[0].mean():.4f}")
+            tell(f"run {seed}, {budget.words}, {name}: {scores[0].mean():.4f}")
 
 
-def gather(setting: str, seeds: int, kept: Path) -> dict[Budget, dict[str, Floats]]:
+def gather(seeds: int, kept: Path) -> dict[Budget, dict[str, Floats]]:
     """Read cross-entropy and accuracy (seeds, 2, t), by budget and pool."""
     return {
         budget: {
             name: np.stack([
-                np.load(kept / f"{setting}-{seed}-{budget.votes}-{budget.rich}-{name}.npy")
+                np.load(kept / f"{seed}-{budget.votes}-{budget.rich}-{name}.npy")
                 for seed in range(seeds)
             ]).astype(np.float64)
             for name in (PLAIN[budget.side], POOLED[budget.side])
         }
-        for budget in BUDGETS[setting]
+        for budget in BUDGETS
     }  # fmt: skip
 
 
-def describe(setting: str, seeds: int, kept: Path) -> dict[str, Any]:
-    """Describe the runs of a setting: the better of two pools, chosen on other test images."""
+def describe(seeds: int, kept: Path) -> dict[str, Any]:
+    """Describe the runs: the better of two pools, chosen on other test images."""
     chosen, rows = {}, []
-    for budget, runs in gather(setting, seeds, kept).items():
+    for budget, runs in gather(seeds, kept).items():
         chosen[budget], names = choose_pool(runs)
         loss, right = (intervals.over_seeds_and_items(chosen[budget][:, what]) for what in (0, 1))
         said = {name: names.count(name) for name in dict.fromkeys(names)}
@@ -151,10 +134,9 @@ def describe(setting: str, seeds: int, kept: Path) -> dict[str, Any]:
         rows.append(name_budget(budget) | scores | {"each": each})
     pairs = []
     for first, second in PAIRS:
-        if first in chosen and second in chosen:
-            score = intervals.over_seeds_and_items(chosen[first][:, 0] - chosen[second][:, 0])
-            both = {"first": name_budget(first), "second": name_budget(second)}
-            pairs.append(both | {"difference": show(score)})
+        score = intervals.over_seeds_and_items(chosen[first][:, 0] - chosen[second][:, 0])
+        both = {"first": name_budget(first), "second": name_budget(second)}
+        pairs.append(both | {"difference": show(score)})
     return {"runs": seeds, "rows": rows, "differences": pairs}
 
 

@@ -208,6 +208,9 @@ def test_the_words_of_the_page_hold(stored):
         _, low, high = mirrored(Budget(rich=4), Budget(votes=40))
         assert low < 0 < high
         assert mirrored(both, more)[2] < 0
-    learned = functools.partial(page.find_learned, stored, "alone")
+    learned = functools.partial(page.find_learned, stored, "students")
     assert learned(one, votes)[1] > 0
     assert learned(six, Budget(votes=5))[1] > 0
+    assert page.find_learned(stored, "paper", one, Budget(votes=16))[1] > 0
+    assert page.find_learned(stored, "paper", Budget(rich=3), Budget(votes=51))[2] <= 0
+    assert stored["paper"]["differences"][2]["judged by rich answers"][2] < 0
