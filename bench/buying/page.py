@@ -210,8 +210,8 @@ def answer(results: Results) -> str:
         f"- **A rich answer pays below {even[0]:.1f} s** if it is the only one, and below "
         f"{even[1]:.1f} s if six are asked for (a vote takes 1.8 s).",
         f"- **It holds a little more than a vote of the same person.** Six rich answers are "
-        f"closer than the first choices of the same six people by {interval(negate(added[0]))} (floor .0001) "
-        f"to {interval(negate(added[-1]))} nats (floor .01). Ask for them where people, not "
+        f"closer than the first choices of the same six people by "
+        f"{interval(negate(added[0]))} (floor .0001) to {interval(negate(added[-1]))} nats (floor .01). Ask for them where people, not "
         f"seconds, are scarce.",
         f"- **If other people's rich answers are what you want to predict**, one is worth "
         f"{interval(mirrored, 1)} votes, and votes still win at equal seconds up to three rich "
