@@ -87,13 +87,22 @@ def short(value: float, digits: int = 3, sign: bool = False) -> str:
 
 def interval(score: Sequence[float], digits: int = 3, sign: bool = False) -> str:
     """Write a number and its interval: +.281 [.250, .312]."""
-    value, low, high = (short(one, digits, sign) for one in score)
-    return f"{value} [{low}, {high}]"
+    low, high = (short(one, digits) for one in score[1:])
+    return f"{short(score[0], digits, sign)} [{low}, {high}]"
+
+
+def cell(score: Sequence[float], digits: int = 3, sign: bool = False) -> str:
+    """Write the same for a table: in a narrow column the interval stays on one line."""
+    return interval(score, digits, sign).replace(", ", ",\u00a0")
 
 
 def priced(budget: Budget) -> str:
-    """Write a budget with its seconds: 17 votes (31 s)."""
-    return f"{budget.words} ({budget.seconds:.0f} s)"
+    """Write a budget with its seconds, briefly: 1 rich + 17 votes (63 s)."""
+    rich = f"{budget.rich} rich" if budget.rich else ""
+    votes = f"{budget.votes} votes" if budget.votes else ""
+    named = " + ".join(part for part in (rich, votes) if part)
+    named = f"first choices of {budget.rich}" if budget.first else named
+    return f"{named} ({budget.seconds:.0f}\u00a0s)"
 
 
 def tabulate_differences(rows: Sequence[Row]) -> str:
@@ -101,11 +110,21 @@ def tabulate_differences(rows: Sequence[Row]) -> str:
     pairs: dict[tuple[Budget, Budget], list[str]] = {}
     for row in rows:
         pair = budget_of(row["first"]), budget_of(row["second"])
-        pairs.setdefault(pair, []).append(interval(row["difference"], sign=True))
+        pairs.setdefault(pair, []).append(cell(row["difference"], sign=True))
     lines = [
         [f"{priced(first)} − {priced(second)}", *cells] for (first, second), cells in pairs.items()
     ]
-    return table([["KL, first − second", *(f"floor {floor:g}" for floor in FLOORS)], *lines])
+    return table([["KL, first − second", *heads()], *lines])
+
+
+def heads() -> list[str]:
+    """Name the columns of the floors."""
+    return [f"floor\u00a0{short(floor, 4).rstrip('0')}" for floor in FLOORS]
+
+
+def against_votes(row: Row) -> bool:
+    """Return True if something is compared with votes alone."""
+    return budget_of(row["second"]).side == "votes"
 
 
 def tabulate_curves(results: Results) -> str:
@@ -114,8 +133,8 @@ def tabulate_curves(results: Results) -> str:
     alone = {budget_of(row): row for row in curves(results, BOUGHT)}
     for row in curves(results, ANY):
         budget, best = budget_of(row), max(row["pools"], key=row["pools"].get)
-        lines.append([budget.words, f"{budget.seconds:.1f}", interval(row["kl"])])
-        lines[-1] += [interval(alone[budget]["kl"]), best]
+        lines.append([budget.words, f"{budget.seconds:.1f}", cell(row["kl"])])
+        lines[-1] += [cell(alone[budget]["kl"]), best]
     return table(lines)
 
 
@@ -131,14 +150,14 @@ def tabulate_worths(results: Results, target: str) -> str:
     by_budget: dict[Budget, list[Row]] = {}
     for row in rows:
         by_budget.setdefault(budget_of(row), []).append(row)
-    lines = [["as close as", *(f"floor {floor:g}" for floor in FLOORS), "break-even, seconds"]]
+    lines = [["as close as", *heads(), "break-even, seconds"]]
     for budget, worths in by_budget.items():
         if budget.first:
             continue
-        cells = [interval(row["votes"], 1) for row in worths]
+        cells = [cell(row["votes"], 1) for row in worths]
         shown = next(row["votes"] for row in worths if row["floor"] == SHOWN)
         even = [votes * PRICE.seconds_per_vote / budget.rich for votes in shown]
-        lines.append([budget.words, *cells, interval(even, 1)])
+        lines.append([budget.words, *cells, cell(even, 1)])
     return table(lines)
 
 
@@ -147,7 +166,7 @@ def tabulate_students(found: Row) -> str:
     lines = [["taught by", "seconds", "cross-entropy", "accuracy", "better pool"]]
     for row in found["rows"]:
         best = max(row["pools"], key=row["pools"].get)
-        scores = [interval(row["cross_entropy"]), interval(row["accuracy"])]
+        scores = [cell(row["cross_entropy"]), cell(row["accuracy"])]
         lines.append([budget_of(row).words, f"{row['seconds']:.1f}", *scores, best])
     return f"{table(lines)}\n\n{tabulate_learned(found['differences'])}"
 
@@ -159,7 +178,7 @@ def tabulate_learned(rows: Sequence[Row]) -> str:
     lines = [["cross-entropy, first − second", *judges.values()]]
     for row in rows:
         first, second = (priced(budget_of(row[part])) for part in ("first", "second"))
-        cells = [interval(row[key], sign=True) for key in judges]
+        cells = [cell(row[key], sign=True) for key in judges]
         lines.append([f"{first} − {second}", *cells])
     return table(lines)
 
@@ -170,8 +189,8 @@ def tabulate_before(results: Results) -> str:
     lines = [["floor", "rich answers", "first choices", "difference", "best pool of each side"]]
     for row in results["labels"]["before"]:
         best = find_difference(results, *six, row["floor"])
-        cells = [short(row["rich"]), short(row["first"]), interval(row["difference"], sign=True)]
-        lines.append([f"{row['floor']:g}", *cells, interval(best, sign=True)])
+        cells = [short(row["rich"]), short(row["first"]), cell(row["difference"], sign=True)]
+        lines.append([f"{row['floor']:g}", *cells, cell(best, sign=True)])
     return table(lines)
 
 
@@ -210,9 +229,9 @@ def answer(results: Results) -> str:
         f"- **A rich answer pays below {even[0]:.1f} s** if it is the only one, and below "
         f"{even[1]:.1f} s if six are asked for (a vote takes 1.8 s).",
         f"- **It holds a little more than a vote of the same person.** Six rich answers are "
-        f"closer than the first choices of the same six people by "
-        f"{interval(negate(added[0]))} (floor .0001) to {interval(negate(added[-1]))} nats (floor .01). Ask for them where people, not "
-        f"seconds, are scarce.",
+        f"closer than the first choices of the same six people by {interval(negate(added[0]))} "
+        f"(floor .0001) to {interval(negate(added[-1]))} nats (floor .01). Ask for them where "
+        f"people, not seconds, are scarce.",
         f"- **If other people's rich answers are what you want to predict**, one is worth "
         f"{interval(mirrored, 1)} votes, and votes still win at equal seconds up to three rich "
         f"answers (96 s). But votes answer another question and level off: four rich answers "
@@ -317,7 +336,9 @@ def blocks(results: Results) -> dict[str, str]:
         "floors": tabulate_differences(labels["votes"][ANY]["differences"]),
         "worths": tabulate_worths(results, "votes"),
         "curves": tabulate_curves(results),
-        "alone": tabulate_differences(labels["votes"][BOUGHT]["differences"]),
+        "alone": tabulate_differences(
+            [row for row in labels["votes"][BOUGHT]["differences"] if against_votes(row)]
+        ),
         "mirrored": tabulate_differences(labels["rich answers"][ANY]["differences"]),
         "mirrored worths": tabulate_worths(results, "rich answers"),
         "students": tabulate_students(results["students"]),
