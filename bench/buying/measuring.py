@@ -106,15 +106,15 @@ def describe(
     votes = sorted(budget.votes for budget in every if budget.side == "votes")
     for place, floor in enumerate(FLOORS):
         chosen: dict[Budget, Floats] = {}
-        for budget, pools_ in every.items():
+        for budget, tried in every.items():
             chosen[budget], names = choice.choose(
-                {name: one.values[place] for name, one in pools_.items()},
-                {name: one.rest[place] for name, one in pools_.items()},
+                {name: one.values[place] for name, one in tried.items()},
+                {name: one.rest[place] for name, one in tried.items()},
                 fold,
             )
             said = {name: names.count(name) for name in dict.fromkeys(names)}
-            score = show(choice.over_batches(chosen[budget], batch))
-            curves.append(name_budget(budget) | {"floor": floor, "kl": score, "pools": said})
+            score = choice.over_batches(chosen[budget], batch)
+            curves.append(name_budget(budget) | {"floor": floor, "kl": show(score), "pools": said})
         for first, second in pairs:
             score = choice.over_batches(chosen[first] - chosen[second], batch)
             both = {"first": name_budget(first), "second": name_budget(second)}

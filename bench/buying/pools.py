@@ -122,8 +122,8 @@ def pool_rich(draw: Draw, number: int) -> Labels:
         pool = aggregate.LogPool(floor, power)
         labels[f"log pool, floor {floor:g}, power {power:g}"] = pool.rows(pool.sums(each))
     for floor, power in product((0.02, 0.05, 0.1), POWERS):
-        pool = aggregate.simple.Sharpened(floor, power, None)
-        labels[f"mean, floor {floor:g}, power {power:g}"] = pool.labels(mean)
+        sharpened = aggregate.simple.Sharpened(floor, power, None)
+        labels[f"mean, floor {floor:g}, power {power:g}"] = sharpened.labels(mean)
     labels["extremised"] = aggregate.Extremised()(each).probs
     first = draw.first_choices(number)
     for more in ADDED:
