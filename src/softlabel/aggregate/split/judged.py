@@ -42,7 +42,7 @@ from softlabel.aggregate.split.population import estimate_population
 from softlabel.registry import Options
 from softlabel.tables import Annotations, Estimand, Floats, Index, Ints, Score
 
-# Chosen by leaving out one data set at a time (bench/judged.py, docs/pools/judged.md).
+# Chosen on the sets of bench/judged.py; docs/pools/judged.md says what leaving a set out adds.
 STRENGTHS = 2.0 ** np.arange(-1, 8)  # of the Dirichlets around the prediction, in votes
 USUAL_STRENGTH, STRENGTH_SPREAD = 48.0, 1.0  # before votes tell; the spread is of logarithms
 OTHERS, OTHERS_STRENGTH = 100, 40.0  # predictions for other items, and their strength in votes
