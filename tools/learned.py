@@ -191,12 +191,14 @@ U20 = read_shipped("uma2020")["paper"]
 
 def labelme() -> str:
     (own,) = means(U20, ["labelme/softmax"], "cross-entropy", 2)
-    ways = (f"labelme/{way}" for way in ("crowd-layer", "shares", "softmax"))
-    crowd, shares, soft = means(U20, ways, "share/cross-entropy", 2)
+    names = ("shares", "crowd-layer-batches", "majority", "dawid-skene", "softmax")
+    ways = (f"labelme/{way}" for way in names)
+    shares, crowd, majority, skene, soft = means(U20, ways, "share/cross-entropy", 2)
     return (
         f"it scores {own} nats, and no other method comes close. By the plain shares of the same "
-        f"votes, the crowd layer is closest to people ({crowd}), then learning from shares "
-        f"({shares}), then the soft loss ({soft})"
+        f"votes, learning from shares ({shares}) and the crowd layer ({crowd}) are closest to "
+        f"people, hard labels of the majority ({majority}) and of Dawid and Skene ({skene}) "
+        f"follow, and the soft loss is far behind ({soft})"
     )
 
 

@@ -17,6 +17,7 @@ from softlabel.papers.claims import quick as made_up
 from softlabel.papers.claims.claims import Claim, Published
 from softlabel.papers.claims.papers import Cell
 from softlabel.papers.claims.results import Result, Results
+from softlabel.papers.singh2025 import MORE_STEPS
 from softlabel.tables import Index, names
 from softlabel.train import RECIPES, FoldedSplit, Validation
 from softlabel.train.predict import load_network, predict_probs
@@ -135,7 +136,11 @@ def test_the_arms_of_every_paper_are_tuned_alike(name, scale):
             if key not in ("weight_decay", "keep", "augment")
         }
         assert cell.settings["keep"] == "cross-entropy"
-        assert (changed, cell.base) == (dict(untuned[arm].settings), untuned[arm].base)
+        assert cell.name.count("40 epochs") == (changed.get("epochs") == 40)
+        if changed.get("epochs") == 40:  # more steps, for every arm of POPQUORN
+            changed = {key: changed[key] for key in changed if key not in MORE_STEPS}
+        if arm in untuned:  # annotators' offsets are in no paper
+            assert (changed, cell.base) == (dict(untuned[arm].settings), untuned[arm].base)
     assert decays
     assert {frozenset(some) for some in decays.values()} == {frozenset(tuning.DECAYS[scale])}
 

@@ -24,8 +24,7 @@ from softlabel.deliver import Deliver
 from softlabel.io import Progress
 from softlabel.papers.singh2025 import data
 from softlabel.tables import Annotations, Floats, names
-from softlabel.train import RECIPES, Config, Recipe, Run, Split, fit, recipes, splits
-from softlabel.train.predict import Singles, predict_logits
+from softlabel.train import RECIPES, Config, Recipe, Run, Split, fit, predict, recipes, splits
 
 RECIPE = "annotators"
 OFFSETS = "offsets.npy"  # in the folder of a run: (annotators, classes)
@@ -58,7 +57,7 @@ def _ratings(name: str) -> Annotations:
 
 def learn_offsets(
     config: Config, split: Split, deliver: Deliver | None, seed: int, folder: Path, tell: Progress
-) -> Singles:
+) -> predict.Singles:
     """Train the head and the offsets, and return the logarithm of the mean over annotators."""
     check = partial(recipes.score_epoch, split)
     taught = split.teaching
@@ -66,12 +65,14 @@ def learn_offsets(
     assert trained.layer is not None, "it has a crowd layer"
     offsets = trained.layer.get_parameter("bias").detach().cpu().numpy()
     np.save(folder / OFFSETS, offsets)
-    logits = predict_logits(trained.net, split.held)
+    logits = predict.predict_logits(trained.net, split.held)
     np.save(folder / "scores.npy", logits)
     return np.asarray(average_annotators(logits, offsets), dtype=np.float32)
 
 
-def average_annotators(logits: Floats | Singles, offsets: Floats | Singles) -> Floats:
+def average_annotators(
+    logits: Floats | predict.Singles, offsets: Floats | predict.Singles
+) -> Floats:
     """Return (m, k) the logarithm of the mean over annotators of their distributions.
 
     >>> average_annotators(np.zeros((1, 2)), np.array([[1.0, 0.0], [0.0, 1.0]])).round(4)
