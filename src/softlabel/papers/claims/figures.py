@@ -142,12 +142,13 @@ def shares(
     parts: Sequence[str],
     *,
     legend: bool = False,
+    colours: Sequence[str] = FILLS,
 ) -> Figure:
     """Draw labels as bars one under another, each cut into the shares of its parts; parts that no
-    label has are left out.  With ``legend``, colours are named above the bars."""
+    label has are left out.  With ``legend``, the ``colours`` are named above the bars."""
     kept = [place for place in range(len(parts)) if any(row[place] > 0 for row in rows.values())]
     names = [parts[place] for place in kept]
-    fills = [FILLS[place % len(FILLS)] for place in kept]  # a class has one colour everywhere
+    fills = [colours[place % len(colours)] for place in kept]  # a class has one colour everywhere
     cut = {name: [float(row[place]) for place in kept] for name, row in rows.items()}
     told = []  # for screen readers
     for name, row in cut.items():
@@ -158,9 +159,9 @@ def shares(
         chart = charts.stacked(cut, names, frame, fills)
         if not legend:
             return chart
-        colours, height = _name_colours(names, fills, frame.width)
+        named, height = _name_colours(names, fills, frame.width)
         below = drawing.el("g", chart, transform=f"translate(0 {height:g})")
-        return drawing.svg_document(frame, height + drawing.chart_height(chart), colours, below)
+        return drawing.svg_document(frame, height + drawing.chart_height(chart), named, below)
 
     return _figure(words, "; ".join(told), drawn)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from softlabel import __version__
+from softlabel.papers.claims import figures
 from softlabel.papers.claims.claims import VERDICTS, Judged, count
 from softlabel.papers.claims.figures import Figure
 from softlabel.papers.claims.findings import (
@@ -25,10 +26,8 @@ from softlabel.papers.claims.papers import Paper
 from softlabel.papers.claims.results import SCALE_NAMES, SCALES, Scale, Table, flatten
 from softlabel.report import (
     WIDE,
-    Frame,
     Html,
     Section,
-    charts,
     el,
     figure,
     join,
@@ -99,8 +98,10 @@ def draw_verdicts(every: Sequence[Findings], width: float) -> Html | None:
             if sum(numbers):
                 name = f"{findings.paper.TITLE.partition(':')[0]}, {SCALE_NAMES[scale]}"
                 rows[f"{name} ({sum(numbers)})"] = [x / sum(numbers) for x in numbers]
-    frame = Frame("Verdicts on what the papers claim", flatten(TEXTS["cover"]), width=width)
-    return charts.stacked(rows, list(BARS), frame, list(BARS.values())) if rows else None
+    words = figures.Words("verdicts", "Verdicts on what the papers claim", TEXTS["cover"])
+    colours = list(BARS.values())
+    drawn = figures.shares(words, rows, list(BARS), legend=True, colours=colours)
+    return drawn.draw(width) if rows else None
 
 
 def make_anchor(heading: str) -> str:
