@@ -62,7 +62,7 @@ def test_dialogs_and_feedback_open_by_themselves(url, person):
     open_page(page, "Skip: the reasons")
     expect(shown.get_by_role("dialog")).to_contain_text("Skip this item")
     open_page(page, "Help: the keys")
-    expect(shown.get_by_role("dialog")).to_contain_text("Skip")
+    expect(shown.get_by_role("dialog")).to_contain_text("skip this item, with a reason")
     open_page(page, "Feedback on practice")
     expect(shown.get_by_role("heading", name="Compare")).to_be_visible()
     expect(shown.locator(".compare tbody tr").first).to_contain_text("75 %")

@@ -112,7 +112,7 @@ def round_values(values: Floats | Values) -> Values:
     """Round to the bits that are kept.
 
     >>> round_values(np.array([0.123456, 3.14159, 0.0])).tolist()
-    [0.12347412109375, 3.140625, 0.0]
+    [0.1234130859375, 3.140625, 0.0]
     """
     fraction, exponent = np.frexp(np.asarray(values, dtype=np.float64))
     rounded = np.ldexp(np.round(fraction * 2**BITS) / 2**BITS, exponent)
