@@ -202,3 +202,25 @@ def test_who_wins_depends_on_the_label():
     assert set(sorted(near, key=near.__getitem__)[:2]) == {"crowd-layer-batches", "shares"}
     assert sorted(near, key=near.__getitem__)[-2:] == ["softmax", "gold"]
     assert max((way for way in ways if way != "gold"), key=right.__getitem__) == "dawid-skene"
+
+
+def test_tuning_leaves_a_part_of_every_gain(tool):
+    """The sentences about arms tuned alike say "farther", and that less is left."""
+    for paper, score, pair in (
+        ("collins2022", "10h/ce", ("hard", "t2-clamp/each")),
+        ("uma2020", "cross-entropy", ("cifar10h/gold", "cifar10h/shares")),
+        ("gheibi2026", "10h/cross-entropy", ("k5/soft", "k5/sls")),
+    ):
+        untuned, tuned = (some.difference(*pair, score) for some in tool._both(paper))
+        assert untuned.low > 0, paper
+        assert tuned.value < untuned.value / 2, paper
+    tuned = tool._both("singh2025")[1]
+    for name in tool.POPQUORN:  # who rates tells more than what is rated
+        known, anybody, constant = (
+            tuned.mean(f"{name} annotators", f"rating/{one}").value
+            for one in ("nll", "nll-anybody", "nll-constant")
+        )
+        assert known < anybody < constant
+    claims = {one.id: one for one in papers.find("singh2025").claims("features-tuned")}
+    for name in tool.POPQUORN:  # and changes little where it is not known
+        assert abs(judge(claims[f"{name} annotators"], tuned).ours.value) < 0.01

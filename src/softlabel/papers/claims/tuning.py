@@ -33,7 +33,7 @@ PICTURES = 3000  # that an epoch and a setting are chosen by
 # of SGD on pictures, and of AdamW on features, each from the untuned recipe's value up
 DECAYS: dict[Scale, tuple[float, ...]] = {
     "cpu-tuned": (1e-4, 1e-3),
-    "features-tuned": (1e-2, 1e-1, 1.0, 3.0),
+    "features-tuned": (1e-2, 1e-1, 1.0, 3.0, 10.0),
 }
 
 
