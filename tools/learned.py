@@ -398,6 +398,10 @@ def annotators() -> str:
 SPOTS: dict[str, Callable[[], str]] = {
     one.__name__.replace("_", "-"): one
     for one in (
+        tuned_c22,
+        tuned_u20,
+        tuned_s25,
+        tuned_g26,
         redistribution,
         fresh_hard,
         fresh_gains,
@@ -412,17 +416,13 @@ SPOTS: dict[str, Callable[[], str]] = {
         pos,
         pos_shares,
         best_epoch,
+        annotators,
         flat,
         flat_far,
         few_votes,
         stale,
         length_features,
         length_cpu,
-        tuned_c22,
-        tuned_u20,
-        tuned_s25,
-        tuned_g26,
-        annotators,
     )
 }
 

@@ -241,8 +241,8 @@ def answer(results: Results) -> str:
         f"answer per image, its cross-entropy on other images is higher than with 17 votes by "
         f"{interval(taught)} nats; with six (192 s), higher than with five votes (9 s) by "
         f"{interval(few)}. Among 6,000 other images with hard labels, little of this is left: "
-        f"16 votes teach better than one rich answer by {interval(early)}, and 51 votes worse than "
-        f"three rich answers by {interval(negate(late))}.",
+        f"16 votes teach better than one rich answer by {interval(early)}, and three rich answers "
+        f"are level with 51 votes: {interval(late)}.",
     ])  # fmt: skip
 
 
