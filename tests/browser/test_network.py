@@ -69,12 +69,20 @@ def test_offline_after_the_last_one_the_page_says_so(served, person, answers):
     assert answers(running) == [{"label": "cat"}]
 
 
+LOADED = """(names) => {
+  const done = performance.getEntriesByType("resource").filter((one) => one.responseEnd > 0);
+  return names.every((name) => done.some((one) => one.name.includes(name)));
+}"""
+
+
 def test_without_a_network_every_part_of_the_page_is_there(served, person):
     """What the first item does without was loaded after it: panels, dialogs, tree and viewer."""
     running = served(mode="search", items=2, more="# parts")
     somebody = person(running.url, alone=True).start()
     page = somebody.page
     page.wait_for_function("document.querySelector('.picture img')")
+    parts = ["side.js", "dialogs.js", "viewer.js", "matching.js", "picks.js", "browsing.js"]
+    page.wait_for_function(LOADED, arg=[*parts, "tree.css"])
     somebody.context.set_offline(True)
     somebody.press("Alt+i")
     assert "Say what it shows." in page.locator("aside.side").inner_text()
