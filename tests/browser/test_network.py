@@ -93,6 +93,7 @@ def test_without_a_network_every_part_of_the_page_is_there(served, person):
     page.get_by_role("button", name="Show the picture in the whole window").click()
     page.locator("dialog.viewer img").wait_for()
     somebody.press("Escape")
+    page.locator("#search-box:focus").wait_for()  # where closing the viewer leads
     page.locator("#search-box").press("ArrowDown")
     page.locator("[role=treeitem]:focus").wait_for()
     somebody.press("Escape")
