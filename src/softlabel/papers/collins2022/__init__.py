@@ -22,18 +22,9 @@ if TYPE_CHECKING:
     from softlabel.train import Split
 
 __all__ = [
-    "COVER",
-    "NAME",
-    "TITLE",
-    "cells",
-    "claims",
-    "draw_released",
-    "facts",
-    "figures",
-    "probes",
-    "score_items",
-    "tables",
-]
+    "COVER", "NAME", "SCORES", "TITLE", "cells", "claims", "draw_released", "facts", "figures",
+    "probes", "score_items", "tables",
+]  # fmt: skip
 
 NAME = "collins2022"
 TITLE = "Collins, Bhatt & Weller 2022: Eliciting and Learning with Soft Labels from Every Annotator"

@@ -30,17 +30,9 @@ SCORES = (
 )  # that are shown of arms tuned alike
 
 __all__ = [
-    "COVER",
-    "NAME",
-    "TITLE",
-    "cells",
-    "claims",
-    "facts",
-    "figures",
-    "probes",
-    "score_items",
-    "tables",
-]
+    "COVER", "NAME", "SCORES", "TITLE", "cells", "claims", "facts", "figures", "probes",
+    "score_items", "tables",
+]  # fmt: skip
 
 
 def probes(run: Run, cell: Cell) -> Mapping[str, float]:

@@ -33,18 +33,9 @@ COVER = "curves"
 SCORES = ("kl", "entropy-pearson", "accuracy")  # that are shown of arms tuned alike
 
 __all__ = [
-    "COVER",
-    "NAME",
-    "TITLE",
-    "cells",
-    "claims",
-    "draw_released",
-    "facts",
-    "figures",
-    "probes",
-    "score_items",
-    "tables",
-]
+    "COVER", "NAME", "SCORES", "TITLE", "cells", "claims", "draw_released", "facts", "figures",
+    "probes", "score_items", "tables",
+]  # fmt: skip
 
 DELIVERIES: dict[Labels, str] = {"soft": "aggregate", "hard": "hard"}
 PICTURE_BASES: dict[Scale, str] = {
