@@ -49,7 +49,7 @@ demo: $(VENV)/.train  ## run a simulated study end to end and write a report
 	@$(BIN)/softlabel demo demo-report
 
 # mypy has one process and the tests wait now and then: together they take less time.
-check: lint  ## lint, types and all tests that take less than a second and no browser
+check: lint  ## lint, types and the quick tests: under a second, no browser, database server or cluster
 	@$(MAKE) --no-print-directory -j2 quick types
 
 test: lint  ## everything; tests on published data need SOFTLABEL_DATA

@@ -49,7 +49,7 @@ def find_source(thing: Any) -> tuple[list[str], int]:
 
 inspect.getsourcelines = find_source
 
-MEMORY, ROOM = Path("/dev/shm"), 4 * 2**30  # bytes; a whole run writes less than half of that
+MEMORY, ROOM = Path("/dev/shm"), 6 * 2**30  # bytes; a whole run writes less than half of that
 
 
 def has_room(folder: Path) -> bool:
@@ -72,6 +72,7 @@ if "PYTEST_DEBUG_TEMPROOT" not in os.environ and has_room(MEMORY):
 settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("quick", settings.get_profile("steady"), max_examples=25)
 settings.load_profile("steady")
 
 _spec = spec_from_file_location("warm", Path(__file__).with_name("warm.py"))
@@ -83,12 +84,40 @@ _spec.loader.exec_module(warm)
 SLOW = Path(__file__).with_name("slow.txt")  # written by tools/slow.py from a measured run
 
 
+# fixtures that start programs, which takes seconds in every worker
+SERVICES = ("launch_chromium", "postgres_server", "cluster_client")
+POSTGRES = "postgres"  # as a parameter: a fixture that is asked for only then
+
+
+def needs_service(item: pytest.Item) -> bool:
+    """Return True if a test is run with one of ``SERVICES``."""
+    if not isinstance(item, pytest.Function):
+        return False
+    case = item.callspec.params if hasattr(item, "callspec") else {}
+    postgres = any(isinstance(one, str) and one == POSTGRES for one in case.values())
+    return postgres or not set(SERVICES).isdisjoint(item.fixturenames)
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return the number of cores; of quick tests, which start no other programs, half as many
+    again run at once, because some of them wait."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    more = ((cores or 1) + 1) // 2 if config.getoption("--quick") else 0
+    return (cores or 1) + more
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--quick",
         action="store_true",
-        help="leave out the tests that tests/slow.txt lists, and those in a real browser",
+        help="leave out the tests that tests/slow.txt lists, and those with a real browser, "
+        "PostgreSQL or cluster",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--quick"):
+        settings.load_profile("quick")  # a quarter of the examples, where a test does not say
 
 
 @pytest.hookimpl(wrapper=True)
@@ -114,14 +143,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the slow tests of the other files, and what needs a browser: it takes a second to
-    start, and most of a second of two cores for each page."""
+    """Deselect the slow tests of the other files, and those that need one of ``SERVICES``."""
     slow = _list_slow(config)
     kept, left_out = [], []
     for item in items:
-        long = item.nodeid.partition("[")[0] in slow
-        if slow and "launch_chromium" in getattr(item, "fixturenames", ()):
-            long = True
+        long = item.nodeid.partition("[")[0] in slow or (bool(slow) and needs_service(item))
         (left_out if long else kept).append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
@@ -253,8 +279,10 @@ def postgres_server() -> Iterator[Any]:
         pgserver = pytest.importorskip(
             "pgserver", reason="no PostgreSQL: pgserver is not installed", exc_type=ImportError
         )
-    # not in pytest's folder, which the next run closes to the user that PostgreSQL runs as
-    folder = tempfile.mkdtemp(prefix="softlabel-postgres-")
+    # not in pytest's folder, which the next run closes to the user that PostgreSQL runs as; in
+    # memory if possible, because every database has hundreds of files to write and to remove
+    place = MEMORY if has_room(MEMORY) else None
+    folder = tempfile.mkdtemp(prefix="softlabel-postgres-", dir=place)
     server = pgserver.get_server(folder, cleanup_mode="delete")
     # what the tests ask of it is not whether the disk of the test machine works
     server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")

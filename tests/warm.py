@@ -131,7 +131,8 @@ if __name__ == "__main__":
     import uvicorn.loops.auto  # noqa: F401
 
     import softlabel.serve.process
-    import softlabel.serve.recruit.prolific  # noqa: F401
+    import softlabel.serve.recruit.prolific
+    import softlabel.train.worker  # noqa: F401  torch, which takes longest
     from softlabel.cli import main
 
     main(["--version"])  # puts all commands together

@@ -1,4 +1,5 @@
-"""What all methods of this family share: the public checks, gold, shards, odd tables, big ones."""
+"""What all methods of this family share: gold, shards, odd tables, big ones.  ``tests/checks`` runs
+the public checks."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import pytest
 
 from softlabel import Annotations, Index, SoftlabelError
 from softlabel.aggregate import Catd, Glad, Kos, Mace, Wawa, ZenCrowd, ZeroBasedSkill
-from softlabel.testing import check_aggregate, example_soft, example_votes
+from softlabel.testing import example_soft, example_votes
 from softlabel.testing.examples import reindex
 
 MANY = [Glad, Mace, Wawa, ZeroBasedSkill, ZenCrowd, Catd]
@@ -27,11 +28,6 @@ def example(kind, seed=0, items=40, right=0.7):
     return Annotations(index, said.item, said.annotator, label=np.minimum(said.label, 1)), (
         np.minimum(truth, 1)
     )
-
-
-@pytest.mark.parametrize("kind", ALL)
-def test_public_checks(kind):
-    check_aggregate(kind())
 
 
 @pytest.mark.parametrize("kind", ALL)

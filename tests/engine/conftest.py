@@ -61,9 +61,9 @@ def soft_partitions(soft_votes, tmp_path_factory):
     return split_table(soft_votes, tmp_path_factory.mktemp("soft"), 3)
 
 
-@pytest.fixture(scope="session")
-def client():
-    """Two worker processes of this test run's own, which can be killed."""
+@pytest.fixture(scope="module")
+def cluster_client():
+    """Two worker processes of this module's own, which can be killed; idle ones are not free."""
     from distributed import LocalCluster
 
     from softlabel.engine.cluster import connect

@@ -33,9 +33,9 @@ STEPS = DawidSkene(n_iter=5, tol=0.0)
 
 
 @pytest.fixture
-def engine(client, partitions):
-    client.wait_for_workers(1, timeout=300)
-    return DaskEngine(client, partitions)
+def engine(cluster_client, partitions):
+    cluster_client.wait_for_workers(1, timeout=300)
+    return DaskEngine(cluster_client, partitions)
 
 
 @pytest.fixture(scope="module")
@@ -56,26 +56,26 @@ def test_the_cluster_gives_what_one_process_gives(name, engine, votes):
     np.testing.assert_allclose(found.trace, whole.trace, rtol=1e-12)
 
 
-def test_counts_in_blocks_of_annotators_are_the_counts(client, partitions, here):
+def test_counts_in_blocks_of_annotators_are_the_counts(cluster_client, partitions, here):
     """A table of 30 x 4 x 4 numbers in messages of at most 1,000 bytes, to the last bit."""
-    small = DaskEngine(client, partitions, largest=1000)
+    small = DaskEngine(cluster_client, partitions, largest=1000)
     assert small.blocks == 4
     found, whole = fit_parts(STEPS, small, 2400), fit_parts(STEPS, here, 2400)
     np.testing.assert_array_equal(found.trace, whole.trace)
     np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
-    one = DaskEngine(client, partitions)
+    one = DaskEngine(cluster_client, partitions)
     assert one.blocks == 1
     np.testing.assert_array_equal(
         fit_parts(STEPS, one, 2400).parameters.table, whole.parameters.table
     )
 
 
-def test_blocks_travel_and_whole_tables_do_not(client, votes, tmp_path):
-    engine = DaskEngine(client, split_table(votes, tmp_path, 2), largest=500)
+def test_blocks_travel_and_whole_tables_do_not(cluster_client, votes, tmp_path):
+    engine = DaskEngine(cluster_client, split_table(votes, tmp_path, 2), largest=500)
     assert engine.blocks == 8
-    before = np.sum(list(client.run(_sent).values()), axis=0)
+    before = np.sum(list(cluster_client.run(_sent).values()), axis=0)
     fit_parts(STEPS, engine, 2400)
-    blocks, tables = np.sum(list(client.run(_sent).values()), axis=0) - before
+    blocks, tables = np.sum(list(cluster_client.run(_sent).values()), axis=0) - before
     assert blocks > 0
     assert tables == 0
 
@@ -86,10 +86,10 @@ def _sent(dask_worker):
     return sum("pick_" in key for key in keys), sum("_Call" in key for key in keys)
 
 
-def test_gold_reaches_the_workers(client, partitions, votes):
+def test_gold_reaches_the_workers(cluster_client, partitions, votes):
     gold = {"item 0": "c1", "item 7": "c2", "item 350": "c0"}
     codes = {name: int(label[1]) for name, label in gold.items()}
-    engine = DaskEngine(client, partitions, ReadOptions(gold=codes))
+    engine = DaskEngine(cluster_client, partitions, ReadOptions(gold=codes))
     found, whole = fit_parts(STEPS, engine, len(votes)), STEPS(votes, gold=gold)
     there = probs(STEPS, engine, found.parameters)
     np.testing.assert_allclose(there, whole.probs, atol=1e-9)
@@ -116,10 +116,10 @@ def test_a_worker_that_dies_in_the_middle_of_a_step_is_survived(
     np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)
 
 
-def test_a_worker_killed_from_outside_is_survived(client, engine, here):
+def test_a_worker_killed_from_outside_is_survived(cluster_client, engine, here):
     def tell(step, done=0, total=None):
         if done == 2:
-            os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+            os.kill(min(cluster_client.run(os.getpid).values()), signal.SIGKILL)
 
     found = fit_parts(STEPS, engine, 2400, progress=tell)
     np.testing.assert_array_equal(found.trace, fit_parts(STEPS, here, 2400).trace)
@@ -127,10 +127,10 @@ def test_a_worker_killed_from_outside_is_survived(client, engine, here):
     np.testing.assert_array_equal(rows, probs(STEPS, here, found.parameters))
 
 
-def test_parts_stay_where_they_are(client, engine):
+def test_parts_stay_where_they_are(cluster_client, engine):
     """Dask moves what looks small to wherever there is time."""
     fit_parts(STEPS, engine, 2400)
-    sizes = client.run_on_scheduler(_sizes, [part.key for part in engine.parts])
+    sizes = cluster_client.run_on_scheduler(_sizes, [part.key for part in engine.parts])
     votes = 2400 // 5
     assert min(sizes) > votes * (4 + 2), "a code of four bytes and one of two per vote, and more"
 
@@ -179,8 +179,8 @@ def test_the_local_cluster_opens_no_port():
 
 
 def test_the_local_cluster_gives_what_one_process_gives(partitions, here):
-    with connect(workers=2) as client:
-        engine = DaskEngine(client, partitions)
+    with connect(workers=2) as cluster_client:
+        engine = DaskEngine(cluster_client, partitions)
         found, whole = fit_parts(STEPS, engine, 2400), fit_parts(STEPS, here, 2400)
         np.testing.assert_array_equal(found.trace, whole.trace)
         np.testing.assert_array_equal(found.parameters.table, whole.parameters.table)

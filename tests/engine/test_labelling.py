@@ -24,9 +24,9 @@ def run(capsys):
 
 
 @pytest.fixture
-def dask(client):
+def dask(cluster_client):
     """The address of the cluster, as users write it."""
-    return client.scheduler.address.replace("tcp://", "dask://")
+    return cluster_client.scheduler.address.replace("tcp://", "dask://")
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ def test_without_dask_it_is_said_what_to_install(run, votes, write_votes, tmp_pa
     assert (code, "pip install 'softlabel[cluster]'" in err) == (1, True)
 
 
-def test_items_that_nobody_answered_have_no_label(client, tmp_path):
+def test_items_that_nobody_answered_have_no_label(cluster_client, tmp_path):
     from softlabel import Annotations, Index
     from softlabel import io as files
     from softlabel.labelling import Plan
@@ -281,6 +281,6 @@ def test_items_that_nobody_answered_have_no_label(client, tmp_path):
     said = Annotations(index, np.array([0, 0, 2]), np.array([0, 1, 1]), label=np.array([0, 1, 1]))
     source = files.Source("table", said, repeats="first")
     job = ClusterPlan("table", tmp_path / "s.csv", Plan(), lambda: source)
-    label_on_cluster(job, client.scheduler.address.replace("tcp://", "dask://"))
+    label_on_cluster(job, cluster_client.scheduler.address.replace("tcp://", "dask://"))
     text = (tmp_path / "s.csv").read_text().splitlines()
     assert text == ["item,x,y,count", "i,0.5,0.5,2", "j,0.0,1.0,1", "nobody,,,0"]

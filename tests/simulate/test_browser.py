@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 
 import pytest
 
-from softlabel.simulate import draw_participants, fill_in_browser
+from softlabel.simulate import browser, draw_participants, fill_in_browser
 from softlabel.simulate.people import read_truth
+
+
+@pytest.fixture
+def one_browser(chromium, monkeypatch):
+    """The same browser for all modes; ``test_command`` has people who start their own."""
+    monkeypatch.setattr(browser, "launch_chromium", lambda: nullcontext(chromium))
 
 
 @pytest.mark.parametrize(
@@ -17,6 +24,7 @@ from softlabel.simulate.people import read_truth
         *((mode, True) for mode in ("quick", "chips")),
     ],
 )
+@pytest.mark.usefixtures("one_browser")
 def test_one_person_answers_by_hand(make_study, stored, mode, two, serve_study):
     study = make_study(mode, two=two, per_annotator=2, repeats=1)
     server = serve_study(study.folder, "--rehearsal")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from softlabel.errors import DataError
 from softlabel.randomness import name_keys, uniform
@@ -121,7 +121,7 @@ def _shares(votes: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The features of all items: ``match`` (m, J, k), of each model for each class; ``wide``
+    """The features of all items: ``match`` (m, k, J), for each class of each model; ``wide``
     (m, J * k), of each model and class that it names, or (m, 0); ``mix`` (k, k), by which the
     weights of ``wide`` for neighbouring classes are shared."""
 
@@ -139,14 +139,14 @@ class Design:
         # 0 and 1 stay as they are; between them chances count by their logarithm
         scaled = np.log1p(said / SURE) / np.log1p(1 / SURE)
         match = scaled @ near
-        match = match - match.mean(axis=2, keepdims=True)
+        match = np.ascontiguousarray((match - match.mean(axis=2, keepdims=True)).swapaxes(1, 2))
         root: Floats = np.asarray(np.linalg.cholesky(near), dtype=np.float64)
         wide = (scaled @ root).reshape(m, models * k)
         return cls(match, wide if models * k * k <= MOST_WEIGHTS else wide[:, :0], root)
 
     def start(self, votes: Floats) -> Floats:
         """Return weights that predict the overall shares of these votes."""
-        size = self.match.shape[1] + self.wide.shape[1] * len(self.mix)
+        size = self.match.shape[2] + self.wide.shape[1] * len(self.mix)
         return np.concatenate([np.log(_shares(votes)), np.zeros(size)])
 
     def predict(self, items: Ints, weights: Floats) -> Floats:
@@ -159,17 +159,20 @@ class Design:
         """Return the weights with the greatest penalised likelihood of the votes (b, k)."""
         from scipy.optimize import minimize  # takes a tenth of a second to load
 
-        match, wide, total = self.match[items], self.wide[items], votes.sum(axis=1)
-        flat = match.transpose(0, 2, 1).reshape(-1, match.shape[1])  # (b * k, J)
+        match, wide = self.match[items], self.wide[items]
+        flat = match.reshape(-1, match.shape[2])  # (b * k, J)
+        total = votes.sum(axis=1, keepdims=True)
 
         def objective(weights: Floats) -> tuple[float, Floats]:
             base, each, full = self._split(weights)
             scores = self._scores(match, wide, base, each, full)
-            most = logsumexp(scores, axis=1)
-            loss = float((total * most).sum() - (votes * scores).sum())
+            most = scores.max(axis=1, keepdims=True)
+            powers = np.exp(scores - most)
+            sums = powers.sum(axis=1, keepdims=True)
+            loss = float((total * (most + np.log(sums))).sum() - (votes * scores).sum())
             loss += INTERCEPT_PENALTY / 2 * float(base @ base)
             loss += MATCH_PENALTY / 2 * float(each @ each) + penalty / 2 * float((full**2).sum())
-            away = total[:, None] * np.exp(scores - most[:, None]) - votes
+            away = total / sums * powers - votes
             slope = (
                 away.sum(axis=0) + INTERCEPT_PENALTY * base,
                 flat.T @ away.ravel() + MATCH_PENALTY * each,
@@ -183,12 +186,12 @@ class Design:
 
     def _split(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """Return intercepts (k,), weights of ``match`` (J,) and of ``wide`` (J * k, k)."""
-        k, models = len(self.mix), self.match.shape[1]
+        k, models = len(self.mix), self.match.shape[2]
         return weights[:k], weights[k : k + models], weights[k + models :].reshape(-1, k)
 
     def _scores(
         self, match: Floats, wide: Floats, base: Floats, each: Floats, full: Floats
     ) -> Floats:
         """(b, k) logits."""
-        scores = base + np.einsum("bjk,j->bk", match, each)
+        scores = base + match @ each
         return np.asarray(scores + wide @ (full @ self.mix.T)) if wide.size else scores

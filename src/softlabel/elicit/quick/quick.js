@@ -70,11 +70,18 @@ class Quick extends Panel {
     else this.#choose("click", "", label);
   }
 
-  /** After the first label comes the certainty: on a phone with many labels it lies further down. */
+  /** After the first label comes the certainty: on a phone with many labels it lies further down.
+   *  Who has gone elsewhere by keys meanwhile stays there. */
   #choose(how, code, label) {
     this.take(how, code, this.said.choose(label));
     if (this.said.state.top !== label || this.said.state.certainty !== null) return;
-    const show = () => this.levels[0].parentElement.scrollIntoView({ block: "nearest" });
+    const focused = document.activeElement;
+    const show = () => {
+      const now = document.activeElement;
+      const moved = now !== focused && now.matches(":focus-visible");
+      if (moved || this.said.state.top !== label || this.said.state.certainty !== null) return;
+      this.levels[0].parentElement.scrollIntoView({ block: "nearest" });
+    };
     requestAnimationFrame(() => requestAnimationFrame(show)); // once the hint has its new height
   }
 
