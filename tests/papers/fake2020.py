@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
 
 from softlabel import metrics
 from softlabel.datasets import MissingData
 from softlabel.papers.claims import quick as made_up
+from softlabel.papers.claims import tuning
 from softlabel.papers.claims.claims import Claim, Published
 from softlabel.papers.claims.figures import Words, along, curve, over, reliability, scatter
 from softlabel.papers.claims.papers import Cell
 from softlabel.papers.claims.results import Table
 from softlabel.tables import Score
+from softlabel.train import Validation
 from softlabel.train.predict import load_network
 
 NAME = "fake2020"
@@ -25,7 +28,7 @@ FEW = {"epochs": int(os.environ.get("FAKE_EPOCHS", "3")), "checkpoint_seconds": 
 def cells(recipe, quick=False):
     if recipe == "paper":
         return []
-    on_features = recipe == "features"
+    on_features = recipe.startswith("features")
 
     def lesson():
         return made_up.lesson(features=on_features)
@@ -33,9 +36,18 @@ def cells(recipe, quick=False):
     def rich():
         return made_up.lesson(rich=True, features=on_features)
 
+    if recipe == "features-tuned":
+        arms = {"hard": Cell("", validated, "hard", FEW), "soft": Cell("", validated, settings=FEW)}
+        return tuning.make_cells(recipe, {arm: {"": cell} for arm, cell in arms.items()})
     hard = Cell("hard", lesson, "hard", FEW)
     again = Cell("table 2/hard", lesson, "hard", FEW)  # the same run, told twice
     return [hard, Cell("soft", rich, "aggregate", FEW), again]
+
+
+def validated():
+    """The same with a few of the held-out items to choose by."""
+    split = made_up.lesson(features=True)
+    return replace(split, validation=Validation(split.held[:20], split.people.probs[:20]))
 
 
 def probes(run, cell):

@@ -55,11 +55,24 @@ def test_every_stored_cell_is_one_that_is_trained(paper):
         assert {"cpu", "features", "paper"} <= stored.keys()
 
 
-def test_new_runs_replace_the_old_ones_of_their_cells():
-    old = Results([Result(cell, 0, {"kl": 1.0}, f"old {cell}") for cell in "ab"], "mine", "cpu")
-    new = Results([Result(cell, 1, {"kl": 2.0}, f"new {cell}") for cell in "bc"], "mine", "cpu")
+def test_new_runs_come_beside_the_old_ones_of_other_seeds():
+    def run(when, cell, seed, **about):
+        return Result(cell, seed, {"kl": 1.0}, f"{when} {cell}{seed}", about)
+
+    same, other = {"labels": "x", "config": {"lr": 0.1}}, {"labels": "x", "config": {"lr": 0.2}}
+    coded = {"labels": "x", "config": {"lr": 0.1, "code": "new", "named": {}}}
+    old = Results(
+        [run("old", "a", 0), run("old", "b", 0, **same), run("old", "b", 1, **same),
+         run("old", "c", 0, **other), run("old", "d", 0, labels="y")], "mine", "cpu",
+    )  # fmt: skip
+    new = Results(
+        [run("new", "b", 1, **coded), run("new", "b", 2, **coded), run("new", "c", 1, **same),
+         run("new", "d", 1, labels="x"), run("new", "e", 0)], "mine", "cpu",
+    )  # fmt: skip
     merged = merge_results(new, old)
-    assert sorted(one.run for one in merged.all) == ["new b", "new c", "old a"]
+    assert [one.run for one in merged.all] == [
+        "old a0", "old b0", "new b1", "new b2", "new c1", "new d1", "new e0",
+    ]  # fmt: skip
     assert (merged.paper, merged.scale) == ("mine", "cpu")
 
 

@@ -16,12 +16,12 @@ import pytest
 from softlabel.cli import reproduce as command
 from softlabel.errors import FileError, SoftlabelError, UnknownName
 from softlabel.io import silent
-from softlabel.papers.claims import collecting, findings, papers, running
+from softlabel.papers.claims import collecting, findings, papers, running, tuning
 from softlabel.papers.claims.findings import count_in_words, format_number
 from softlabel.papers.claims.pages import COVER, make_html, make_markdown
 from softlabel.papers.claims.results import read_results, write_facts, write_results
 from softlabel.papers.claims.running import cell_job, find_cells, source_of
-from softlabel.train import Job, Run, estimate_jobs, runner
+from softlabel.train import Job, Run, code_digest, estimate_jobs, runner
 from softlabel.train.worker import complete_job
 
 FAKE = str(Path(__file__).with_name("fake2020.py"))
@@ -101,6 +101,42 @@ def test_seeds_that_were_run_before_still_count(runs):
     running.find_states(FAKE, "features", 1, out)
     assert collecting.collect(out, "fake2020", "features").mean("hard", "kl").n == 1
     running.find_states(FAKE, "features", 2, out)
+
+
+def test_cells_are_run_by_name_and_the_others_stay(runs):
+    out, results = runs
+    states = running.find_states(FAKE, "features", 1, out, cells=["so*"])
+    assert [(source_of(one.job).cell, one.job.seed) for one in states] == [("soft", 0)]
+    same = collecting.collect(out, "fake2020", "features")
+    assert {one.run for one in same.all} == {one.run for one in results.all}
+    with pytest.raises(UnknownName, match=r"no cell of .* 'sofd'.* soft"):
+        running.find_states(FAKE, "features", 1, out, cells=["hard", "sofd"])
+
+
+def test_a_search_takes_few_seeds_and_its_choice_takes_all(tmp_path, monkeypatch):
+    monkeypatch.setitem(tuning.DECAYS, "features-tuned", (0.01, 3.0))
+    find_cells.cache_clear()
+
+    def list_runs() -> list[tuple[str, int]]:
+        states = running.find_states(FAKE, "features-tuned", 3, tmp_path)
+        for one in states:  # in this process, where the grid is small
+            one.job.complete_run(silent)
+        return [(source_of(one.job).cell, one.job.seed) for one in states]
+
+    searched = {(f"{arm} @ decay={x}", n) for arm in ("hard", "soft") for x in ("0.01", "3")
+                for n in range(2)}  # fmt: skip
+    assert set(list_runs()) == searched
+    results = collecting.collect(tmp_path, "fake2020", "features-tuned")
+    chosen = tuning.list_chosen(results)
+    assert len(chosen) == 2
+    assert set(list_runs()) - searched == {(cell, 2) for cell in chosen}
+    # the third seed of the chosen settings does not enter the choice
+    results = collecting.collect(tmp_path, "fake2020", "features-tuned")
+    worse = [replace(one, scores={**one.scores, tuning.CHOSEN_BY: 99.0}) if one.seed == 2 else one
+             for one in results.all]  # fmt: skip
+    assert tuning.list_chosen(replace(results, all=worse)) == chosen
+    assert {one.about["code"] for one in results.all} == {code_digest()}
+    find_cells.cache_clear()
 
 
 class Killer:
@@ -200,7 +236,7 @@ def test_runs_that_fail_are_told_at_the_end(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(runner, "run_jobs", lambda *words, **options: None)
     collecting.write_map(tmp_path, "fake2020", "features", False, {"hard": {0: one.run}})
     with pytest.raises(SoftlabelError, match=r"1 of 1 runs did not finish; .* killed by SIGKILL"):
-        command.paper(FAKE, "features", out=tmp_path)
+        command.paper(FAKE, command.Wanted("features", out=tmp_path))
     assert "what our runs contradict:" in capsys.readouterr().out
 
 
@@ -277,7 +313,7 @@ def test_the_page_says_what_the_stored_results_say(runs, tmp_path):
 def test_the_command_trains_and_tells(runs, capsys, tmp_path):
     out, _ = runs
     page = tmp_path / "page.html"
-    command.paper(FAKE, "features", 2, out=out, output=page)
+    command.paper(FAKE, command.Wanted("features", 2, out=out), output=page)
     said = capsys.readouterr().out
     assert "Nobody 2020: labels that were made up" in said
     assert "4 runs, 4 finished already: nothing to do" in said
@@ -296,17 +332,17 @@ def test_the_command_trains_and_tells(runs, capsys, tmp_path):
 
 
 def test_without_a_folder_nothing_is_trained(capsys, tmp_path):
-    command.paper(FAKE)
+    command.paper(FAKE, command.Wanted())
     assert "no results are stored" in capsys.readouterr().out
-    for wrong in ({"seeds": 2}, {"dry": True}):
+    for wrong in ({"seeds": 2}, {"dry": True}, {"cells": ("hard",)}):
         with pytest.raises(SoftlabelError, match="--out DIR"):
-            command.paper(FAKE, **wrong)
+            command.paper(FAKE, command.Wanted(**wrong))
     with pytest.raises(SoftlabelError, match=r"must end in \.html"):
-        command.paper(FAKE, output=tmp_path / "page.pdf")
+        command.paper(FAKE, command.Wanted(), output=tmp_path / "page.pdf")
 
 
 def test_dry_says_the_price_alone(capsys, tmp_path):
-    command.paper(FAKE, "features", None, out=tmp_path, dry=True)
+    command.paper(FAKE, command.Wanted("features", out=tmp_path, dry=True))
     said = capsys.readouterr().out
     assert "6 runs; 6 to do, about " in said  # a third cell is the first again
     assert not any(Run(path).finished for path in tmp_path.iterdir() if path.is_dir())
@@ -315,7 +351,7 @@ def test_dry_says_the_price_alone(capsys, tmp_path):
 def test_quick_needs_nothing_and_tests_nothing(capsys, monkeypatch):
     monkeypatch.setenv("SOFTLABEL_DATA", "nowhere")
     monkeypatch.setattr(running, "PROCESSES", 1)  # each of them would import torch
-    command.paper(FAKE, quick=True)
+    command.paper(FAKE, command.Wanted(quick=True))
     said = capsys.readouterr().out
     assert "made-up pictures and people" in said
     assert re.search(r"soft +2 +0\.\d", said)

@@ -5,21 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from softlabel import datasets
+from softlabel.cli import reproduce as command
 from softlabel.deliver import Aggregate
 from softlabel.papers import PAPERS
-from softlabel.papers.claims import collecting, findings, papers, tuning
+from softlabel.papers.claims import collecting, findings, papers, running, tuning
 from softlabel.papers.claims import quick as made_up
 from softlabel.papers.claims.claims import Claim, Published
 from softlabel.papers.claims.papers import Cell
-from softlabel.papers.claims.results import Result, Results
+from softlabel.papers.claims.results import SCALES, Result, Results
 from softlabel.papers.singh2025 import MORE_STEPS
 from softlabel.tables import Index, names
-from softlabel.train import RECIPES, FoldedSplit, Validation
+from softlabel.train import RECIPES, FoldedSplit, Validation, change_settings
 from softlabel.train.predict import load_network, predict_probs
 from softlabel.train.recipes import LABELME
 
@@ -143,6 +145,27 @@ def test_the_arms_of_every_paper_are_tuned_alike(name, scale):
             assert (changed, cell.base) == (dict(untuned[arm].settings), untuned[arm].base)
     assert decays
     assert {frozenset(some) for some in decays.values()} == {frozenset(tuning.DECAYS[scale])}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_what_is_trained_further_are_arms_of_the_other_tuned_scales(name):
+    paper = papers.find(name)
+    cells = paper.cells("fine-tuned")
+    arms = [cell.name.partition(tuning.AT)[0] for cell in cells]
+    assert 2 <= len(arms) == len(set(arms)) <= 4
+    assert set(arms) <= {one.name.partition(tuning.AT)[0] for one in paper.cells("cpu-tuned")}
+    for cell in cells:
+        base = cell.base or running.BASES["fine-tuned"]
+        config = change_settings(RECIPES[base].config, cell.settings)
+        assert (RECIPES[base].kind, config.augment, config.keep) == (
+            "tuned",
+            "per_epoch",
+            "cross-entropy",
+        )
+
+
+def test_the_command_knows_every_scale_that_trains():
+    assert get_args(command.Scale) == SCALES
 
 
 # ── validation ───────────────────────────────────────────────────────────────────────────────

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -19,19 +20,36 @@ if TYPE_CHECKING:
     from softlabel.papers import Judged, Table, findings
     from softlabel.train import JobState
 
+# as in softlabel.papers, which may not be there
+Scale = Literal["cpu", "cpu-tuned", "features", "features-tuned", "fine-tuned", "paper"]
+
 reproduce = shared.make_group("Recompute published numbers from the data and from training runs.")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which runs of a paper are wanted, where, and whether they are only counted."""
+
+    recipe: str | None = None
+    seeds: int | None = None
+    cells: tuple[str, ...] = ()
+    quick: bool = False
+    out: Path | None = None
+    dry: bool = False
 
 
 def _add_command(name: str, title: str) -> None:
     def reproduce_paper(
-        recipe: Literal["cpu", "cpu-tuned", "features", "features-tuned", "paper"] | None = None,
+        recipe: Scale | None = None,
         seeds: int | None = None,
+        cells: str = "",
         quick: bool = False,
         out: Path | None = None,
         dry: bool = False,
         output: Path | None = None,
     ) -> None:
-        paper(name, recipe, seeds, quick, out, dry, output)
+        names = tuple(one.strip() for one in cells.split(";") if one.strip())
+        paper(name, Wanted(recipe, seeds, names, quick, out, dry), output)
 
     text = (
         f"{title}.\n\nShows each claim with our number, its interval and a verdict: holds, "
@@ -57,30 +75,25 @@ else:
     shared.app.command("reproduce", context_settings=_anything)(_refuse)
 
 
-def paper(
-    name: str,
-    recipe: str | None = None,
-    seeds: int | None = None,
-    quick: bool = False,
-    out: Path | None = None,
-    dry: bool = False,
-    output: Path | None = None,
-) -> None:
+def paper(name: str, wanted: Wanted, output: Path | None = None) -> None:
     """Train if asked to, then show facts and claims; ``name`` may also be a Python file."""
     from softlabel.papers import findings, pages, papers
 
-    if out is None and not quick and (seeds is not None or dry):
+    out = wanted.out
+    if out is None and not wanted.quick and (wanted.seeds is not None or wanted.dry):
         raise SoftlabelError("--seeds and --dry need --out DIR, where the runs are trained")
+    if wanted.cells and (out is None or wanted.quick):
+        raise SoftlabelError("--cells needs --out DIR, where the runs are trained, and no --quick")
     if output is not None and output.suffix != ".html":
         raise SoftlabelError(f"--output {output}: the name must end in .html")
     module = papers.find(name)
     typer.echo(module.TITLE)
-    if quick:
+    if wanted.quick:
         with tempfile.TemporaryDirectory() as place:
-            _rehearse(name, recipe or "cpu", seeds, out or Path(place), dry)
+            _rehearse(name, replace(wanted, out=out or Path(place)))
         return
-    trouble = "" if out is None else _train(name, recipe or "cpu", seeds, out, False, dry)
-    if dry:
+    trouble = "" if out is None else _train(name, wanted)
+    if wanted.dry:
         return
     stored = findings.judge_shipped(module)
     with shared.progress() as tell:
@@ -90,7 +103,9 @@ def paper(
     if out is not None:
         found = findings.judge_folder(module, out, facts)
     else:
-        results = {key: result for key, result in stored.results.items() if recipe in (None, key)}
+        results = {
+            key: result for key, result in stored.results.items() if wanted.recipe in (None, key)
+        }
         found = findings.judge_paper(module, results, facts)
     _show_findings(found)
     if output is not None:
@@ -100,7 +115,7 @@ def paper(
         raise SoftlabelError(trouble)
 
 
-def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dry: bool) -> str:
+def _train(name: str, wanted: Wanted) -> str:
     """Print the cost of the runs and train them; return a message if some did not finish."""
     from softlabel.papers import running
     from softlabel.train import estimate_jobs, runner
@@ -109,32 +124,42 @@ def _train(name: str, recipe: str, seeds: int | None, out: Path, quick: bool, dr
         jobs = (state.job for state in states)
         return [["cell", "seed"], *([running.source_of(j).cell, str(j.seed)] for j in jobs)]
 
-    processes = 0 if quick else running.PROCESSES  # to start one takes longer than a quick look
-    with shared.progress() as tell:
-        states = running.find_states(name, cast(Any, recipe), seeds, out, quick, tell)
-        tell("trying one step of each kind")
-        line = estimate_jobs(states, processes or 1)
-    typer.echo(line)
-    if dry:
-        return ""
-    with live(describe) as hear:
-        runner.run_jobs(states, hear, processes=processes)
-    return running.describe_unfinished(states)
+    recipe: Any = wanted.recipe or "cpu"
+    processes = 0 if wanted.quick else running.PROCESSES  # to start one takes longer than a look
+    stages = running.count_stages(recipe, wanted.quick, wanted.cells)
+    trouble = ""
+    for stage in range(stages):
+        with shared.progress() as tell:
+            out = cast(Path, wanted.out)
+            states = running.find_states(
+                name, recipe, wanted.seeds, out, wanted.quick, tell, wanted.cells
+            )
+            tell("trying one step of each kind")
+            line = estimate_jobs(states, processes or 1)
+        if stages > 1:
+            typer.echo(("search for the best settings: ", "the chosen settings: ")[stage], nl=False)
+        typer.echo(line)
+        if wanted.dry:
+            return ""
+        with live(describe) as hear:
+            runner.run_jobs(states, hear, processes=processes)
+        trouble = trouble or running.describe_unfinished(states)
+    return trouble
 
 
-def _rehearse(name: str, recipe: str, seeds: int | None, out: Path, dry: bool) -> None:
+def _rehearse(name: str, wanted: Wanted) -> None:
     """Do a quick run; show its scores, and that the claims can be computed."""
     from softlabel.papers import collecting, findings, papers, rehearse
 
-    trouble = _train(name, recipe, seeds, out, True, dry)
+    trouble = _train(name, wanted)
     if trouble:
         raise SoftlabelError(trouble)
-    if dry:
+    if wanted.dry:
         return
-    module = papers.find(name)
-    results = collecting.collect(out, module.NAME, cast(Any, recipe), quick=True)
+    module, recipe = papers.find(name), cast(Any, wanted.recipe or "cpu")
+    results = collecting.collect(cast(Path, wanted.out), module.NAME, recipe, quick=True)
     _show(findings.tabulate_scores("made-up pictures and people", results))
-    claims = [rehearse(claim, results) for claim in module.claims(cast(Any, recipe))]
+    claims = [rehearse(claim, results) for claim in module.claims(recipe)]
     computed = sum(claim.ours is not None for claim in claims)
     typer.echo(
         f"\n{computed} of {len(claims)} claims were computed on made-up data, which tests none of "

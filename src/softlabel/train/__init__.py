@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from softlabel.train.config import Config, change_settings, parse_settings
     from softlabel.train.costs import estimate_cost, estimate_jobs, format_seconds
     from softlabel.train.encoders import ENCODERS, Encoder, encode, encode_split
-    from softlabel.train.identity import code_digest, run_name
+    from softlabel.train.identity import CODE, code_digest, run_name
     from softlabel.train.jobs import Job, Source, Trainer, file_job, read_grid
     from softlabel.train.loop import DivergedError, choose_device, fit
     from softlabel.train.networks import Net
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from softlabel.train.text import Reader, Texts
 
 __all__ = [
-    "ENCODERS", "RECIPES", "Config", "DivergedError", "Encoder", "FoldedSplit", "Inputs", "Job",
-    "JobState", "Net", "PublishedData", "Reader", "Recipe", "Run", "SentenceSplit", "Source",
+    "CODE", "ENCODERS", "RECIPES", "Config", "DivergedError", "Encoder", "FoldedSplit", "Inputs",
+    "Job", "JobState", "Net", "PublishedData", "Reader", "Recipe", "Run", "SentenceSplit", "Source",
     "Split", "Texts", "Trainer", "Validation", "Watch", "attacks", "change_settings",
     "choose_device", "code_digest", "describe_stale", "encode", "encode_split", "encoders",
     "estimate_cost", "estimate_jobs", "file_job", "fit", "format_seconds", "parse_settings",
@@ -46,7 +46,7 @@ MODULES = {  # the names of the door, by the module that holds them; "" holds th
     "config": "Config change_settings parse_settings",
     "costs": "estimate_cost estimate_jobs format_seconds",
     "encoders": "ENCODERS Encoder encode encode_split",
-    "identity": "code_digest run_name",
+    "identity": "CODE code_digest run_name",
     "jobs": "Job Source Trainer file_job read_grid",
     "loop": "DivergedError choose_device fit",
     "networks": "Net",

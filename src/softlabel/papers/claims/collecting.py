@@ -11,7 +11,7 @@ probes of each.  Remove the file to have them computed again.
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from softlabel._util.files import write_atomically
 from softlabel.errors import FileError
 from softlabel.papers.claims.items import Items
 from softlabel.papers.claims.results import SCALES, Result, Results, Scale
-from softlabel.train import Run
+from softlabel.train import CODE, Run
 
 QUICK = "-quick"
 PROBES = "probes.json"
@@ -33,13 +33,19 @@ def map_path(out: str | Path, paper: str, recipe: Scale, quick: bool = False) ->
 
 
 def write_map(
-    out: str | Path, paper: str, recipe: Scale, quick: bool, runs: Mapping[str, Mapping[int, Run]]
+    out: str | Path,
+    paper: str,
+    recipe: Scale,
+    quick: bool,
+    runs: Mapping[str, Mapping[int, Run]],
+    others: Collection[str] = (),
 ) -> None:
     """Write which run is whose.  Seeds that were run before and not asked for now stay, if they
-    are of the same configuration, labels and code."""
+    are of the same configuration, labels and code; so do all runs of ``others``, cells that were
+    not asked for."""
     path = map_path(out, paper, recipe, quick)
     before: Map = _read(path) if path.exists() else {}
-    table: Map = {}
+    table: Map = {cell: seeds for cell, seeds in before.items() if cell in others}
     for cell, by_seed in runs.items():
         one = next(iter(by_seed.values()))
         table[cell] = {str(seed): run.name for seed, run in by_seed.items()}
@@ -78,6 +84,7 @@ def collect(
             scores |= _read_validation(run)
             about = {"seconds": run.outcome.get("seconds"), "labels": run.labels}
             about |= {"config": run.config, "environment": _environment(run)}
+            about["code"] = run.config.get(CODE)
             items = describe_items(run, cell) if describe_items else {}
             results.append(Result(cell, int(seed), scores, run.name, about, items))
     return Results(results, paper, recipe)

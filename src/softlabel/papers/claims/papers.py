@@ -27,6 +27,7 @@ SEEDS: dict[Scale, int] = {
     "cpu-tuned": 5,
     "features": 10,
     "features-tuned": 10,
+    "fine-tuned": 5,
 }
 
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -34,22 +34,18 @@ from softlabel.papers.claims.items import (
 from softlabel.tables import Floats, Score
 
 # at which scale an experiment is repeated: with the paper's network, with a small one, with a head
-# on frozen features, with either of them and every arm tuned alike, or with the released data
-# alone, where nothing is trained
-Scale = Literal["paper", "cpu", "features", "cpu-tuned", "features-tuned", "data"]
-SCALES: tuple[Scale, ...] = (
-    "cpu",
-    "cpu-tuned",
-    "features",
-    "features-tuned",
-    "paper",
-)  # that train
+# on frozen features, with either of them and every arm tuned alike, with the network of the
+# features trained further, or with the released data alone, where nothing is trained
+Trained = Literal["cpu", "cpu-tuned", "features", "features-tuned", "fine-tuned", "paper"]
+Scale = Trained | Literal["data"]
+SCALES: tuple[Scale, ...] = get_args(Trained)
 SCALE_NAMES: dict[Scale, str] = {
     "data": "released data",
     "cpu": "small network",
     "cpu-tuned": "small network, tuned",
     "features": "frozen features",
     "features-tuned": "frozen features, tuned",
+    "fine-tuned": "fine-tuned features",
     "paper": "the paper's network",
 }
 
@@ -225,7 +221,8 @@ def read_results(path: str | Path) -> Results:
         else:
             about = {"seconds": line["seconds"], "environment": environments[line["in"]]}
             about |= {key: cells[line["of"]][key] for key in ("labels", "config")}
-            about["code"] = line.get("code")  # runs of older versions have none
+            config = about["config"] or {}
+            about["code"] = line.get("code") or config.get("code")  # older runs have none
             scores = {name: float(value) for name, value in line["scores"].items()}
             name = line["run"]
             results.append(
@@ -235,12 +232,27 @@ def read_results(path: str | Path) -> Results:
 
 
 def merge_results(new: Results, old: Results) -> Results:
-    """Return the new runs of each cell, or the old ones where there are more of them: a cell that
-    is being run again is replaced when it is complete."""
-    counts = {cell: len(old.of_cell(cell)) for cell in old.cells}
-    cells = [*dict.fromkeys([*old.cells, *new.cells])]
-    kept = {cell: old if counts.get(cell, 0) > len(new.of_cell(cell)) else new for cell in cells}
-    return replace(new, all=[one for cell in cells for one in kept[cell].of_cell(cell)])
+    """Return the new runs, and the old ones of the cells and seeds that were not run again.
+
+    An old run stays only if it learned from the same labels as the new ones of its cell, with the
+    same settings, so far as both state them."""
+    merged = []
+    for cell in dict.fromkeys([*old.cells, *new.cells]):
+        runs = {one.seed: one for one in new.of_cell(cell)}
+        for one in old.of_cell(cell):
+            if all(_is_alike(one, another) for another in new.of_cell(cell)):
+                runs.setdefault(one.seed, one)
+        merged += [runs[seed] for seed in sorted(runs)]
+    return replace(new, all=merged)
+
+
+def _is_alike(one: Result, another: Result) -> bool:
+    """Return True if two runs learned the same thing in the same way, by code old or new."""
+    first, second = (dict(run.about.get("config") or {}) for run in (one, another))
+    same = all(
+        first[key] == second[key] for key in first.keys() & second.keys() - {"code", "named"}
+    )
+    return same and one.about.get("labels") == another.about.get("labels")
 
 
 def read_shipped(paper: str, folder: str | Path = SHIPPED) -> dict[Scale, Results]:

@@ -6,8 +6,9 @@ finished one is never repeated, and results are read from those that are finishe
 
 from __future__ import annotations
 
+import fnmatch
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -15,8 +16,14 @@ from pathlib import Path
 from softlabel import train
 from softlabel.errors import SoftlabelError, UnknownName
 from softlabel.io import Progress, silent
-from softlabel.papers.claims import papers
-from softlabel.papers.claims.collecting import collect, read_probes, save_probes, write_map
+from softlabel.papers.claims import papers, tuning
+from softlabel.papers.claims.collecting import (
+    collect,
+    map_path,
+    read_probes,
+    save_probes,
+    write_map,
+)
 from softlabel.papers.claims.papers import Cell
 from softlabel.papers.claims.results import Results, Scale
 
@@ -27,6 +34,7 @@ BASES: dict[Scale, str] = {
     "cpu-tuned": "small",
     "features": "features",
     "features-tuned": "features",
+    "fine-tuned": "tuned",
 }
 
 
@@ -145,17 +153,25 @@ def run(
     out: str | Path = "runs",
     quick: bool = False,
     tell: Progress = silent,
+    cells: Sequence[str] = (),
 ) -> Results:
     """Make all runs of a paper that are left, two at a time, and return the results."""
 
     def watch(states: Sequence[train.JobState]) -> None:
         tell("training", sum(one.state == "finished" for one in states), len(states))
 
-    states = find_states(paper, recipe, seeds, out, quick, tell)
-    train.runner.run_jobs(states, watch, processes=PROCESSES)
-    if problem := describe_unfinished(states):
-        raise SoftlabelError(problem)
+    for _ in range(count_stages(recipe, quick, cells)):
+        states = find_states(paper, recipe, seeds, out, quick, tell, cells)
+        train.runner.run_jobs(states, watch, processes=PROCESSES)
+        if problem := describe_unfinished(states):
+            raise SoftlabelError(problem)
     return collect(out, papers.find(paper).NAME, recipe, quick)
+
+
+def count_stages(recipe: Scale, quick: bool = False, cells: Sequence[str] = ()) -> int:
+    """Return how often ``find_states`` is to be asked for runs: where arms are tuned, once for the
+    search and once for the settings that it chose."""
+    return 2 if recipe in tuning.DECAYS and not quick and not cells else 1
 
 
 def find_states(
@@ -165,20 +181,30 @@ def find_states(
     out: str | Path,
     quick: bool = False,
     tell: Progress = silent,
+    cells: Sequence[str] = (),
 ) -> list[train.JobState]:
     """Return the state of every run of a paper, in the order in which they will be made.
 
+    ``cells`` are names or patterns (``resnet34a/*``) of the cells that are wanted, by default all.
     Two cells may come to one run: it is here once, and is probed for both.
+
+    Where arms are tuned, the runs are those of the search at first.  When all of them are finished,
+    the other seeds of the settings that were chosen come on top; asked for by name, a cell has all
+    its seeds at once.
     """
     found = papers.find(paper)
     number = seeds or (QUICK_SEEDS if quick else papers.seeds(found, recipe))
-    names = find_cells(paper, recipe, quick)
-    if not names:
+    every = find_cells(paper, recipe, quick)
+    if not every:
         raise SoftlabelError(f"{found.NAME}: nothing is trained with recipe {recipe!r}")
+    numbers = dict.fromkeys(_match_cells(f"{paper} ({recipe})", every, cells), number)
+    if count_stages(recipe, quick, cells) > 1:
+        numbers = dict.fromkeys(numbers, min(number, tuning.SEARCH_SEEDS))
+        numbers |= dict.fromkeys(_find_chosen(found.NAME, recipe, out, numbers), number)
     jobs = [
         cell_job(paper, recipe, cell, seed, str(out), quick).resolve()
-        for cell in names
-        for seed in range(number)
+        for cell, count in numbers.items()
+        for seed in range(count)
     ]
     runs: dict[str, dict[int, train.Run]] = {}
     first: dict[str, train.JobState] = {}
@@ -190,11 +216,38 @@ def find_states(
             source = source_of(leader.job)
             source = replace(source, also=(*source.also, cell))
             leader.job = replace(leader.job, source=source)
-    write_map(out, found.NAME, recipe, quick, runs)
+    write_map(out, found.NAME, recipe, quick, runs, every.keys() - runs.keys())
     for one in first.values():
         one.state = "finished" if one.job.is_complete(one.run) else "waiting"
     order = job_order(recipe)
     return sorted(first.values(), key=lambda one: order(one.job))
+
+
+def _match_cells(where: str, every: Iterable[str], patterns: Sequence[str]) -> list[str]:
+    """Return the cells that a pattern matches; every pattern must match one."""
+    names = list(every)
+    if not patterns:
+        return names
+    matched: set[str] = set()
+    for pattern in patterns:
+        some = {name for name in names if fnmatch.fnmatchcase(name, pattern)}
+        if not some:
+            raise UnknownName(f"cell of {where}", pattern, names)
+        matched |= some
+    return [name for name in names if name in matched]
+
+
+def _find_chosen(
+    paper: str, recipe: Scale, out: str | Path, searched: Mapping[str, int]
+) -> set[str]:
+    """Return the cells whose settings the search chose; none while it is not finished."""
+    if not map_path(out, paper, recipe).exists():
+        return set()
+    results = collect(out, paper, recipe)
+    for cell, count in searched.items():
+        if len(results.by_seed(cell, tuning.CHOSEN_BY).keys() & set(range(count))) < count:
+            return set()
+    return tuning.list_chosen(results)
 
 
 def describe_unfinished(states: Sequence[train.JobState]) -> str:

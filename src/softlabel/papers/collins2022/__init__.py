@@ -36,6 +36,10 @@ def cells(scale: Scale, quick: bool = False) -> Sequence[Cell]:
     """Return what is trained at this scale: all of it for the cheapest network, then the others."""
     if scale == "data":
         return []
+    if scale == "fine-tuned" and not quick:
+        return tuning.make_cells(
+            scale, {one.name: {"": _tune_cell(one)} for one in conditions.MAIN_ARMS}
+        )
     if scale in tuning.DECAYS and not quick:
         return tuning.make_cells(
             scale,

@@ -98,6 +98,7 @@ ARMS: dict[Condition, tuple[Condition, ...]] = {
         for one in (CLAMP_EACH, SMOOTHING, SMOOTHING_ALL)
     },
 }
+MAIN_ARMS = (HARD, VOTES_EACH, CLAMP_EACH)  # where a run takes long
 BY_NAME = {
     one.name: one
     for net in ("", *NETWORKS)

@@ -51,6 +51,12 @@ class FinishedRun:
         return bool(self.run.config["kind"] == "features")
 
     @property
+    def probed(self) -> bool:
+        """True where flatness and detection are measured: not of a large network, whose Hessian
+        would take longer than its training."""
+        return self.condition in PROBED and self.run.config["kind"] != "tuned"
+
+    @property
     def full(self) -> Floats:
         """(m, k) the shares of all votes for the training items."""
         return self.lesson.teaching.pooled
@@ -104,7 +110,7 @@ def measure(finished: FinishedRun) -> dict[str, float]:
     kept = conditions.kept_shares(finished.condition.votes, known, run.seed)[:SEEN]
     scores |= conditions.learned_by_distance(finished.full[:SEEN], kept, finished.losses)
     scores |= compare_pairs(finished)
-    if finished.condition in PROBED:
+    if finished.probed:
         scores |= measure_flatness(finished) | measure_detection(finished)
     return scores
 
@@ -212,9 +218,9 @@ def compare_pairs(finished: FinishedRun) -> dict[str, float]:
         if twin is not None:
             soft, single = (finished, twin) if policy == "soft" else (twin, finished)
             scores |= gain_by_distance(soft, single)
-            if finished.condition in PROBED:
+            if finished.probed:
                 scores |= measure_barrier(soft, single)
-    if finished.condition in PROBED:
+    if finished.probed:
         for name, neighbour in (("next", seed + 1), ("previous", seed - 1)):
             twin = finished.twin(policy, neighbour)
             if twin is not None:

@@ -40,7 +40,7 @@ __all__ = [
 DELIVERIES: dict[Labels, str] = {"soft": "aggregate", "hard": "hard"}
 PICTURE_BASES: dict[Scale, str] = {
     **{"cpu": "small", "cpu-tuned": "small"},
-    **{"features": "features", "features-tuned": "features"},
+    **{"features": "features", "features-tuned": "features", "fine-tuned": "tuned"},
     "paper": "g26",
 }
 TEXT_BASES: dict[Scale, data.Base] = {
@@ -58,7 +58,7 @@ def cells(recipe: Scale, quick: bool = False, encoder: str = ENCODER) -> list[Ce
     if quick and recipe == "paper":
         recipe = "cpu"
     all_cells, tuned = [], recipe in tuning.DECAYS
-    for name in SETS:
+    for name in (PICTURES,) if recipe == "fine-tuned" else SETS:  # its encoder is of pictures
         settings: dict[str, Any] = {"epochs": 2} if quick else {}
         lesson: Callable[[], Split]
         if name == PICTURES:

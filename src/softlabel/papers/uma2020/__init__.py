@@ -45,6 +45,7 @@ DELIVERIES: dict[Way, str | None] = {
     "dawid-skene": "hard",
     "crowd-layer": None,
 }
+MAIN_WAYS: tuple[Way, ...] = ("shares", "gold", "majority")  # where a run takes long
 CROWD = {"objective": "mw", "crowd_transposed": True}  # the matrix on the left, as in the paper
 FULL_BATCH = {"batch": 1000}  # of LabelMe's crowd layer, as in the authors' code
 LEAST = 1e-12  # predictions are clipped here before the logarithm, as in the authors' code
@@ -62,7 +63,7 @@ def cells(recipe: Scale, quick: bool = False) -> list[Cell]:
         return [_cell(Condition("cifar10h", way), "small", quick=True) for way in DELIVERIES]
     if recipe in tuning.DECAYS:
         arms = {}
-        for way in DELIVERIES:
+        for way in MAIN_WAYS if recipe == "fine-tuned" else DELIVERIES:
             cell = _cell(Condition("cifar10h", way))
             arms[cell.name] = {"": replace(cell, lesson=TunedLesson("cifar10h", way))}
         return tuning.make_cells(recipe, arms)
