@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+from io import StringIO
 
 import numpy as np
 import pytest
+from distributed.deploy import Cluster
 from hypothesis import given
 from hypothesis import strategies as st
 from mortal import Mortal
@@ -176,6 +179,24 @@ def test_the_local_cluster_opens_no_port():
         assert [each for each in addresses if not each.startswith(("inproc://", "tls://"))] == []
         assert client.submit(sum, [1, 2]).result() == 3
         assert listening() - before == set()
+
+
+def test_the_local_cluster_logs_nothing_to_the_end(monkeypatch):
+    """Dask drops messages under way when it closes, and says so after its own silence has ended."""
+    close, log, written = Cluster._close, logging.getLogger("distributed"), StringIO()
+    handler = logging.StreamHandler(written)  # such as Dask adds where nobody else logs
+
+    async def close_and_log(cluster):
+        await close(cluster)
+        log.getChild("batched").info("Batched Comm Closed")
+
+    monkeypatch.setattr(log, "handlers", [handler])
+    monkeypatch.setattr(log, "level", logging.INFO)
+    monkeypatch.setattr(Cluster, "_close", close_and_log)
+    with connect(workers=1) as client:
+        assert client.submit(sum, [1, 2]).result() == 3
+    assert written.getvalue() == ""
+    assert handler.level == logging.NOTSET  # other users of Dask in this process hear it again
 
 
 def test_the_local_cluster_gives_what_one_process_gives(partitions, here):

@@ -23,6 +23,7 @@ from dask.delayed import delayed
 from distributed import Client, Future
 from distributed.comm.core import CommClosedError
 from distributed.http.routing import RoutingApplication
+from distributed.utils import silence_logging_cmgr
 from tornado.httpserver import HTTPServer
 
 from softlabel._util.machine import cores
@@ -49,12 +50,14 @@ def connect(address: str | None = None, workers: int | None = None) -> Iterator[
             # Threads of this process that communicate in its memory: what travels over a socket
             # can be read, and run, by other users of the machine.  The kernels release Python's
             # lock.  They share one memory: nobody is restarted for it.
+            # Its log is of no use to anybody, and it logs until its last thread has ended: later
+            # than ``silence_logs`` of the cluster lasts.
+            stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
             inside = {"protocol": "inproc://"}
             worker = {"cls": _Worker, "options": inside | {"nthreads": 1, "memory_limit": 0}}
             cluster = distributed.SpecCluster(
                 scheduler={"cls": _Scheduler, "options": inside},
                 workers=dict.fromkeys(range(workers or cores()), worker),
-                silence_logs=logging.CRITICAL,
             )
             client = Client(stack.enter_context(cluster), direct_to_workers=True)
             yield stack.enter_context(client)
