@@ -70,7 +70,11 @@ if "PYTEST_DEBUG_TEMPROOT" not in os.environ and has_room(MEMORY):
 
 # no wall-clock judgements on shared machines; the same examples in every run
 settings.register_profile(
-    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "steady",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("quick", settings.get_profile("steady"), max_examples=25)
 settings.load_profile("steady")
@@ -98,12 +102,10 @@ def needs_service(item: pytest.Item) -> bool:
     return postgres or not set(SERVICES).isdisjoint(item.fixturenames)
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return the number of cores; of quick tests, which start no other programs, half as many
-    again run at once, because some of them wait."""
+def pytest_xdist_auto_num_workers() -> int:
+    """Return half as many again as there are cores, because tests wait for their programs."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    more = ((cores or 1) + 1) // 2 if config.getoption("--quick") else 0
-    return (cores or 1) + more
+    return (3 * (cores or 1) + 1) // 2
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -117,7 +119,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--quick"):
-        settings.load_profile("quick")  # a quarter of the examples, where a test does not say
+        settings.load_profile("quick")  # half of the examples, where a test does not say
 
 
 @pytest.hookimpl(wrapper=True)
