@@ -117,6 +117,15 @@ def fresh_long() -> str:
     )
 
 
+def frozen_long() -> str:
+    (hard,) = means(CPU, [replace(HARD, epochs=LONG)], "10h/ce", 2)
+    rich, votes = (_gain(one, epochs=LONG) for one in (CLAMP_EACH, VOTES_EACH))
+    return (
+        f"With frozen crops for 65 epochs hard labels reach {hard}, and soft labels gain {rich} "
+        f"and {votes}"
+    )
+
+
 def early_end() -> str:
     both = replace(HARD, fresh=True), replace(CLAMP_EACH, fresh=True, epochs=LONG)
     early, late = means(CPU, both, "10h/ce", 2)
@@ -420,6 +429,7 @@ SPOTS: dict[str, Callable[[], str]] = {
         fresh_hard,
         fresh_gains,
         fresh_long,
+        frozen_long,
         early_end,
         same_time,
         softness,

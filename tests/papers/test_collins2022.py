@@ -363,13 +363,13 @@ def test_what_fresh_crops_leave():
     kept[fresh[1]] = {"10h/ce": 1.125}
     (row,) = tabulate_gains(results(kept, noise=0.0)).rows
     assert row[0] == "CIFAR-10H, de-aggregated"
-    assert row[2:] == ("−0.250 ±0.000", "+0.125 ±0.000", "–", "5")
+    assert row[2:] == ("−0.250 ±0.000", "+0.125 ±0.000", "–", "–", "5")
     kept |= {
         replace(condition, epochs=65): {"10h/ce": value}
         for condition, value in zip(fresh, (1.0, 0.5), strict=True)
     }
     (row,) = tabulate_gains(results(kept, noise=0.0)).rows
-    assert row[2:] == ("−0.250 ±0.000", "+0.125 ±0.000", "−0.500 ±0.000", "5")
+    assert row[2:] == ("−0.250 ±0.000", "+0.125 ±0.000", "−0.500 ±0.000", "–", "5")
 
 
 def test_figures_are_drawn_of_what_there_is():

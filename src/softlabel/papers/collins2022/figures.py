@@ -229,6 +229,7 @@ def tabulate_gains(results: Results) -> Table:
     long = conditions.LONG
     ways: dict[str, dict[str, Any]] = {"frozen crops": {}, "fresh crops": {"fresh": True}}
     ways[f"fresh, {long} epochs"] = {"fresh": True, "epochs": long}
+    ways[f"frozen, {long} epochs"] = {"epochs": long}
     rows = []
     for score, words in scores.items():
         for soft in MAIN[1:]:
