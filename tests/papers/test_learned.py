@@ -204,8 +204,8 @@ def test_who_wins_depends_on_the_label():
     assert max((way for way in ways if way != "gold"), key=right.__getitem__) == "dawid-skene"
 
 
-def test_tuning_leaves_a_part_of_every_gain(tool):
-    """The sentences about arms tuned alike say "farther", and that less is left."""
+def test_tuning_leaves_less_than_half_of_every_gain(tool):
+    """The sentences about arms tuned alike: "farther" before, and less or the opposite after."""
     for paper, score, pair in (
         ("collins2022", "10h/ce", ("hard", "t2-clamp/each")),
         ("uma2020", "cross-entropy", ("cifar10h/gold", "cifar10h/shares")),
