@@ -13,6 +13,7 @@ from softlabel.deliver import Draws, TrainingLabels
 from softlabel.errors import DataError, FileError, SoftlabelError, UnknownName
 from softlabel.train import Config, DivergedError, fit
 from softlabel.train.data import epoch_order
+from softlabel.train.loop import choose_half
 from softlabel.train.losses import soft_cross_entropy
 from softlabel.train.predict import predict_probs
 from softlabel.train.schedules import SCHEDULES, Steps
@@ -250,6 +251,23 @@ def test_a_rerun_gives_the_same_bits_and_another_seed_does_not(pictures, deliver
     assert torch.equal(one, weights(fit(QUICK, pictures, delivery, seed=1)))
     assert torch.equal(state, torch.get_rng_state()), "torch's own generator is left alone"
     assert not torch.equal(one, weights(fit(QUICK, pictures, delivery, seed=2)))
+
+
+def test_half_precision_on_a_cpu_that_has_it(pictures, delivery, monkeypatch):
+    """Scores alone are rounded: weights stay as they are, and the loss is nearly the same."""
+    config = replace(QUICK, device="cpu")
+    plain = fit(config, pictures, delivery, seed=1)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": False})
+    asked = replace(config, amp_on_cpu=True)
+    assert torch.equal(weights(fit(asked, pictures, delivery, seed=1)), weights(plain))
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    half = fit(asked, pictures, delivery, seed=1)
+    assert {each.dtype for each in half.net.parameters()} == {torch.float32}
+    assert not torch.equal(weights(half), weights(plain))
+    losses = [[line["loss"] for line in one.log] for one in (half, plain)]
+    assert losses[0] == pytest.approx(losses[1], rel=0.05)
+    double = replace(asked, dtype="float64")
+    assert choose_half(double, torch.device("cpu")) is None
 
 
 def test_dropout_is_keyed_too(features, delivery):

@@ -62,7 +62,8 @@ class Config:
     crowd_on: str = "logits"
     crowd_transposed: bool = False
     ema: float = 0.0  # decay of a running average of the weights, per step; 0: none
-    amp: bool = True  # half precision on a GPU; on a CPU it is slower and never used
+    amp: bool = True  # half precision on a GPU
+    amp_on_cpu: bool = False  # bfloat16 on a CPU that computes in it: large networks gain
     keep: str = "last"  # the epoch kept: or the best on validation items, by one of these scores
     compile: bool = False  # on a CPU it costs minutes and gains nothing
     channels_last: bool = True

@@ -8,7 +8,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from softlabel.train.config import Config
-from softlabel.train.loop import choose_device
+from softlabel.train.loop import choose_device, choose_half
 from softlabel.train.losses import soft_cross_entropy
 from softlabel.train.networks import count_parameters, make_network
 from softlabel.train.runner import JobState
@@ -56,10 +56,13 @@ def estimate_cost(
         net = net.arrange()
         x = x.contiguous(memory_format=torch.channels_last)
     net.train()
+    half = choose_half(config, device)
     trials = []
     for _ in range(3):
         started = time.perf_counter()
-        soft_cross_entropy(net(x), target).backward()
+        with torch.autocast(device.type, dtype=half, enabled=half is not None):
+            scores = net(x)
+        soft_cross_entropy(scores.to(x.dtype), target).backward()
         if x.is_cuda:
             torch.cuda.synchronize()
         trials.append(time.perf_counter() - started)

@@ -42,6 +42,7 @@ Check = Callable[[nn.Module, int], Mapping[str, float]]
 Line = dict[str, Any]
 
 VALIDATION = "validation "  # before the names of scores on validation items in the log
+HALF_CPU = ("avx512_bf16", "amx_bf16")  # what a CPU that computes in bfloat16 has
 INSPECTED = 2000  # pictures that a network may inspect before its first step
 (DROPOUT,) = name_keys(names(["dropout"])).tolist()
 
@@ -149,6 +150,18 @@ def choose_device(config: Config) -> torch.device:
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
 
 
+def choose_half(config: Config, device: torch.device) -> torch.dtype | None:
+    """Return the half precision in which scores are computed on this device, or None."""
+    if config.dtype != "float32":
+        return None
+    if device.type == "cuda" and config.amp:
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    if device.type == "cpu" and config.amp_on_cpu:
+        able: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()  # older: unknown
+        return torch.bfloat16 if any(map(able.get, HALF_CPU)) else None
+    return None
+
+
 def _run_epoch(
     learner: Learner,
     objective: Objective,
@@ -222,9 +235,7 @@ class Learner:
             common["nesterov"] = config.nesterov and config.momentum > 0
         self.optimiser = OPTIMISERS[config.optimiser](groups, **common)
         self.average = deepcopy(net) if config.ema else None
-        self.half: torch.dtype | None = None
-        if config.amp and device.type == "cuda" and config.dtype == "float32":
-            self.half = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+        self.half = choose_half(config, device)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.half == torch.float16)
         self.forward = torch.compile(net) if config.compile else net
         parts: dict[str, Any] = {"net": net, "layer": layer, "average": self.average}
