@@ -153,7 +153,10 @@ class SameConv(nn.Conv2d):
         for size in (x.shape[3], x.shape[2]):
             pad = max((-(-size // stride) - 1) * stride + kernel - size, 0)
             pads += [pad // 2, pad - pad // 2]
-        return F.conv2d(F.pad(x, pads), self.weight, None, self.stride, 0, 1, self.groups)
+        inside = (pads[2], pads[0])
+        if pads[::2] != pads[1::2]:  # a copy of the input, only where the sides differ
+            x, inside = F.pad(x, pads), (0, 0)
+        return F.conv2d(x, self.weight, None, self.stride, inside, 1, self.groups)
 
 
 _conv = partial(SameConv, bias=False)
