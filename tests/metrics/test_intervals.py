@@ -212,16 +212,18 @@ def draw_scores(rng, seeds, items, of_seed, of_item, of_both):
     )
 
 
-@pytest.mark.parametrize("seeds", [5, 10])
+@pytest.mark.parametrize(("seeds", "known"), [(5, 5), (10, 10), (5, 2), (3, 2)])
 @pytest.mark.parametrize(
     "effects", [(1.0, 0.5, 0.5), (0.05, 1.0, 0.5), (0.1, 1.0, 0.5)], ids=["seeds", "items", "both"]
 )
-def test_coverage_over_seeds_and_items(seeds, effects):
-    """Whatever varies most: other seeds and other items have this mean 95 times in 100."""
+def test_coverage_over_seeds_and_items(seeds, known, effects):
+    """Whatever varies most: other seeds and other items have this mean 95 times in 100, also where
+    the items of some seeds alone are known."""
     rng = np.random.default_rng(7)
+    tables = [draw_scores(rng, seeds, 100, *effects) for _ in range(600)]
     scores = [
-        intervals.over_seeds_and_items(draw_scores(rng, seeds, 100, *effects), draws=400)
-        for _ in range(600)
+        intervals.over_seeds_and_items(table[:known], draws=400, means=table.mean(axis=1))
+        for table in tables
     ]
     assert 0.92 <= np.mean([one.low <= 0 <= one.high for one in scores]) <= 0.985
 
@@ -267,6 +269,10 @@ REFUSED = [
     (lambda: intervals.over_seeds_and_items([[1.0, 2.0]]), r"at least 2 seeds .* got \(1, 2\)"),
     (lambda: intervals.over_seeds_and_items([1.0, 2.0]), r"\(seeds, items\) .* got \(2,\)"),
     (lambda: intervals.over_seeds_and_items(np.zeros((3, 0))), r"got \(3, 0\)"),
+    (
+        lambda: intervals.over_seeds_and_items(np.zeros((3, 2)), means=[1.0]),
+        r"means of at least 3 seeds .* got \(1,\)",
+    ),
     (lambda: intervals.correlation([1.0], [1.0, 2.0]), "two values per item"),
     (lambda: intervals.paired_wilcoxon([1.0], [1.0, 2.0]), "differ in number"),
     (lambda: intervals.paired_wilcoxon([np.nan], [1.0]), "not a finite number"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -170,14 +171,28 @@ def test_a_difference_is_over_runs_and_items(rng):
     assert Results(soft).mean("soft", "ce").items == 0
 
 
-@pytest.mark.parametrize("lost", ["one run", "another score", "another number"])
-def test_without_the_items_of_every_run_it_is_over_runs(rng, lost):
+@pytest.mark.parametrize("lost", ["all but one", "another score", "another number"])
+def test_without_the_items_of_two_runs_it_is_over_runs(rng, lost):
     soft, hard = runs_of(rng, "soft", 0.0), runs_of(rng, "hard", 0.3)
-    values = hard[1].items["ce"]
-    other = {"one run": {}, "another score": {"kl": values}, "another number": {"ce": values[1:]}}
-    hard[1] = Result("hard", 1, hard[1].scores, "hard 1", items=other[lost])
+    for seed in (1, 2, 3):
+        values = hard[seed].items["ce"]
+        other = {"another score": {"kl": values}, "another number": {"ce": values[1:]}}
+        hard[seed] = replace(hard[seed], items=other.get(lost, {}))
     found = Results([*soft, *hard]).difference("soft", "hard", "ce")
     apart = [a.scores["ce"] - b.scores["ce"] for a, b in zip(soft, hard, strict=True)]
     student = intervals.over_seeds(apart)
     assert (found.n, found.items, found.freedom) == (4, 0, 3)
     assert (found.value, found.low, found.high) == (student.value, student.low, student.high)
+
+
+def test_runs_without_items_count_as_runs(rng):
+    """The items' part is that of the runs whose items are known, the runs' part that of all."""
+    soft, hard = runs_of(rng, "soft", 0.0), runs_of(rng, "hard", 0.3)
+    known = [a.items["ce"] - b.items["ce"] for a, b in zip(soft[1:3], hard[1:3], strict=True)]
+    apart = [a.scores["ce"] - b.scores["ce"] for a, b in zip(soft, hard, strict=True)]
+    soft[0], hard[3] = replace(soft[0], items={}), replace(hard[3], items={})
+    found = Results([*soft, *hard]).difference("soft", "hard", "ce")
+    both = intervals.over_seeds_and_items(np.array(known, np.float64), means=apart)
+    assert (found.n, found.items) == (4, 50)
+    assert found.value == pytest.approx(np.mean(apart))
+    assert (found.low, found.high) == (both.low, both.high)

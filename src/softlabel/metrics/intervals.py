@@ -230,7 +230,11 @@ def over_seeds(values: Floats, level: float = 0.95, bounds: Bounds = ANYWHERE) -
 
 
 def over_seeds_and_items(
-    values: Floats, level: float = 0.95, draws: int = 2000, seed: int = 0
+    values: Floats,
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+    means: Floats | None = None,
 ) -> Score:
     """Mean of (seeds, items) with an interval that sees both: other runs and other items.
 
@@ -239,19 +243,27 @@ def over_seeds_and_items(
     to Student's t.  What seeds and items do together is counted with both, which makes the interval
     a little too wide rather than too narrow.
 
+    Where the items of some seeds alone are known, ``means`` are the means of all seeds: the part of
+    the seeds is theirs, and that of the items is of the table.
+
     >>> items = np.linspace(-1, 1, 101)
     >>> score = over_seeds_and_items([items, items + .02]); score.low < 0 < score.high, score.n
     (True, 2)
+    >>> over_seeds_and_items([items, items + .02], means=[0, .02, .04]).n
+    3
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or len(table) < 2 or not table.shape[1]:
         raise DataError(f"(seeds, items) with at least 2 seeds are needed; got {table.shape}")
-    seeds, items = table.shape
-    centre = float(table.mean())
+    every = table.mean(axis=1) if means is None else np.asarray(means, dtype=np.float64)
+    if every.ndim != 1 or len(every) < len(table):
+        raise DataError(f"means of at least {len(table)} seeds are needed; got {every.shape}")
+    seeds, items = len(every), table.shape[1]
+    centre = float(every.mean())
     wide = float(stdtrit(seeds - 1, (1 + level) / 2) / ndtri((1 + level) / 2))
     wide *= np.sqrt(seeds / (seeds - 1))
-    by_seed = resampling_weights(seeds, draws, seed + 1) @ (table.mean(axis=1) - centre) * wide
-    by_item = resampling_weights(items, draws, seed) @ (table.mean(axis=0) - centre)
+    by_seed = resampling_weights(seeds, draws, seed + 1) @ (every - centre) * wide
+    by_item = resampling_weights(items, draws, seed) @ (table.mean(axis=0) - table.mean())
     low, high = _percentiles(centre + by_seed + by_item, level, centre)
     return Score(centre, min(low, centre), max(high, centre), seeds)
 

@@ -58,8 +58,8 @@ def over_runs(
 ) -> RunScore | None:
     """Return the mean over runs with its 95 % interval: of one run without interval, of none None.
 
-    With the values of the ``items`` of every run the interval is over runs and items, else it is
-    Student's over runs.  It ends where a score such as ``10h/accuracy`` does.
+    With the values of the ``items`` of two runs or more the interval is over runs and items, else
+    it is Student's over runs.  It ends where a score such as ``10h/accuracy`` does.
     """
     n = len(values)
     if n < 2:
@@ -69,20 +69,18 @@ def over_runs(
     bounds = (0.0, 1.0) if name in SHARES else bounds
     runs = intervals.over_seeds(np.asarray(values), bounds=bounds)
     known = [one for one in items if one is not None]
-    if len(known) < n or len({len(one) for one in known}) != 1:
+    if len(known) < 2 or len({len(one) for one in known}) != 1:
         return RunScore(runs.value, runs.low, runs.high, n, freedom=n - 1)
-    table = np.stack(known).astype(np.float64)
-    both = intervals.over_seeds_and_items(table)
-    shift = runs.value - both.value  # of rounding
-    low, high = both.low + shift, both.high + shift
-    return RunScore(runs.value, low, high, n, items=table.shape[1], freedom=_freedom(table))
+    table, means = np.stack(known).astype(np.float64), np.asarray(values, dtype=np.float64)
+    both = intervals.over_seeds_and_items(table, means=means)
+    freedom = _freedom(means, table.mean(axis=0))
+    return RunScore(runs.value, both.low, both.high, n, items=table.shape[1], freedom=freedom)
 
 
-def _freedom(table: Floats) -> float:
-    """Return the degrees of freedom of the mean of (seeds, items): Satterthwaite's, of the sum of
+def _freedom(of_runs: Floats, of_items: Floats) -> float:
+    """Return the degrees of freedom of a mean over runs and items: Satterthwaite's, of the sum of
     two variances."""
-    parts = [(table.mean(axis=1 - axis).var(ddof=1), table.shape[axis]) for axis in (0, 1)]
-    errors = [(variance / n, n - 1) for variance, n in parts]
+    errors = [(each.var(ddof=1) / len(each), len(each) - 1) for each in (of_runs, of_items)]
     below = sum(error**2 / freedom for error, freedom in errors if freedom)
     return float(sum(error for error, _ in errors) ** 2 / below) if below else math.inf
 
