@@ -48,12 +48,12 @@ $(VENV)/.peers: $(VENV)/.dev
 demo: $(VENV)/.train  ## run a simulated study end to end and write a report
 	@$(BIN)/softlabel demo demo-report
 
-# mypy has one process and the tests wait now and then: together they take less time.
-check: lint  ## lint, types and the quick tests: under a second, no browser, database server or cluster
-	@$(MAKE) --no-print-directory -j2 quick types
+# lint and mypy have one process each and the tests wait now and then: together they take less time.
+check: $(VENV)/.dev  ## lint, types and the quick tests: under a second, no browser, database server or cluster
+	@$(MAKE) --no-print-directory -j3 lint types quick
 
-test: lint  ## everything; tests on published data need SOFTLABEL_DATA
-	@$(MAKE) --no-print-directory -j2 whole types
+test: $(VENV)/.dev $(VENV)/.peers  ## everything; tests on published data need SOFTLABEL_DATA
+	@$(MAKE) --no-print-directory -j3 lint types whole
 
 quick: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal --quick -q $(PYTEST)

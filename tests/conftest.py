@@ -26,11 +26,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from softlabel import Index
+# Read when numpy and torch are first imported, so before anything of ours is.  Workers train with
+# one thread, and bits are promised for a fixed number of threads only; there are more workers than
+# cores, and threads that wait for each other only take them away.
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
-# Read when torch is first imported, by whichever test comes first.  Workers train with one
-# thread, and bits are promised for a fixed number of threads only.
-os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+from softlabel import Index
 
 # A client reads the list of authorities when it is made, which takes longer than what most tests
 # ask of it; none of them has a list of its own.
@@ -85,6 +86,7 @@ assert _spec.loader is not None
 warm = module_from_spec(_spec)
 _spec.loader.exec_module(warm)
 
+GARBAGE = (200_000, 50, 100)  # thresholds of the collector; Python's are (700, 10, 10)
 SLOW = Path(__file__).with_name("slow.txt")  # written by tools/slow.py from a measured run
 
 
@@ -124,12 +126,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """No module or test is garbage while tests are collected, nor later: do not look for it."""
+    """No module or test is garbage while tests are collected, nor later: do not look for it.
+
+    Then look seldom.  What tests leave is small, and what they import meanwhile is not.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(*GARBAGE)
         gc.enable()
 
 
