@@ -36,7 +36,7 @@ from softlabel.papers.collins2022.numbers import (
     choose,
     printed_difference,
 )
-from softlabel.papers.singh2025.data import POPQUORN, SETS
+from softlabel.papers.singh2025.data import PICTURES, POPQUORN, SETS
 from softlabel.papers.singh2025.data import Condition as Condition25
 from softlabel.tables import Score
 
@@ -166,13 +166,21 @@ def softness_10h() -> str:
 
 
 def paper_network() -> str:
-    cells = HARD, VOTES_MEAN, CLAMP_MEAN, VOTES_EACH, CLAMP_EACH
-    hard, *ours = means(PAPER, [replace(one, network="resnet34a") for one in cells], "10h/ce", 3)
-    first, *printed = (f"{PRINTED[one, '10h', 'ce'].value:.3f}" for one in cells)
+    hard, *soft = (replace(one, network="resnet34a") for one in (HARD, VOTES_EACH, CLAMP_EACH))
+    numbers = means(PAPER, (hard, *soft), "10h/ce", 3)
+    printed = [f"{PRINTED[one, '10h', 'ce'].value:.3f}" for one in (HARD, VOTES_EACH, CLAMP_EACH)]
+    votes, clamp = (with_interval(PAPER.difference(hard, one, "10h/ce"), 2) for one in soft)
+    whole = [replace(one, network="resnet34a") for one in (VOTES_MEAN, CLAMP_MEAN)]
+    runs, few = (min(len(PAPER.of_cell(one)) for one in some) for some in ((hard, *soft), whole))
+    votes_mean, clamp_mean = means(PAPER, whole, "10h/ce", 3)
+    theirs = [f"{PRINTED[one, '10h', 'ce'].value:.3f}" for one in (VOTES_MEAN, CLAMP_MEAN)]
     return (
-        f"is {hard} with hard labels (printed {first}, the mean of three networks), {ours[0]} and "
-        f"{ours[1]} with votes and T2-clamp labels, aggregated ({printed[0]} and {printed[1]}), "
-        f"and {ours[2]} and {ours[3]} de-aggregated ({printed[2]} and {printed[3]})"
+        f"is {numbers[0]} with hard labels (printed {printed[0]}, the mean of three networks), "
+        f"{numbers[1]} with votes and {numbers[2]} with T2-clamp labels, both de-aggregated "
+        f"({printed[1]} and {printed[2]}). Hard labels are {votes} nats farther from people than "
+        f"votes and {clamp} farther than T2-clamp labels ({runs} runs of each). "
+        f"Aggregated labels give {votes_mean} and {clamp_mean} ({theirs[0]} and {theirs[1]}; "
+        f"{few} run{'s' if few > 1 else ''} of each)"
     )
 
 
@@ -402,6 +410,31 @@ def tuned_g26() -> str:
     )
 
 
+def _fine_tuned(paper: str) -> Results:
+    return pick_settings(read_shipped(paper)["fine-tuned"])[0]
+
+
+def fine_tuned() -> str:
+    c22, u20, s25, g26 = map(_fine_tuned, ("collins2022", "uma2020", "singh2025", "gheibi2026"))
+    clamp, votes = (c22.difference(HARD, one, "10h/ce") for one in (CLAMP_EACH, VOTES_EACH))
+    gold, shares = "cifar10h/gold", "cifar10h/shares"
+    shares_gain = u20.difference(gold, shares, "cross-entropy")
+    unsure = u20.difference(shares, gold, "entropy-pearson")
+    kl = s25.difference(*(Condition25(PICTURES, way) for way in ("hard", "soft")), "kl")
+    single = g26.difference("k5/soft", "k5/sls", NLL)
+    runs = sorted({len(some.of_cell(cell)) for some in (c22, u20, s25, g26) for cell in some.cells})
+    return (
+        f"hard labels are {with_interval(clamp)} nats farther from people than de-aggregated "
+        f"T2-clamp labels and {with_interval(votes)} farther than de-aggregated votes (Collins et "
+        f"al.); true classes are {with_interval(shares_gain)} farther than shares of the votes "
+        f"(Uma et al.), and majority labels {with_interval(kl)} farther (Singh et al.); with five "
+        f"votes per image soft labels are {with_interval(single)} farther than single votes drawn "
+        f"anew (Gheibi & Ghazizadeh). Shares still teach where people are unsure: the correlation "
+        f"of entropies is higher by {with_interval(unsure)} than with true classes. There are "
+        f"{' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs of each"
+    )
+
+
 def annotators() -> str:
     tuned = _both("singh2025")[1]
     parts = []
@@ -425,6 +458,7 @@ SPOTS: dict[str, Callable[[], str]] = {
         tuned_u20,
         tuned_s25,
         tuned_g26,
+        fine_tuned,
         redistribution,
         fresh_hard,
         fresh_gains,

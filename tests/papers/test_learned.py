@@ -229,3 +229,20 @@ def test_tuning_leaves_less_than_half_of_every_gain(tool):
     claims = {one.id: one for one in papers.find("singh2025").claims("features-tuned")}
     for name in tool.POPQUORN:  # and changes little where it is not known
         assert abs(judge(claims[f"{name} annotators"], tuned).ours.value) < 0.01
+
+
+def test_fine_tuned_features_leave_no_gain_in_distance(tool):
+    """The sentence about features trained further."""
+    for paper, score, pair in (
+        ("collins2022", "10h/ce", ("hard", "t2-clamp/each")),
+        ("collins2022", "10h/ce", ("hard", "10h/each")),
+        ("uma2020", "cross-entropy", ("cifar10h/gold", "cifar10h/shares")),
+        ("singh2025", "kl", ("cifar10h hard", "cifar10h soft")),
+        ("gheibi2026", "10h/cross-entropy", ("k5/soft", "k5/sls")),
+    ):
+        untuned = tool._both(paper)[0].difference(*pair, score)
+        left = tool._fine_tuned(paper).difference(*pair, score)
+        assert left.low < 0 < left.high, (paper, pair)
+        assert abs(left.value) < untuned.value / 4, (paper, pair)
+    shares = "cifar10h/shares", "cifar10h/gold"
+    assert tool._fine_tuned("uma2020").difference(*shares, "entropy-pearson").low > 0

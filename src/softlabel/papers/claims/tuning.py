@@ -34,7 +34,7 @@ CHOSEN_BY = "val/ce"
 PICTURES = 3000  # that an epoch and a setting are chosen by
 SEARCH_SEEDS = 2  # of every setting
 # of SGD on pictures, and of AdamW on features, each from the untuned recipe's value up.  A network
-# that is trained further takes ten minutes a run: only its epoch is chosen.
+# that is trained further takes five minutes a run: only its epoch is chosen.
 DECAYS: dict[Scale, tuple[float, ...]] = {
     "cpu-tuned": (1e-4, 1e-3),
     "features-tuned": (1e-2, 1e-1, 1.0, 3.0, 10.0),
