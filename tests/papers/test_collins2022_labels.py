@@ -14,7 +14,13 @@ from softlabel.errors import UnknownName
 from softlabel.papers import collins2022
 from softlabel.papers.claims.running import cell_job
 from softlabel.papers.collins2022.conditions import CIFAR, GENERATED
-from softlabel.papers.collins2022.labels import Unspread, _make_plain, load_setting, make_lesson
+from softlabel.papers.collins2022.labels import (
+    Unspread,
+    _make_plain,
+    load_setting,
+    make_lesson,
+    score_items,
+)
 from softlabel.train import attacks, jobs
 from softlabel.train.predict import load_network
 from softlabel.train.splits import read_held_10s
@@ -167,10 +173,12 @@ def test_fgsm_is_of_the_networks_own_gradient(tmp_path):
     made = make_lesson(GENERATED, "t2-clamp")
     names = made.index.items.tolist()
     images = made.held[[names.index(name) for name in exam.people.index.items.tolist()]]
-    net = load_network(run)
+    net, items = load_network(run), score_items(run, GENERATED)
+    assert all(values.mean() == pytest.approx(found[name]) for name, values in items.items())
     for key, target in (("fgsm", exam.people.probs), ("fgsm-hard", exam.gold)):
         attack = attacks.fgsm(net, images, target)
         assert found[f"10s/{key}"] == pytest.approx(attack.loss.mean())
+        assert np.array_equal(items[f"10s/{key}"], attack.loss)
         assert attack.loss.mean() > attack.clean.mean()
     assert found["10s/ce"] == pytest.approx(
         attacks.fgsm(net, images, exam.people.probs).clean.mean(), rel=1e-5

@@ -14,6 +14,7 @@ from softlabel.metrics import entropy, entropy_pearson, intervals
 from softlabel.papers.claims.items import (
     RunScore,
     correlate_items,
+    correlate_ranks,
     over_runs,
     read_items,
     round_values,
@@ -92,6 +93,14 @@ def test_results_are_stored_with_their_items(rng, tmp_path):
     ]
 
 
+def rare_ties(rng):
+    return rng.dirichlet([0.7] * 4, 60)
+
+
+def many_ties(rng):
+    return rng.multinomial(3, [0.4, 0.3, 0.2, 0.1], 60) / 3
+
+
 # ── correlations ─────────────────────────────────────────────────────────────────────────────
 
 
@@ -112,11 +121,24 @@ def test_pseudo_values_are_those_of_a_jackknife(rng):
     assert error == pytest.approx(np.sqrt((n - 1) * np.var(without)), rel=0.02)
 
 
+@pytest.mark.parametrize("people", [rare_ties, many_ties])
+def test_pseudo_values_of_ranks_are_those_of_a_jackknife(rng, people):
+    """Each item left out once, by scipy, with ties among people's entropies and without."""
+    true = people(rng)
+    predicted = 0.6 * true + 0.4 * rng.dirichlet([0.7] * 4, len(true))
+    h = [entropy(true), entropy(predicted)]
+    n, whole = len(true), stats.spearmanr(*h).statistic
+    without = [stats.spearmanr(*(np.delete(side, one) for side in h)).statistic for one in range(n)]
+    jackknife = n * whole - (n - 1) * np.array(without)
+    np.testing.assert_allclose(correlate_ranks(true, predicted), jackknife, rtol=1e-6)
+
+
 def test_a_correlation_with_a_constant_is_undefined(rng):
     people = rng.dirichlet([1.0] * 3, 20)
     for constant in ([1 / 3, 1 / 3, 1 / 3], [0.7, 0.2, 0.1]):
         predicted = np.tile(constant, (20, 1))
         assert np.isnan(correlate_items(people, predicted)).all()
+        assert np.isnan(correlate_ranks(people, predicted)).all()
         assert math.isnan(entropy_pearson(people, predicted))  # the score itself
     assert np.isnan(correlate_items(np.eye(3)[np.arange(20) % 3], people)).all()
 

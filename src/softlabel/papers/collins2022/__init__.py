@@ -113,12 +113,7 @@ def probes(run: Run, cell: Cell) -> Mapping[str, float]:
 
 
 def score_items(run: Run, cell: str) -> Mapping[str, items.Values]:
-    """Return the loss of every test item."""
-    from softlabel.metrics import cross_entropy, evaluate
-    from softlabel.papers.collins2022.labels import load_setting
+    """Return the loss of every test item, and of those that are attacked."""
+    from softlabel.papers.collins2022 import labels
 
-    values = {}
-    for name, exam in load_setting(conditions.CIFAR).exams.items():
-        people, predicted, _ = evaluate.matched(run.predictions, exam.people)
-        values[f"{name}/ce"] = items.round_values(cross_entropy(people, predicted))
-    return values
+    return {name: items.round_values(some) for name, some in labels.score_items(run).items()}

@@ -235,7 +235,8 @@ def score_run(run: Run, cell: Cell) -> dict[str, float]:
     for name, exam in setting.exams.items():
         found = score_predictions(run.predictions, exam)
         if from_scratch:
-            found |= attack(run, lesson, exam)
+            attacked = attack(run, lesson, exam)
+            found |= {key: float(losses.mean()) for key, losses in attacked.items()}
         scores |= {f"{name}/{key}": value for key, value in found.items()}
     condition = BY_NAME.get(cell.name)  # none of a cell that is tuned: its log has the validation
     if condition and replace(condition, network="") in TUNED and setting.validation is not None:
@@ -266,12 +267,24 @@ def score_predictions(predictions: tables.Predictions, exam: Exam) -> dict[str, 
     }
 
 
-def attack(run: Run, lesson: Split, exam: Exam) -> dict[str, float]:
-    """Return the loss under FGSM, 4/255, with either kind of target for attack and score."""
+def score_items(run: Run, images: str = CIFAR) -> dict[str, tables.Floats]:
+    """Return the loss of every test item, and of every item that is attacked."""
+    values = {}
+    for name, exam in load_setting(images).exams.items():
+        true, predicted, _ = evaluate.matched(run.predictions, exam.people)
+        values[f"{name}/ce"] = metrics.cross_entropy(true, predicted)
+        if run.config["kind"] == "scratch":
+            attacked = attack(run, _make_plain(images), exam)
+            values |= {f"{name}/{key}": losses for key, losses in attacked.items()}
+    return values
+
+
+def attack(run: Run, lesson: Split, exam: Exam) -> dict[str, tables.Floats]:
+    """Return the losses under FGSM, 4/255, with either kind of target for attack and score."""
     place = {item: row for row, item in enumerate(lesson.index.items.tolist())}
     rows = np.array([place[item] for item in exam.people.index.items.tolist()])
     few = attacks.choose_items(len(rows), ATTACKED)
     net, images = predict.load_network(run), lesson.held[rows[few]]
     soft = attacks.fgsm(net, images, exam.people.probs[few])
     hard = attacks.fgsm(net, images, exam.gold[few].astype(np.int64))
-    return {"fgsm": float(soft.loss.mean()), "fgsm-hard": float(hard.loss.mean())}
+    return {"fgsm": soft.loss, "fgsm-hard": hard.loss}

@@ -44,8 +44,13 @@ def probes(run: Run, cell: Cell) -> Mapping[str, float]:
 
 
 def score_items(run: Run, cell: str) -> Mapping[str, items.Values]:
-    """Return the loss of every test item."""
-    from softlabel.metrics import cross_entropy, evaluate
+    """Return the scores of single items."""
+    from softlabel.metrics import accuracy, cross_entropy, evaluate
 
     people, predicted, _ = evaluate.matched(run.predictions, run.people)
-    return {"10h/cross-entropy": items.round_values(cross_entropy(people, predicted))}
+    values = {
+        "cross-entropy": cross_entropy(people, predicted),
+        "accuracy": accuracy(people, predicted),
+        "entropy-spearman": items.correlate_ranks(people, predicted),
+    }
+    return {f"10h/{name}": items.round_values(some) for name, some in values.items()}
