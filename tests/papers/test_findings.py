@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
+
+import numpy as np
 
 from softlabel.cli import reproduce as command
 from softlabel.papers import collins2022
@@ -99,3 +102,38 @@ def test_a_line_has_a_band_from_two_runs_on():
     assert line.y[:2] == [1.0, 2.0]
     assert [low == low for low in line.low] == [False, True, False]
     assert line.y[2] != line.y[2]
+
+
+def test_verdicts_that_the_test_items_change_are_listed():
+    spread = np.linspace(-1.0, 1.0, 8)  # of items, around the difference of each run
+    runs = [
+        Result(cell, seed, {"ce": shift + 0.01 * seed * bool(shift)}, items={"ce": items})
+        for cell, shift, items in (
+            ("soft", 0.0, np.zeros(8, dtype=np.float32)),
+            ("noisy", 0.1, np.float32(0.1 + spread)),  # one item more or less decides
+            ("even", 0.1, np.full(8, 0.1, dtype=np.float32)),
+        )
+        for seed in range(3)
+    ]
+    claims = [
+        Claim(f"{cell} above soft", "table 1", f"{cell} above soft", "ordering",
+              partial(Results.difference, first=cell, second="soft", score="ce"), direction="above")
+        for cell in ("noisy", "even")
+    ]  # fmt: skip
+    paper = SimpleNamespace(NAME="mine2027", TITLE="Mine 2027", claims=lambda scale: claims)
+    table = findings.tabulate_changes(
+        findings.judge_paper(paper, {"cpu": Results(runs, "mine2027", "cpu")})
+    )
+    ((scale, where, says, before, now),) = table.rows
+    assert (scale, where, says) == ("small network", "table 1", "noisy above soft")
+    assert before.startswith("holds: 0.110 [0.085, 0.135]")
+    assert now.startswith("undecided: 0.110 [")
+    assert table.note.startswith("1 of 2 verdicts change")
+    assert "with 8 items (median of 2)" in table.note
+
+
+def test_without_items_no_verdict_changes():
+    run = Result("soft", 0, {"ce": 1.0})
+    paper = SimpleNamespace(NAME="mine2027", TITLE="Mine 2027", claims=lambda scale: [])
+    found = findings.judge_paper(paper, {"cpu": Results([run], "mine2027", "cpu")})
+    assert findings.tabulate_changes(found) is None

@@ -5,8 +5,9 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 
 from softlabel.datasets import MissingData
 from softlabel.io import Progress, silent
@@ -32,18 +33,21 @@ from softlabel.papers.claims.tuning import CHOSEN_BY, DECAYS, pick_settings
 from softlabel.tables import Score
 
 NOT_STORED = "not computed yet"
+CHANGES = "Verdicts that the test items change"
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
     """A paper, the ``facts`` of its released data, its ``claims`` and ``results`` by scale; at the
-    scales that are tuned, also the setting that was chosen for every arm."""
+    scales that are tuned, also the setting that was chosen for every arm.  ``by_runs`` are the
+    same claims, judged by intervals over runs alone."""
 
     paper: Paper
     facts: Sequence[Judged] = ()
     results: Mapping[Scale, Results] = field(default_factory=dict)
     claims: Mapping[Scale, Sequence[Judged]] = field(default_factory=dict)
     chosen: Mapping[Scale, Mapping[str, str]] = field(default_factory=dict)
+    by_runs: Mapping[Scale, Sequence[Judged]] = field(default_factory=dict)
 
     @property
     def judged(self) -> dict[Scale, Sequence[Judged]]:
@@ -78,12 +82,14 @@ def judge_paper(
     Where arms are tuned, only some of what the paper compares is trained, and differences between
     arms are all that is judged.
     """
-    known, claims, chosen = {}, {}, {}
+    known, claims, chosen, by_runs = {}, {}, {}, {}
     for scale in SCALES:
         if scale not in results:
             continue
         some, settings = pick_settings(results[scale])
         judged = judge_all(paper.claims(scale), some)
+        without = replace(some, all=[replace(one, items={}) for one in some.all])
+        by_runs[scale] = judge_all(paper.claims(scale), without)
         if settings:
             chosen[scale] = settings
             judged = [
@@ -92,7 +98,7 @@ def judge_paper(
                 if one.claim.kind in (*TESTED, "measurement") and one.verdict != "untested"
             ]
         known[scale], claims[scale] = some, judged
-    return Findings(paper, facts, known, claims, chosen)
+    return Findings(paper, facts, known, claims, chosen, by_runs)
 
 
 def judge_shipped(paper: Paper, folder: str | Path = files.SHIPPED) -> Findings:
@@ -275,6 +281,38 @@ def tabulate_verdicts(findings: Findings) -> Table:
     note = files.describe_code(findings.results.values()) if findings.results else ""
     columns = ("judged by", "claims", "runs", *VERDICTS)
     return Table(findings.paper.TITLE, columns, rows, note)
+
+
+def tabulate_changes(findings: Findings) -> Table | None:
+    """List the verdicts that are others if test items are drawn again with the runs, with both
+    intervals; the note counts them, and says how much wider the intervals are.  None without
+    items."""
+    rows: list[tuple[str, ...]] = []
+    widths: dict[int, list[float]] = {}
+    for scale, every in findings.claims.items():
+        before = {one.claim.id: one for one in findings.by_runs.get(scale, ())}
+        for one in every:
+            old = before.get(one.claim.id)
+            if old is None or not isinstance(one.ours, RunScore) or not one.ours.items:
+                continue
+            if old.ours and old.ours.half:
+                widths.setdefault(one.ours.items, []).append(one.ours.half / old.ours.half)
+            if old.verdict != one.verdict:
+                both = (f"{each.verdict}: {format_ours(each.ours)}" for each in (old, one))
+                rows.append((SCALE_NAMES[scale], one.claim.where, one.claim.says, *both))
+    if not widths:
+        return None
+    ratios = ", ".join(
+        f"{median(some):.1f} times with {items:,} items (median of {len(some)})"
+        for items, some in sorted(widths.items())
+    )
+    of = sum(map(len, widths.values()))
+    note = (
+        f"{len(rows)} of {of} verdicts change if test items are drawn again with the runs. The "
+        f"intervals are wider then: {ratios}."
+    )
+    columns = ("judged by", "where", "claim", "over runs alone", "over runs and items")
+    return Table(CHANGES, columns, rows, note)
 
 
 def tabulate_tuned(findings: Findings, scale: Scale) -> Table:

@@ -20,6 +20,7 @@ from softlabel.papers.claims.findings import (
     format_published,
     format_verdict,
     group_of,
+    tabulate_changes,
     tabulate_verdicts,
 )
 from softlabel.papers.claims.papers import Paper
@@ -124,6 +125,9 @@ def _summarise(findings: Findings) -> list[str]:
         picture = f"![{drawn.title}]({FOLDER}/{_picture_name(paper, scale, drawn)})"
         caption = f"{drawn.title} ({SCALE_NAMES[scale]}). {flatten(drawn.caption)}"
         parts.append(f"{picture}\n\n{caption}\n")
+    if changes := tabulate_changes(findings):
+        link = f"[Which ones](results/{paper.NAME}.md#{make_anchor(changes.title)})."
+        parts.append(f"{changes.note} {link}\n")
     if findings.judged:
         failures = describe_failures(findings)
         parts += [f"**{FAILURES}**\n", _list(failures) if failures else f"{ALL_HOLD}\n"]
@@ -147,6 +151,8 @@ def _paper_page(findings: Findings, pictures: dict[str, str]) -> str:
         if len(one.rows) > LONG:
             text = f"<details><summary>{len(one.rows)} claims</summary>\n\n{text}\n</details>\n"
         parts[one.title] = text
+    if changes := tabulate_changes(findings):
+        parts[changes.title] = changes.markdown()
     if untested := describe_untested(findings):
         parts[UNTESTED] = _list(untested)
     for scale, table in findings.tables():
@@ -183,6 +189,8 @@ def make_html(every: Sequence[Findings], title: str = "Papers, claim by claim") 
                 marks = ("–" if one is None else mark_verdict(one) for one in judgements)
                 rows.append((claim.where, says, format_published(claim), *marks))
             parts.append(html_table(group.title, group.columns, rows))
+        if changes := tabulate_changes(findings):
+            parts.append(_html_table(changes))
         if untested := describe_untested(findings):
             parts += [el("h3", UNTESTED), listing(*untested)]
         for scale, table in findings.tables():
