@@ -125,13 +125,16 @@ def test_every_arm_has_the_same_grid(scale):
 @pytest.mark.parametrize("scale", TUNED)
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_arms_of_every_paper_are_tuned_alike(name, scale):
-    """The same decays for all; and all that the untuned cells have, but for what is tuned."""
+    """The same decays for all that one network learns; and all that the untuned cells have, but for
+    what is tuned."""
     paper = papers.find(name)
     untuned = {cell.name: cell for cell in paper.cells(scale.removesuffix("-tuned"))}
-    decays = {}
+    decays, grids = {}, {}
     for cell in paper.cells(scale):
         arm = cell.name.partition(tuning.AT)[0]
         decays.setdefault(arm, set()).add(cell.settings["weight_decay"])
+        grids[arm] = set(tuning.list_decays(scale, cell))
+        assert grids[arm] == set(tuning.WORDS if cell.base == "words" else tuning.DECAYS[scale])
         changed = {
             key: value
             for key, value in cell.settings.items()
@@ -144,7 +147,7 @@ def test_the_arms_of_every_paper_are_tuned_alike(name, scale):
         if arm in untuned:  # annotators' offsets are in no paper
             assert (changed, cell.base) == (dict(untuned[arm].settings), untuned[arm].base)
     assert decays
-    assert {frozenset(some) for some in decays.values()} == {frozenset(tuning.DECAYS[scale])}
+    assert decays == grids
 
 
 @pytest.mark.parametrize("name", PAPERS)

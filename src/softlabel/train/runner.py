@@ -181,7 +181,7 @@ class _Processes:
                     stdout=subprocess.PIPE,
                     stderr=errors,
                     text=True,
-                    env=os.environ | worker.ONE_THREAD | gpu,
+                    env=worker.make_environment(os.environ) | gpu,
                 )
                 self.processes.add(process)
                 try:

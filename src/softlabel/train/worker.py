@@ -10,14 +10,29 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Mapping
 
 import torch
 
 from softlabel.errors import SoftlabelError
 from softlabel.train.jobs import Job
 
-# variables of the environment
-ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
+THREADS = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "MKL", "OPENBLAS", "NUMBA"))
+# Every step needs the same buffers.  glibc gives large ones back to the system, which must then
+# find and clear them anew: keep them instead, in large pages.  Other libraries of C ignore this.
+TUNABLES = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.hugetlb=1"
+
+
+def make_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a process that makes runs: one thread, and memory that is kept
+    between steps.  What the user tunes comes last, and wins.
+
+    >>> made = make_environment({"GLIBC_TUNABLES": "glibc.malloc.mmap_max=9"})
+    >>> made["OMP_NUM_THREADS"], made["GLIBC_TUNABLES"].rpartition(":")[2]
+    ('1', 'glibc.malloc.mmap_max=9')
+    """
+    tunables = ":".join(filter(None, (TUNABLES, given.get("GLIBC_TUNABLES"))))
+    return {**given, **dict.fromkeys(THREADS, "1"), "GLIBC_TUNABLES": tunables}
 
 
 def complete_job(job: Job | str) -> dict[str, str]:

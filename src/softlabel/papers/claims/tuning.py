@@ -33,22 +33,25 @@ AT = " @ "  # between an arm and its setting, in the name of a cell
 CHOSEN_BY = "val/ce"
 PICTURES = 3000  # that an epoch and a setting are chosen by
 SEARCH_SEEDS = 2  # of every setting
-# of SGD on pictures, and of AdamW on features, each from the untuned recipe's value up.  A network
+# Of SGD on pictures, and of AdamW on features, each from the untuned recipe's value up.  A network
 # that is trained further takes five minutes a run: only its epoch is chosen.
 DECAYS: dict[Scale, tuple[float, ...]] = {
-    "cpu-tuned": (1e-4, 1e-3),
-    "features-tuned": (1e-2, 1e-1, 1.0, 3.0, 10.0),
+    "cpu-tuned": (1e-4, 1e-3, 3e-3),
+    "features-tuned": (1e-2, 1e-1, 1.0, 3.0, 10.0, 30.0, 100.0),
     "fine-tuned": (1e-2,),
 }
+WORDS = (1e-4, 1e-3, 1.0, 10.0, 30.0)  # of AdamW on texts from scratch, at the scale "cpu-tuned"
 
 
 def make_cells(scale: Scale, arms: Mapping[str, Mapping[str, Cell]]) -> list[Cell]:
     """Return a cell for every setting of every arm; ``arms`` hold a cell for every strength, by
     its name ("" if there is one only).  Their lessons must have validation items."""
     cells = []
-    for decay in DECAYS[scale]:
+    for decay in sorted({*DECAYS[scale], *WORDS}):
         for arm, choices in arms.items():
             for strength, cell in choices.items():
+                if decay not in list_decays(scale, cell):
+                    continue
                 setting = ", ".join(filter(None, (strength, f"decay={decay:g}")))
                 settings: dict[str, Any] = {"weight_decay": decay, "keep": "cross-entropy"}
                 if scale == "cpu-tuned" and cell.base in (None, "small"):
@@ -56,6 +59,11 @@ def make_cells(scale: Scale, arms: Mapping[str, Mapping[str, Cell]]) -> list[Cel
                 settings = {**cell.settings, **settings}
                 cells.append(replace(cell, name=f"{arm}{AT}{setting}", settings=settings))
     return cells
+
+
+def list_decays(scale: Scale, cell: Cell) -> tuple[float, ...]:
+    """Return the weight decays that are tried for every arm of what this cell is one of."""
+    return WORDS if scale == "cpu-tuned" and cell.base == "words" else DECAYS[scale]
 
 
 def pick_settings(results: Results) -> tuple[Results, dict[str, str]]:
