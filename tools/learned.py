@@ -9,10 +9,12 @@ below, so that no number of our own runs is typed by hand.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from softlabel.papers import PAPERS
 from softlabel.papers.claims.claims import count, judge
 from softlabel.papers.claims.papers import find
 from softlabel.papers.claims.results import Results, read_shipped
@@ -41,6 +43,7 @@ from softlabel.papers.singh2025.data import Condition as Condition25
 from softlabel.tables import Score
 
 PAGE = Path(__file__).parent.parent / "docs" / "what-we-learned.md"
+TEXTS = [name for name in SETS if name != PICTURES]
 SPOT = re.compile(r"(<!-- run: ([\w-]+) -->)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -410,6 +413,42 @@ def tuned_g26() -> str:
     )
 
 
+def chosen_decays() -> str:
+    parts = []
+    for scale, network in (("cpu-tuned", "small network"), ("features-tuned", "frozen features")):
+        for kind in ("pictures", "texts"):
+            tried, chosen = count_decays(scale, kind == "texts")
+            arms = " and ".join(
+                f"{_decay(value)} by {number} arm{'s' * (number > 1)}"
+                for value, number in sorted(chosen.items())
+            )
+            parts.append(f"{network}, {kind}: {arms} (tried: {', '.join(map(_decay, tried))})")
+    return "; ".join(parts)
+
+
+def count_decays(scale: str, texts: bool) -> tuple[list[float], Counter[float]]:
+    """Return the weight decays that all arms of this scale tried, and how many arms chose each."""
+    tried: set[float] = set()
+    chosen: Counter[float] = Counter()
+    for paper in PAPERS:
+        stored: dict[str, Results] = {**read_shipped(paper)}
+        for cell in stored[scale].cells:
+            if cell.startswith(tuple(TEXTS)) == texts:
+                tried.add(_read_decay(cell))
+        for arm, setting in pick_settings(stored[scale])[1].items():
+            if arm.startswith(tuple(TEXTS)) == texts:
+                chosen[_read_decay(setting)] += 1
+    return sorted(tried), chosen
+
+
+def _read_decay(setting: str) -> float:
+    return float(setting.rpartition("decay=")[2])
+
+
+def _decay(value: float) -> str:
+    return f"{value:g}".removeprefix("0")
+
+
 def _fine_tuned(paper: str) -> Results:
     return pick_settings(read_shipped(paper)["fine-tuned"])[0]
 
@@ -421,16 +460,17 @@ def fine_tuned() -> str:
     shares_gain = u20.difference(gold, shares, "cross-entropy")
     unsure = u20.difference(shares, gold, "entropy-pearson")
     kl = s25.difference(*(Condition25(PICTURES, way) for way in ("hard", "soft")), "kl")
-    single = g26.difference("k5/soft", "k5/sls", NLL)
+    single = g26.difference("k5/sls", "k5/soft", NLL)
     runs = sorted({len(some.of_cell(cell)) for some in (c22, u20, s25, g26) for cell in some.cells})
     return (
         f"hard labels are {with_interval(clamp)} nats farther from people than de-aggregated "
         f"T2-clamp labels and {with_interval(votes)} farther than de-aggregated votes (Collins et "
         f"al.); true classes are {with_interval(shares_gain)} farther than shares of the votes "
         f"(Uma et al.), and majority labels {with_interval(kl)} farther (Singh et al.); with five "
-        f"votes per image soft labels are {with_interval(single)} farther than single votes drawn "
-        f"anew (Gheibi & Ghazizadeh). Shares still teach where people are unsure: the correlation "
-        f"of entropies is higher by {with_interval(unsure)} than with true classes. There are "
+        f"votes per image single votes drawn anew are {with_interval(single)} farther than soft "
+        f"labels (Gheibi & Ghazizadeh, who find the opposite). Shares still teach where people are "
+        f"unsure: the correlation of entropies is higher by {with_interval(unsure)} than with true "
+        f"classes. There are "
         f"{' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs of each"
     )
 
@@ -454,6 +494,7 @@ def annotators() -> str:
 SPOTS: dict[str, Callable[[], str]] = {
     one.__name__.replace("_", "-"): one
     for one in (
+        chosen_decays,
         tuned_c22,
         tuned_u20,
         tuned_s25,
