@@ -418,7 +418,7 @@ def chosen_decays() -> str:
     for scale, network in (("cpu-tuned", "small network"), ("features-tuned", "frozen features")):
         for kind in ("pictures", "texts"):
             tried, chosen = count_decays(scale, kind == "texts")
-            arms = " and ".join(
+            arms = ", ".join(
                 f"{_decay(value)} by {number} arm{'s' * (number > 1)}"
                 for value, number in sorted(chosen.items())
             )
