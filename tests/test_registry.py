@@ -52,6 +52,10 @@ def test_options_in_code_are_checked_too():
         registry.make("aggregate", "softmax", temperature=2)
 
 
+def test_names_with_commas_are_listed_between_semicolons():
+    assert str(UnknownName("cell", "c", ["a, 65 epochs", "b"])).endswith(": a, 65 epochs; b")
+
+
 def test_your_own_strategy_is_one_line(monkeypatch):
     monkeypatch.setitem(registry.FAMILIES, "aggregate", dict(registry.members("aggregate")))
 

@@ -127,7 +127,8 @@ class UnknownName(SoftlabelError):
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         self.name, self.known = name, sorted(known)
         hint = nearest(name, self.known)
-        super().__init__(f"no {what} called {name!r}{hint}; there are: {', '.join(self.known)}")
+        comma = "; " if any("," in one for one in self.known) else ", "
+        super().__init__(f"no {what} called {name!r}{hint}; there are: {comma.join(self.known)}")
 
 
 class UnknownId(SoftlabelError, KeyError):

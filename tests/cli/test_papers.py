@@ -18,6 +18,16 @@ def test_each_has_a_command(run):
     assert run("reproduce", "nobody2000").code == 2
 
 
+def test_cells_may_be_named_at_once_or_one_by_one(run, monkeypatch, tmp_path):
+    from softlabel.cli import reproduce
+
+    wanted = []
+    monkeypatch.setattr(reproduce, "paper", lambda _, want, __: wanted.append(want.cells))
+    for words in (["--cells", "hard; 10h/*"], ["--cells", "hard", "--cells", "10h/*"]):
+        assert run("reproduce", "collins2022", "--out", tmp_path, *words).code == 0
+    assert wanted == [("hard", "10h/*")] * 2
+
+
 @every_paper
 def test_claims_are_told_apart_and_say_where(name):
     from softlabel.papers.claims import papers

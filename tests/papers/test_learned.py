@@ -215,9 +215,9 @@ def test_tuning_leaves_less_than_half_of_every_gain(tool):
             untuned, tuned = (some.difference(*pair, score) for some in tool._both(paper, scale))
             assert untuned.low > 0, (paper, scale)
             assert tuned.value < untuned.value / 2, (paper, scale)
-        # every arm chose the larger of two weight decays
+        # on pictures no arm chose the smallest or the largest weight decay
         chosen = tuning.pick_settings(read_shipped(paper)["cpu-tuned"])[1]
-        assert {one.rpartition("decay=")[2] for one in chosen.values()} == {"0.001"}
+        assert {one.rpartition("decay=")[2] for one in chosen.values()} <= {"0.001", "0.003"}
     assert tool._both("gheibi2026", "cpu")[1].difference("k5/soft", "k5/sls", tool.NLL).high < 0
     tuned = tool._both("singh2025")[1]
     for name in tool.POPQUORN:  # who rates tells more than what is rated

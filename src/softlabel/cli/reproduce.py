@@ -42,13 +42,14 @@ def _add_command(name: str, title: str) -> None:
     def reproduce_paper(
         recipe: Scale | None = None,
         seeds: int | None = None,
-        cells: str = "",
+        cells: list[str] | None = None,
         quick: bool = False,
         out: Path | None = None,
         dry: bool = False,
         output: Path | None = None,
     ) -> None:
-        names = tuple(one.strip() for one in cells.split(";") if one.strip())
+        listed = ";".join(cells or []).split(";")
+        names = tuple(one.strip() for one in listed if one.strip())
         paper(name, Wanted(recipe, seeds, names, quick, out, dry), output)
 
     text = (

@@ -36,7 +36,7 @@ SEARCH_SEEDS = 2  # of every setting
 # Of SGD on pictures, and of AdamW on features, each from the untuned recipe's value up.  A network
 # that is trained further takes five minutes a run: only its epoch is chosen.
 DECAYS: dict[Scale, tuple[float, ...]] = {
-    "cpu-tuned": (1e-4, 1e-3),
+    "cpu-tuned": (1e-4, 1e-3, 3e-3, 1e-2),
     "features-tuned": (1e-2, 1e-1, 1.0, 3.0, 10.0, 30.0, 100.0),
     "fine-tuned": (1e-2,),
 }
