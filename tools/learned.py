@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,8 +38,9 @@ from softlabel.papers.collins2022.numbers import (
     choose,
     printed_difference,
 )
-from softlabel.papers.singh2025.data import PICTURES, POPQUORN, SETS
+from softlabel.papers.singh2025.data import LABELS, PICTURES, POPQUORN, SETS
 from softlabel.papers.singh2025.data import Condition as Condition25
+from softlabel.papers.singh2025.numbers import subtract_constant
 from softlabel.tables import Score
 
 PAGE = Path(__file__).parent.parent / "docs" / "what-we-learned.md"
@@ -401,6 +402,35 @@ def tuned_s25() -> str:
     )
 
 
+def constants() -> str:
+    """Say where a tuned model of texts is nearer to people than the constant."""
+    near: dict[str, list[str]] = {}
+    for scale in ("features-tuned", "cpu-tuned"):
+        results = pick_settings(read_shipped("singh2025")[scale])[0]
+        for labels in LABELS:
+            words = near[f"{scale} {labels}"] = []
+            for name in TEXTS:
+                one = subtract_constant(Condition25(name, labels), results)
+                if one is not None and one.high < 0:
+                    gain = with_interval(Score(-one.value, -one.high, -one.low, one.n))
+                    words.append(f"{name} by {gain}")
+    soft, hard, small_soft, small_hard = (
+        _list(near[f"{scale} {labels}"])
+        for scale in ("features-tuned", "cpu-tuned")
+        for labels in ("soft", "hard")
+    )
+    return (
+        f"a head on MiniLM features is nearer to people than the constant on {soft} nats (soft "
+        f"labels), and on {hard} (hard labels); the small network on {small_soft} (soft labels) "
+        f"and {small_hard} (hard labels), and on no other set"
+    )
+
+
+def _list(words: Sequence[str]) -> str:
+    *most, last = words or ["no set"]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def tuned_g26() -> str:
     gaps = []
     for scale in ("features", "cpu"):
@@ -515,6 +545,7 @@ SPOTS: dict[str, Callable[[], str]] = {
         pos,
         pos_shares,
         best_epoch,
+        constants,
         annotators,
         flat,
         flat_far,

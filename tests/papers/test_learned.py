@@ -23,6 +23,8 @@ from softlabel.papers.collins2022.conditions import (
 )
 from softlabel.papers.collins2022.figures import tabulate_gains
 from softlabel.papers.collins2022.numbers import EXAMS, PRINTED, choose
+from softlabel.papers.singh2025.data import Condition as Condition25
+from softlabel.papers.singh2025.numbers import subtract_constant
 
 ROOT = Path(__file__).parents[2]
 
@@ -126,6 +128,15 @@ def test_no_model_of_chaosnli_is_nearer_than_a_constant(scale, said):
         for label in ("hard", "soft"):
             constant = results.values(f"chaosnli/{part} soft", "constant/kl").mean()
             assert results.mean(f"chaosnli/{part} {label}", "kl").low > constant
+
+
+def test_on_alphanli_no_model_tells_more_than_a_constant(said):
+    assert "On αNLI no model of ours tells more than the constant" in said
+    for results in read_shipped("singh2025").values():
+        picked = tuning.pick_settings(results)[0]
+        for label in ("hard", "soft"):
+            ours = subtract_constant(Condition25("chaosnli/alphanli", label), picked)
+            assert ours is None or ours.high > 0
 
 
 # ── Gheibi & Ghazizadeh 2026 ─────────────────────────────────────────────────────────────────

@@ -13,6 +13,7 @@ from scipy.stats import entropy, pearsonr, spearmanr
 from softlabel.papers import singh2025
 from softlabel.papers.claims import Result, Results
 from softlabel.papers.claims.claims import judge
+from softlabel.papers.claims.results import read_shipped
 from softlabel.papers.singh2025 import data as singh2025_data
 from softlabel.papers.singh2025.data import Condition
 from softlabel.papers.singh2025.figures import (
@@ -56,9 +57,10 @@ def verdicts(found: Results) -> dict[str, str]:
 def test_a_world_as_published_holds():
     said = verdicts(results(SOFT, HARD))
     untested = {f"table {n}" for n in range(1, 5)}
+    untested |= {key for key in said if key.endswith(" constant")}  # these runs have none
     assert {key for key, verdict in said.items() if verdict == "untested"} == untested
     assert {verdict for key, verdict in said.items() if key not in untested} == {"holds"}
-    assert len(said) == 6 + 4 * 6 + 2 + 4
+    assert len(said) == 6 + 4 * 6 + 2 + 4 + 2 * 6
 
 
 def test_half_the_gain_is_smaller_and_a_loss_contradicts():
@@ -112,6 +114,23 @@ def test_seeds_are_compared_with_themselves():
     assert (ours.value, ours.low, ours.high) == pytest.approx((0.5, 0.5, 0.5))
     assert judge(claim, Results(made[:1])).verdict == "untested"
     assert verdicts(Results([]))["kl drop"] == "untested"
+
+
+def test_a_model_is_compared_with_a_constant_item_by_item():
+    """The items' own losses vary far more than the difference, which is surely below 0."""
+    rng = np.random.default_rng(0)
+    made = []
+    for seed in range(SEEDS):
+        constant = rng.gamma(1.0, size=200)
+        model = constant - 0.1 + 0.2 * rng.standard_normal(200)
+        scores = {"kl": model.mean(), "constant/kl": constant.mean()}
+        items = {"kl": model, "constant/kl": constant}
+        made.append(Result(Condition("chaosnli/snli", "soft").name, seed, scores, items=items))
+    (claim,) = (c for c in singh2025.claims("cpu") if c.id == "chaosnli/snli soft constant")
+    ours = claim.ours(Results(made))
+    assert ours.items == 200
+    assert ours.low < -0.1 < ours.high < 0
+    assert judge(claim, Results(made)).verdict == "measured"
 
 
 # ── scores ───────────────────────────────────────────────────────────────────────────────────
@@ -297,3 +316,20 @@ def test_pictures_are_taught_by_the_majority(data_folder):
     assert lesson.watched
     pooled = lesson.teaching.pooled
     np.testing.assert_array_equal(lesson.teaching.hard, pooled.argmax(axis=1))
+
+
+def test_stored_losses_of_the_constant_are_those_of_the_released_data(data_folder):
+    """Item by item and in the order of the runs; the model itself is the mean training label."""
+    for scale in ("cpu", "cpu-tuned", "features", "features-tuned"):
+        found = read_shipped("singh2025")[scale]
+        tuned = scale.endswith("tuned")
+        for name in (*singh2025_data.CHAOSNLI, *singh2025_data.POPQUORN):
+            split = singh2025_data.read_lesson(name, "words", False, "", tuned)
+            people = split.people.probs
+            mean = np.tile(split.teaching.pooled.mean(axis=0), (len(people), 1))
+            expected = entropy(people.T, mean.T)
+            runs = [one for one in found.all if one.cell.startswith(f"{name} ") and one.items]
+            assert len(runs) >= 10
+            for one in runs:
+                np.testing.assert_allclose(one.items["constant/kl"], expected, rtol=1e-3, atol=1e-5)
+                assert one.scores["constant/kl"] == pytest.approx(expected.mean(), rel=1e-5)

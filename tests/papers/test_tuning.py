@@ -269,3 +269,16 @@ def test_tuned_arms_are_compared_and_their_numbers_are_not():
     assert [row[:3] for row in table.rows] == [("soft", "decay=0.1", "3"), ("hard", "decay=1", "3")]
     means = [[float(cell.partition(" ")[0]) for cell in row[3:]] for row in table.rows]
     np.testing.assert_allclose(means, [[1.01, 0.72, 0.92], [1.31, 1.72, 1.52]])
+
+
+@pytest.mark.parametrize("scale", ["features-tuned", "fine-tuned"])
+def test_a_constant_is_shown_beside_every_model(scale):
+    """And the note says what was chosen: at the scale that is fine-tuned the epoch alone."""
+    found = findings.judge_shipped(papers.find("singh2025"))
+    table = findings.tabulate_tuned(found, scale)
+    assert table.columns[4:7] == ("kl", "kl, tuned", "kl, constant")
+    known = found.results[scale].values("cifar10h soft", "constant/kl")
+    (row,) = (row for row in table.rows if row[0] == "cifar10h soft")
+    assert float(row[6]) == pytest.approx(known.mean(), abs=5e-4)
+    assert ("weight decay is not searched" in table.note) == (scale == "fine-tuned")
+    assert table.note.startswith("The epoch" if scale == "fine-tuned" else "Weight decay, ")

@@ -34,6 +34,19 @@ from softlabel.tables import Score
 
 NOT_STORED = "not computed yet"
 CHANGES = "Verdicts that the test items change"
+CONSTANT = "constant/"  # before the scores of a model that predicts the same label for every item
+TUNED_NOTES = {
+    "chosen": (
+        "Weight decay, strength and epoch of every arm are chosen by the cross-entropy to the same "
+        "validation items; 95 % intervals over runs."
+    ),
+    "chosen epoch": (
+        "The epoch of every arm is chosen by the cross-entropy to the same validation items; "
+        "weight decay is not searched. Untuned is a head on frozen features. 95 % intervals over "
+        "runs."
+    ),
+    "constant": " A constant predicts the training items' mean label for every item.",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,19 +334,22 @@ def tabulate_tuned(findings: Findings, scale: Scale) -> Table:
     untuned, tuned = findings.results.get(base), findings.results[scale]
     names: Sequence[str] = getattr(findings.paper, "SCORES", evaluate.DEFAULT)
     columns = ["arm", "setting", "runs", "validation"]
-    columns += [f"{name}{tuned}" for name in names for tuned in ("", ", tuned")]
+    constant = {name for name in names if any(CONSTANT + name in one.scores for one in tuned.all)}
+    for name in names:
+        columns += [name, f"{name}, tuned", *([f"{name}, constant"] if name in constant else [])]
     rows: list[tuple[str, ...]] = []
     for arm, setting in findings.chosen[scale].items():
         scores = []
         for name in names:
             before = untuned.mean(arm, name) if untuned else None
             scores += [show_score(before), show_score(tuned.mean(arm, name))]
+            if name in constant:
+                known = tuned.values(arm, CONSTANT + name)
+                scores.append(f"{known.mean():.3f}" if len(known) else "–")
         validation = show_score(tuned.mean(arm, CHOSEN_BY))
         rows.append((arm, setting, str(len(tuned.of_cell(arm))), validation, *scores))
-    note = (
-        "Weight decay, strength and epoch of every arm are chosen by the cross-entropy to the same "
-        "validation items; 95 % intervals over runs."
-    )
+    note = TUNED_NOTES["chosen epoch" if scale == "fine-tuned" else "chosen"]
+    note += TUNED_NOTES["constant"] if constant else ""
     return Table("Every arm tuned alike", tuple(columns), rows, note)
 
 

@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from softlabel import metrics
 from softlabel.papers.claims import Cell, Scale, items, tuning
 from softlabel.papers.singh2025 import data
@@ -116,10 +118,13 @@ def probes(run: Run, cell: Cell) -> Mapping[str, float]:
 
 
 def score_items(run: Run, cell: str) -> Mapping[str, items.Values]:
-    """Return the scores of single items."""
+    """Return the scores of single items, also those of the training items' mean label."""
     people, predicted, _ = metrics.evaluate.matched(run.predictions, run.people)
+    arm, tuned, _ = cell.partition(tuning.AT)
+    mean = data.constant(arm.rpartition(" ")[0], bool(tuned))
     values = {
         "kl": metrics.kl(people, predicted),
+        "constant/kl": metrics.kl(people, np.tile(mean, (len(people), 1))),
         "accuracy": metrics.accuracy(people, predicted),
         "entropy-pearson": items.correlate_items(people, predicted),
     }

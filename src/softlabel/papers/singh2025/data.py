@@ -35,6 +35,7 @@ PICTURES = "cifar10h"
 SETS = (*CHAOSNLI, *POPQUORN, PICTURES)
 FAMILIES = (CHAOSNLI, POPQUORN, (PICTURES,))
 Labels = Literal["soft", "hard", "annotators"]  # the last: ratings, with annotators' offsets
+LABELS: tuple[Labels, Labels] = ("hard", "soft")
 Base = Literal["words", "features", "hub"]  # recipes that read texts
 
 
@@ -124,6 +125,21 @@ def read_lesson(name: str, base: Base, quick: bool, encoder: str, validated: boo
     given = simulated(name) if quick else texts(name)
     lesson = text.split_texts(given, read_split, reader, validated)
     return replace(lesson, watched=True)
+
+
+@cache
+def constant(name: str, validated: bool = False) -> Floats:
+    """Return the mean label of the items that a set teaches; no text is read for it."""
+    if name == PICTURES:
+        return np.asarray(pictures().teaching.pooled.mean(axis=0))
+    from softlabel.train import text
+
+    lesson = text.split_texts(texts(name), _read_nothing, "nothing", validated)
+    return np.asarray(lesson.teaching.pooled.mean(axis=0))
+
+
+def _read_nothing(sides: Sequence[Sequence[str]]) -> npt.NDArray[np.float32]:
+    return np.zeros((len(sides[0]), 1), dtype=np.float32)
 
 
 # ── generated pictures and texts, for a quick look without data ──────────────────────────────

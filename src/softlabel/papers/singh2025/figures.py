@@ -13,13 +13,12 @@ import numpy as np
 from softlabel import metrics
 from softlabel.papers.claims import Figure, Published, Results, Table, show_score
 from softlabel.papers.claims import figures as draw
-from softlabel.papers.singh2025.data import PICTURES, SETS, Condition, Labels, votes
+from softlabel.papers.singh2025.data import LABELS, PICTURES, SETS, Condition, Labels, votes
 from softlabel.papers.singh2025.numbers import PEARSON, SPEARMAN, drop
 from softlabel.report import Line
 from softlabel.tables import Floats
 from softlabel.train import Run
 
-LABELS: tuple[Labels, Labels] = ("hard", "soft")
 SIDES = ("people", "model")
 HIGH = 0.1  # the share of items, those with the highest entropy, that figure 5 is about
 BINS = 10  # of normalised entropy, for figure 3
@@ -172,7 +171,7 @@ def _best_epoch(results: Results, sets: Sequence[str]) -> Table:
         row += [f"{1 - soft / hard:.0%}" for hard, soft in (last, best)]
         rows.append(tuple(row))
     return Table(
-        "KL to people at the last and at the best epoch",
+        "KL to people at the last epoch, and at best (an upper bound)",
         ("set", "hard", "hard, best", "soft", "soft, best", "drop", "drop, best"),
         rows,
         NOTES["best epoch"],

@@ -13,9 +13,17 @@ import numpy as np
 
 from softlabel.datasets import MissingData
 from softlabel.metrics import intervals
-from softlabel.papers.claims import Claim, Published, Results, Scale, over_runs
+from softlabel.papers.claims import Claim, Published, Results, Scale, over_runs, subtract
 from softlabel.papers.singh2025 import data
-from softlabel.papers.singh2025.data import CHAOSNLI, FAMILIES, PICTURES, POPQUORN, SETS, Condition
+from softlabel.papers.singh2025.data import (
+    CHAOSNLI,
+    FAMILIES,
+    LABELS,
+    PICTURES,
+    POPQUORN,
+    SETS,
+    Condition,
+)
 from softlabel.tables import Floats, Score
 
 Ours = Callable[[Results], Score | None]
@@ -34,7 +42,7 @@ def claims(recipe: Scale) -> list[Claim]:
     """Return the claims, which are the same for all recipes, and what is measured besides."""
     measured = _annotators() if recipe == "features-tuned" else ()
     each = (claim for name in SETS for claim in _one_set(name))
-    return [*_abstract(), *each, *_figures(), *measured]
+    return [*_abstract(), *each, *_figures(), *_constants(), *measured]
 
 
 def _abstract() -> Iterator[Claim]:
@@ -94,6 +102,15 @@ def _figures() -> Iterator[Claim]:
     for table in ("table 1", "table 2", "table 3", "table 4"):
         says = "not known to us"
         yield Claim(table, table, says, "value", lambda results: None, reason=NO_TABLE)
+
+
+def _constants() -> Iterator[Claim]:
+    for name in SETS:
+        for labels in LABELS:
+            cell = Condition(name, labels)
+            says = f"{name}: KL to people with {labels} labels minus KL of a constant"
+            ours = partial(subtract_constant, cell)
+            yield Claim(f"{cell.name} constant", "not in the paper", says, "measurement", ours)
 
 
 def _annotators() -> Iterator[Claim]:
@@ -165,6 +182,12 @@ def entropy_gain(score: str, together: bool, results: Results) -> Score | None:
     if not (hard > 0).all() or not all(intervals.over_seeds(one).low > 0 for one in hard):
         return None
     return over_runs(((soft - hard) / hard).mean(axis=0))
+
+
+def subtract_constant(cell: Condition, results: Results) -> Score | None:
+    """Return KL to people minus that of the training items' mean label, predicted for all items."""
+    runs = {one.seed: one for one in results.of_cell(cell)}
+    return subtract(runs, runs, ("kl", "constant/kl"))
 
 
 def _difference(first: Condition, second: Condition, score: str) -> Ours:
