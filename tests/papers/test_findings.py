@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -120,6 +121,9 @@ def test_verdicts_that_the_test_items_change_are_listed():
               partial(Results.difference, first=cell, second="soft", score="ce"), direction="above")
         for cell in ("noisy", "even")
     ]  # fmt: skip
+    claims.append(
+        replace(claims[0], id="open", kind="measurement", direction=None)
+    )  # has no verdict
     paper = SimpleNamespace(NAME="mine2027", TITLE="Mine 2027", claims=lambda scale: claims)
     table = findings.tabulate_changes(
         findings.judge_paper(paper, {"cpu": Results(runs, "mine2027", "cpu")})

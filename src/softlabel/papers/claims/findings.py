@@ -308,6 +308,8 @@ def tabulate_changes(findings: Findings) -> Table | None:
             old = before.get(one.claim.id)
             if old is None or not isinstance(one.ours, RunScore) or not one.ours.items:
                 continue
+            if one.claim.kind == "measurement":  # which has no verdict
+                continue
             if old.ours and old.ours.half:
                 widths.setdefault(one.ours.items, []).append(one.ours.half / old.ours.half)
             if old.verdict != one.verdict:
