@@ -9,7 +9,9 @@ python tools/results.py released           draw the figures of the released data
 
 from __future__ import annotations
 
+import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from softlabel.papers import PAPERS
@@ -17,9 +19,17 @@ from softlabel.papers.claims.collecting import collect, list_started
 from softlabel.papers.claims.findings import compute_facts, judge_shipped
 from softlabel.papers.claims.pages import FOLDER, make_markdown
 from softlabel.papers.claims.papers import find
-from softlabel.papers.claims.results import merge_results, read_shipped, write_facts, write_results
-from softlabel.papers.claims.tuning import keep_chosen_items
+from softlabel.papers.claims.results import (
+    Result,
+    Results,
+    merge_results,
+    read_shipped,
+    write_facts,
+    write_results,
+)
+from softlabel.papers.claims.tuning import AT, keep_chosen_items, list_chosen
 from softlabel.report import WIDE, standalone_svg
+from softlabel.train import Run
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = DOCS / FOLDER
@@ -47,14 +57,41 @@ def write() -> None:
 
 def gather(folder: str) -> None:
     for paper, scale in list_started(folder):
-        describe_items = getattr(find(paper), "score_items", None)
-        results = collect(folder, paper, scale, describe_items=describe_items)
+        results = collect(folder, paper, scale)
         stored = read_shipped(paper).get(scale)
         if stored is not None:
             results = merge_results(results, stored)
-        results = keep_chosen_items(results)
+        results = keep_chosen_items(describe_new(results, stored, folder))
         if results.all:
             print(f"{len(results.all)} runs: {write_results(results)}", file=sys.stderr)
+
+
+def describe_new(results: Results, stored: Results | None, folder: str | Path) -> Results:
+    """Return the results with the scores of single items, which take up to ten seconds a run:
+    stored ones where they are of the same run, and none for settings that were not chosen."""
+    describe_items = getattr(find(results.paper), "score_items", lambda run, cell: {})
+    known = {(one.cell, one.run): one for one in stored.all if one.items} if stored else {}
+    chosen = list_chosen(results)
+    described = []
+    for one in results.all:
+        old, run = known.get((one.cell, one.run)), Run(Path(folder) / one.run)
+        if old is not None and is_same(one, old):
+            items = old.items
+        elif run.finished and (AT not in one.cell or one.cell in chosen):
+            items = describe_items(run, one.cell)
+        else:
+            items = one.items
+        described.append(replace(one, items=items))
+    return replace(results, all=described)
+
+
+def is_same(one: Result, stored: Result) -> bool:
+    """Return True if a stored run has the same scores, to its six digits: a run that was made again
+    elsewhere has the same name."""
+    return one.scores.keys() == stored.scores.keys() and all(
+        math.isclose(value, stored.scores[name], rel_tol=1e-5) or value != value
+        for name, value in one.scores.items()
+    )
 
 
 def facts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import signal
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +26,7 @@ from softlabel.papers.claims.running import cell_job, find_cells, source_of
 from softlabel.train import Job, Run, code_digest, estimate_jobs, runner
 from softlabel.train.worker import complete_job
 
+ROOT = Path(__file__).parents[2]
 FAKE = str(Path(__file__).with_name("fake2020.py"))
 
 
@@ -265,6 +268,30 @@ def test_stored_results_come_back(runs, tmp_path):
     (tmp_path / "other.jsonl").write_text("{}\n")
     with pytest.raises(FileError, match="no file of results"):
         read_results(tmp_path / "other.jsonl")
+
+
+def test_items_are_scored_once_and_again_for_other_runs(runs, monkeypatch):
+    """A run that was made again elsewhere has the same name, and other scores."""
+    out, results = runs
+    spec = importlib.util.spec_from_file_location("results", ROOT / "tools" / "results.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    asked = []
+
+    def score_items(run, cell):
+        asked.append((cell, run.seed))
+        return {"kl": np.ones(3, dtype=np.float32)}
+
+    monkeypatch.setattr(tool, "find", lambda name: SimpleNamespace(score_items=score_items))
+    stored = tool.describe_new(results, None, out)
+    assert len(asked) == len(results.all)
+    assert all(one.items["kl"].tolist() == [1, 1, 1] for one in stored.all)
+    asked.clear()
+    first, *others = stored.all
+    elsewhere = replace(first, scores={name: value + 1 for name, value in first.scores.items()})
+    again = tool.describe_new(results, replace(stored, all=[elsewhere, *others]), out)
+    assert asked == [(first.cell, first.seed)]
+    assert all(one.items for one in again.all)
 
 
 def test_the_page_says_what_the_stored_results_say(runs, tmp_path):

@@ -11,13 +11,12 @@ probes of each.  Remove the file to have them computed again.
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from softlabel._util.files import write_atomically
 from softlabel.errors import FileError
-from softlabel.papers.claims.items import Items
 from softlabel.papers.claims.results import SCALES, Result, Results, Scale
 from softlabel.train import CODE, Run
 
@@ -63,12 +62,10 @@ def collect(
     paper: str,
     recipe: Scale,
     quick: bool = False,
-    describe_items: Callable[[Run, str], Items] | None = None,
 ) -> Results:
     """Return the scores of the finished runs, of all that were started.
 
-    They are those of the run itself and the paper's probes, which win where both have a name;
-    ``describe_items(run, cell)`` adds the scores of single items.
+    They are those of the run itself and the paper's probes, which win where both have a name.
     """
     path = map_path(out, paper, recipe, quick)
     if not path.exists():
@@ -85,8 +82,7 @@ def collect(
             about = {"seconds": run.outcome.get("seconds"), "labels": run.labels}
             about |= {"config": run.config, "environment": _environment(run)}
             about["code"] = run.config.get(CODE)
-            items = describe_items(run, cell) if describe_items else {}
-            results.append(Result(cell, int(seed), scores, run.name, about, items))
+            results.append(Result(cell, int(seed), scores, run.name, about))
     return Results(results, paper, recipe)
 
 
