@@ -439,7 +439,7 @@ def tuned_g26() -> str:
     return (
         f"with five votes per image soft labels are {gaps[0]} nats farther from people than single "
         f"votes drawn anew, and {gaps[1]} when both are tuned (frozen features). With the small "
-        f"network these are {gaps[2]} and {gaps[3]}: tuned soft labels are nearer to people"
+        f"network these are {gaps[2]} and {gaps[3]}"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -286,6 +288,20 @@ def test_verdicts_follow_the_runs():
     )
     assert judge(claims["mixup"], better).reason == "mixup is not part of softlabel"
     assert judge(claims["barrier"], better).ours.n == 5, "soft and sls both keep it: one each"
+
+
+def test_runs_of_different_settings_are_no_pair():
+    """A pair differs in its policy alone; tuned arms may have chosen two weight decays."""
+    (claim,) = (one for one in gheibi2026.claims("cpu-tuned") if one.id == "barrier")
+    runs = invented(5, 0.05)
+    for decay in (0.001, 0.003):
+        settings = {"all/soft": 0.001, "all/sls": decay}
+        every = [
+            replace(one, about={"config": {"weight_decay": settings.get(one.cell, 0.001)}})
+            for one in runs.all
+        ]
+        said = judge(claim, replace(runs, all=every)).verdict
+        assert (said == "untested") == (decay == 0.003)
 
 
 def test_single_votes_match_soft_labels_to_a_margin():

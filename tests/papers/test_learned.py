@@ -229,7 +229,9 @@ def test_tuning_leaves_less_than_half_of_every_gain(tool):
         # on pictures no arm chose the smallest or the largest weight decay
         chosen = tuning.pick_settings(read_shipped(paper)["cpu-tuned"])[1]
         assert {one.rpartition("decay=")[2] for one in chosen.values()} <= {"0.001", "0.003"}
-    assert tool._both("gheibi2026", "cpu")[1].difference("k5/soft", "k5/sls", tool.NLL).high < 0
+    for scale in ("features", "cpu"):  # whoever is nearer with five votes
+        left = tool._both("gheibi2026", scale)[1].difference("k5/soft", "k5/sls", tool.NLL)
+        assert left.low < 0 < left.high
     tuned = tool._both("singh2025")[1]
     for name in tool.POPQUORN:  # who rates tells more than what is rated
         known, anybody, constant = (
@@ -240,6 +242,23 @@ def test_tuning_leaves_less_than_half_of_every_gain(tool):
     claims = {one.id: one for one in papers.find("singh2025").claims("features-tuned")}
     for name in tool.POPQUORN:  # and changes little where it is not known
         assert abs(judge(claims[f"{name} annotators"], tuned).ours.value) < 0.01
+
+
+def test_the_small_network_tuned_leaves_no_gain_in_distance(tool, said):
+    assert "hard labels of Collins et al. and Uma et al. among them" in said
+    assert "and all three differences are gone" in said
+    assert "a small network learns as much from hard labels" in said
+    for paper, score, pair in (
+        ("collins2022", "10h/ce", (HARD.name, CLAMP_EACH.name)),
+        ("uma2020", "cross-entropy", ("cifar10h/gold", "cifar10h/shares")),
+        ("gheibi2026", tool.NLL, ("k5/sls", "k5/soft")),
+    ):
+        results, chosen = tuning.pick_settings(read_shipped(paper)["cpu-tuned"])
+        left = results.difference(*pair, score)
+        assert left.low < 0 < left.high
+        assert left.n >= 5
+        if paper != "gheibi2026":
+            assert chosen[pair[0]] == "decay=0.003"
 
 
 def test_fine_tuned_features_leave_no_gain_in_distance(tool):

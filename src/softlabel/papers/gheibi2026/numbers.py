@@ -65,8 +65,14 @@ def log_ratio(first: Condition, second: Condition, score: str, results: Results)
 
 
 def pair_score(single: Condition, score: str, results: Results) -> Score | None:
-    """Return a score of pairs of soft and single votes, which either run of a pair may store."""
+    """Return a score of pairs of soft and single votes, which either run of a pair may store.
+
+    Both were trained with the same settings.  Where arms are tuned and two chose different ones,
+    there is no such pair."""
     soft = Condition("soft", single.votes)
+    runs = [*results.of_cell(soft.name), *results.of_cell(single.name)]
+    if len({(one.about.get("config") or {}).get("weight_decay") for one in runs}) > 1:
+        return None
     by_seed = results.by_seed(soft.name, score) | results.by_seed(single.name, score)
     return over_runs(list(by_seed.values()))
 
