@@ -302,11 +302,13 @@ def few_votes() -> str:
         for way in ("sls", "multipass", "control")
     }
     values = {key: gain.value for key, gain in gains.items() if gain is not None}
-    few = [value for (k, _), value in values.items() if k < 50]
+    few = [value for (k, way), value in values.items() if k < 50 and way != "sls"]
+    drawn = " and ".join(with_interval(gains[k, "sls"]) for k in (5, 10))
     return (
-        f"with 5 and with 10 votes all three policies are better than soft labels (by "
-        f"{short(min(few), 3)} to {short(max(few), 3)}); with 50 votes none is, and multipass is "
-        f"{short(-values[50, 'multipass'], 3)} worse"
+        f"with 5 and with 10 votes, those in turn and the control are better than soft labels (by "
+        f"{short(min(few), 3)} to {short(max(few), 3)}), and those drawn anew by {drawn}, which is "
+        f"undecided; with 50 votes none is, and multipass is {short(-values[50, 'multipass'], 3)} "
+        f"worse"
     )
 
 
