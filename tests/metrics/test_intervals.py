@@ -214,7 +214,9 @@ def draw_scores(rng, seeds, items, of_seed, of_item, of_both):
 
 @pytest.mark.parametrize(("seeds", "known"), [(5, 5), (10, 10), (5, 2), (3, 2)])
 @pytest.mark.parametrize(
-    "effects", [(1.0, 0.5, 0.5), (0.05, 1.0, 0.5), (0.1, 1.0, 0.5)], ids=["seeds", "items", "both"]
+    "effects",
+    [(1.0, 0.5, 0.5), (0.05, 1.0, 0.5), (0.1, 1.0, 0.5), (0.1, 0.3, 1.0), (0.0, 0.0, 1.0)],
+    ids=["seeds", "items", "both", "pairs", "pairs alone"],
 )
 def test_coverage_over_seeds_and_items(seeds, known, effects):
     """Whatever varies most: other seeds and other items have this mean 95 times in 100, also where
@@ -238,11 +240,24 @@ def test_an_interval_over_seeds_and_items_sees_what_either_alone_does_not():
     assert np.mean([one.low <= 0 <= one.high for one in alone]) < 0.85
 
 
-def test_what_seeds_and_items_do_together_is_counted_with_both():
-    """Pairs that vary and nothing else: an interval of twice the variance, and never too narrow."""
-    table = draw_scores(np.random.default_rng(9), 60, 60, 0.0, 0.0, 1.0)
-    score = intervals.over_seeds_and_items(table, draws=4000)
-    assert score.half == pytest.approx(1.96 * np.sqrt(2 / 3600), rel=0.1)
+def test_what_seeds_and_items_do_together_is_counted_once():
+    """Pairs that vary and nothing else: counted twice, intervals would be 1.41 times as wide."""
+    rng = np.random.default_rng(9)
+    tables = [draw_scores(rng, 40, 60, 0.0, 0.0, 1.0) for _ in range(200)]
+    halves = [intervals.over_seeds_and_items(table, draws=400).half for table in tables]
+    assert 1 < np.mean(halves) / (1.96 / np.sqrt(40 * 60)) < 1.15
+
+
+@pytest.mark.parametrize("seeds", [2, 5])
+def test_the_share_of_items_is_that_of_the_analysis_of_variance(seeds):
+    rng = np.random.default_rng(10)
+    tables = [draw_scores(rng, seeds, 50, 0.7, 0.4, 1.0) for _ in range(400)]
+    shares = np.array([intervals.share_of_items(table) for table in tables])
+    means = np.array([table.mean(axis=0).var(ddof=1) for table in tables])
+    assert np.mean(shares * means) == pytest.approx(0.16, abs=0.03)  # what items do alone
+    centred = tables[0] - tables[0].mean(axis=1, keepdims=True)
+    f = stats.f_oneway(*centred.T).statistic * 49 / 50  # of one way: a mean per seed is not counted
+    assert shares[0] == pytest.approx(max(0, 1 - 1 / f))
 
 
 def test_with_many_seeds_it_is_the_plain_bootstrap_of_rows_and_columns():

@@ -186,7 +186,8 @@ def test_a_difference_is_over_runs_and_items(rng):
     assert (found.low, found.high) == pytest.approx((both.low, both.high), abs=1e-6)
     assert 3 < found.freedom < 52  # between those of runs and those of both
     # Satterthwaite's, of the two variances, by hand
-    errors = table.mean(axis=1).var(ddof=1) / 4, table.mean(axis=0).var(ddof=1) / 50
+    alone = intervals.share_of_items(table)
+    errors = table.mean(axis=1).var(ddof=1) / 4, alone * table.mean(axis=0).var(ddof=1) / 50
     by_hand = sum(errors) ** 2 / (errors[0] ** 2 / 3 + errors[1] ** 2 / 49)
     assert found.freedom == pytest.approx(by_hand)
     # other means keep the interval of these test items: a published number is of them, too

@@ -240,8 +240,9 @@ def over_seeds_and_items(
 
     Seeds and items are resampled independently of each other (Owen 2007, "The pigeonhole
     bootstrap").  Resampling few seeds gives too narrow an interval, so that their part is widened
-    to Student's t.  What seeds and items do together is counted with both, which makes the interval
-    a little too wide rather than too narrow.
+    to Student's t.  That part holds what seeds and items do together, so the part of the items is
+    narrowed to what they do alone (``share_of_items``): with two seeds it would else be mostly
+    noise of these seeds, counted again.
 
     Where the items of some seeds alone are known, ``means`` are the means of all seeds: the part of
     the seeds is theirs, and that of the items is of the table.
@@ -264,8 +265,28 @@ def over_seeds_and_items(
     wide *= np.sqrt(seeds / (seeds - 1))
     by_seed = resampling_weights(seeds, draws, seed + 1) @ (every - centre) * wide
     by_item = resampling_weights(items, draws, seed) @ (table.mean(axis=0) - table.mean())
+    by_item *= np.sqrt(share_of_items(table))
     low, high = _percentiles(centre + by_seed + by_item, level, centre)
     return Score(centre, min(low, centre), max(high, centre), seeds)
+
+
+def share_of_items(table: Floats) -> float:
+    """Return how much of the variance of the means of items, over the seeds of a table (seeds,
+    items), is theirs and not of single seeds: 1 - 1/F of the analysis of variance, at least 0.
+
+    >>> items, seeds = np.linspace(-1, 1, 101), np.array([[0.0], [1.0]])
+    >>> round(share_of_items(items + seeds), 6)
+    1.0
+    >>> share_of_items(items * [[1], [-1]])
+    0.0
+    """
+    means = table.mean(axis=0)
+    noise = table - means - table.mean(axis=1, keepdims=True) + table.mean()
+    of_means = float(((means - means.mean()) ** 2).sum())
+    of_noise = float((noise**2).sum()) / (len(table) * (len(table) - 1))
+    if not of_means > 0:
+        return 1.0 if np.isnan(of_means) else 0.0
+    return max(0.0, 1 - of_noise / of_means)
 
 
 @lru_cache(maxsize=8)

@@ -14,7 +14,7 @@ from softlabel.train.networks import count_parameters, make_network
 from softlabel.train.runner import JobState
 from softlabel.train.runs import replaced_runs
 
-WORK = 4e9  # floating-point operations of the trial step: a fraction of a second on a laptop's core
+WORK = 4e10  # floating-point operations of the trial step: a second on a laptop's core
 
 
 @dataclass(frozen=True)

@@ -73,14 +73,16 @@ def over_runs(
         return RunScore(runs.value, runs.low, runs.high, n, freedom=n - 1)
     table, means = np.stack(known).astype(np.float64), np.asarray(values, dtype=np.float64)
     both = intervals.over_seeds_and_items(table, means=means)
-    freedom = _freedom(means, table.mean(axis=0))
+    freedom = _freedom(means, table)
     return RunScore(runs.value, both.low, both.high, n, items=table.shape[1], freedom=freedom)
 
 
-def _freedom(of_runs: Floats, of_items: Floats) -> float:
+def _freedom(of_runs: Floats, table: Floats) -> float:
     """Return the degrees of freedom of a mean over runs and items: Satterthwaite's, of the sum of
     two variances."""
-    errors = [(each.var(ddof=1) / len(each), len(each) - 1) for each in (of_runs, of_items)]
+    of_items, share = table.mean(axis=0), intervals.share_of_items(table)
+    parts = (of_runs, 1.0), (of_items, share)
+    errors = [(part * each.var(ddof=1) / len(each), len(each) - 1) for each, part in parts]
     below = sum(error**2 / freedom for error, freedom in errors if freedom)
     return float(sum(error for error, _ in errors) ** 2 / below) if below else math.inf
 

@@ -90,7 +90,7 @@ CONDITIONS = tuple(
     )
 )
 # what is tuned alike, with the strengths that are searched
-STRENGTHS = (0.05, 0.1, 0.2, 0.3)
+STRENGTHS = (0.01, 0.05, 0.1, 0.2, 0.3)
 ARMS: dict[Condition, tuple[Condition, ...]] = {
     **{one: (one,) for one in (HARD, VOTES_MEAN, VOTES_EACH, CLAMP_MEAN, UNIFORM)},
     **{
