@@ -45,6 +45,7 @@ from softlabel.tables import Score
 
 PAGE = Path(__file__).parent.parent / "docs" / "what-we-learned.md"
 TEXTS = [name for name in SETS if name != PICTURES]
+STRENGTH = re.compile(r"strength=([\d.]+)")
 SPOT = re.compile(r"(<!-- run: ([\w-]+) -->)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -165,8 +166,11 @@ def softness() -> str:
 
 
 def softness_10h() -> str:
-    apart = [one.difference(UNIFORM, CLAMP_MEAN, "10h/ce") for one in (CPU, FEATURES)]
-    return "by {} and {}".format(*(short(one.value, 2) for one in apart if one is not None))
+    small, frozen = (one.difference(UNIFORM, CLAMP_MEAN, "10h/ce") for one in (CPU, FEATURES))
+    return (
+        f"by {with_interval(frozen, 2)} with frozen features and by {with_interval(small, 2)} with "
+        "the small network"
+    )
 
 
 def paper_network() -> str:
@@ -268,6 +272,28 @@ def best_epoch() -> str:
     )
 
 
+def early_epochs() -> str:
+    """Say which sets the two models already differ in after three epochs, by over a tenth."""
+    apart: dict[str, list[str]] = {}
+    for scale in ("cpu", "features"):
+        results = {str(key): some for key, some in read_shipped("singh2025").items()}[scale]
+        for name in SETS:
+            pair = (Condition25(name, way) for way in ("hard", "soft"))
+            hard, soft = (results.mean(one, "held kl@3") for one in pair)
+            assert hard is not None, "it was run"
+            assert soft is not None, "it was run"
+            if soft.value < 0.9 * hard.value:
+                part = name.partition("/")[2] or name
+                apart.setdefault(scale, []).append(
+                    f"{part} ({short(soft.value, 2)} against {short(hard.value, 2)})"
+                )
+    return (
+        "the model with soft labels is nearer to people by more than a tenth of KL on "
+        f"{_list(apart['cpu'])} with the small network, and on {_list(apart['features'])} with "
+        "frozen features; on the other sets the two are almost equally far"
+    )
+
+
 # ── Gheibi & Ghazizadeh 2026 ─────────────────────────────────────────────────────────────────
 
 G26 = read_shipped("gheibi2026")
@@ -306,9 +332,8 @@ def few_votes() -> str:
     drawn = " and ".join(with_interval(gains[k, "sls"]) for k in (5, 10))
     return (
         f"with 5 and with 10 votes, those in turn and the control are better than soft labels (by "
-        f"{short(min(few), 3)} to {short(max(few), 3)}), and those drawn anew by {drawn}, which is "
-        f"undecided; with 50 votes none is, and multipass is {short(-values[50, 'multipass'], 3)} "
-        f"worse"
+        f"{short(min(few), 3)} to {short(max(few), 3)}), and those drawn anew by {drawn}; with 50 "
+        f"votes none is, and multipass is {short(-values[50, 'multipass'], 3)} worse"
     )
 
 
@@ -445,6 +470,58 @@ def tuned_g26() -> str:
     )
 
 
+def tuned_popquorn() -> str:
+    """Write what soft labels of texts with few ratings still gain where both arms are tuned."""
+    gains: dict[str, str] = {}
+    for scale in ("features", "cpu"):
+        tuned = _both("singh2025", scale)[1]
+        each = []
+        for name in POPQUORN:
+            gap = tuned.difference(*(Condition25(name, way) for way in ("hard", "soft")), "kl")
+            each.append(f"{with_interval(gap)} ({name.partition('/')[2]})")
+        gains[scale] = " and ".join(each)
+    return f"by {gains['features']} nats on frozen features and by {gains['cpu']} from scratch"
+
+
+def tuned_turns() -> str:
+    """Write what single votes gain over soft labels of five votes where all are tuned."""
+    turns, drawn = (
+        [_both("gheibi2026", scale)[1].difference("k5/soft", f"k5/{way}", NLL)
+         for scale in ("features", "cpu")]
+        for way in ("multipass", "sls")
+    )  # fmt: skip
+    fine = _fine_tuned("gheibi2026").difference("k5/soft", "k5/sls", NLL)
+    return (
+        f"those in turn are nearer by {with_interval(turns[0])} nats on frozen features and by "
+        f"{with_interval(turns[1])} with the small network, and those drawn anew by "
+        f"{with_interval(drawn[0])}, {with_interval(drawn[1])} and, where the network of the "
+        f"features is trained further, {with_interval(fine)}"
+    )
+
+
+def edges() -> str:
+    """Count the arms whose strength or weight decay is the smallest or largest that was tried."""
+    strengths: Counter[str] = Counter()
+    for scale in ("cpu-tuned", "features-tuned"):
+        results = {str(key): some for key, some in C22.items()}[scale]
+        tried = sorted({float(one[1]) for cell in results.cells if (one := STRENGTH.search(cell))})
+        for setting in pick_settings(results)[1].values():
+            if one := STRENGTH.search(setting):
+                place = {tried[0]: "smallest", tried[-1]: "largest"}.get(float(one[1]), "inner")
+                strengths[place] += 1
+    outside = 0
+    for scale in ("cpu-tuned", "features-tuned"):
+        decays, chosen = count_decays(scale, texts=True)
+        outside += chosen[decays[0]] + chosen[decays[-1]]
+    arms = sum(strengths.values())
+    least, most = strengths["smallest"], strengths["largest"]
+    return (
+        f"By that measure {outside} arms on texts are not tuned in their weight decay. Of the "
+        f"{arms} arms with a strength of their own (β or γ from {_decay(tried[0])} to "
+        f"{_decay(tried[-1])}) {least} chose the smallest and {most} the largest"
+    )
+
+
 def chosen_decays() -> str:
     parts = []
     for scale, network in (("cpu-tuned", "small network"), ("features-tuned", "frozen features")):
@@ -526,7 +603,10 @@ def annotators() -> str:
 SPOTS: dict[str, Callable[[], str]] = {
     one.__name__.replace("_", "-"): one
     for one in (
+        tuned_popquorn,
+        tuned_turns,
         chosen_decays,
+        edges,
         tuned_c22,
         tuned_u20,
         tuned_s25,
@@ -546,6 +626,7 @@ SPOTS: dict[str, Callable[[], str]] = {
         labelme,
         pos,
         pos_shares,
+        early_epochs,
         best_epoch,
         constants,
         annotators,

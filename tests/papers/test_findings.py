@@ -59,13 +59,32 @@ def test_an_ordering_that_was_not_shown_before_is_counted_and_one_that_was_is_to
         said("unsure", "ordering", Published(-0.1, 0.5, "ci95"), wrong),
         said("spread", "ordering", Published(-0.1, 0.5, "sd"), wrong),  # no interval of a mean
     ]
-    first, second, counted = findings.describe_failures(Findings(PAPER, claims={"cpu": told}))
+    found = Findings(PAPER, claims={"cpu": told})
+    first, second, counted = findings.describe_contradictions(found)
     assert first.startswith("table sure: sure. Published −1.000 ± 0.500; ours 0.500")
     assert second.startswith("table spread")
     assert counted.startswith(
         "1 ordering is contradicted that the paper's own interval leaves open"
     )
     assert counted.endswith("(small network): table unsure.")
+    assert findings.describe_differences(found) == []
+
+
+def test_facts_that_differ_are_told_and_numbers_that_differ_are_counted():
+    other = Score(0.5, 0.4, 0.6, 5)
+    facts = [said("fact", "exact", Published(0.7), Score(0.5, 0.5, 0.5, 1))]
+    numbers = [
+        said(name, "value", Published(value, 0.01, "ci95"), other)
+        for name, value in (("low", 0.1), ("high", 0.9), ("same", 0.5))
+    ]
+    found = Findings(PAPER, facts, claims={"paper": numbers})
+    first, counted = findings.describe_differences(found)
+    assert first.startswith("table fact: fact. Published 0.700; ours 0.500")
+    assert counted == (
+        "2 of 3 numbers lie outside the published intervals (the paper's network): table low; "
+        "table high."
+    )
+    assert findings.describe_contradictions(found) == []
 
 
 def test_one_run_is_shown_and_says_nothing():

@@ -140,7 +140,7 @@ def test_what_is_no_claim_is_counted_apart_everywhere():
             assert counts["holds"] == sum(counts.values()) == 1
     first = pages.summarise_papers([found]).rows[0]
     assert counted(first[1]) == {"holds": 1, "differs": 1}
-    failures = findings.describe_failures(found)
+    failures = findings.describe_contradictions(found)
     assert not any("question" in line for line in failures)
     assert sum(line.startswith("table turned") for line in failures) == 1
     assert sum("leaves open" in line and "table unsure" in line for line in failures) == 1

@@ -93,10 +93,11 @@ def test_runs_of_unknown_and_of_other_code_are_told_apart(monkeypatch):
     assert sort_by_code(results.all, None)[1] == []  # nothing to compare with
     monkeypatch.setattr(train, "code_digest", lambda: "this", raising=False)
     assert describe_code([results, results]) == (  # a run that serves two cells counts once
-        "Code: 1 run predates code digests; 1 run was made with other code."
+        "Code: of 3 runs, 1 predates digests of the training code, and 1 was made by another "
+        "version."
     )
     monkeypatch.setattr(train, "code_digest", lambda: "new", raising=False)
-    assert describe_code([results]).endswith("; 2 runs were made with other code.")
+    assert describe_code([results]).endswith(", and 2 were made by another version.")
 
 
 def test_the_code_of_a_run_and_the_commit_are_stored(tmp_path):

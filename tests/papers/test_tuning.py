@@ -252,7 +252,9 @@ def claims(scale):
 
 def test_tuned_arms_are_compared_and_their_numbers_are_not():
     """A printed number is of the paper's settings; what is not tuned is no gap of this scale."""
-    paper = SimpleNamespace(NAME="mine2027", TITLE="Mine 2027", SCORES=("ce",), claims=claims)
+    paper = SimpleNamespace(
+        NAME="mine2027", TITLE="Mine 2027", SCORES={"ce": "loss"}, claims=claims
+    )
     plain = Results(
         runs("soft", math.nan, 0.7) + runs("hard", math.nan, 1.7), "mine2027", "features"
     )
@@ -264,8 +266,9 @@ def test_tuned_arms_are_compared_and_their_numbers_are_not():
     ((_, scores), (scale, table)) = found.tables()
     assert scores.title == "All scores"
     assert (scale, table.columns) == (
-        "features-tuned", ("arm", "setting", "runs", "validation", "ce", "ce, tuned"),
-    )  # fmt: skip
+        "features-tuned",
+        ("arm", "setting", "runs", "validation cross-entropy", "loss, untuned", "loss, tuned"),
+    )
     assert [row[:3] for row in table.rows] == [("soft", "decay=0.1", "3"), ("hard", "decay=1", "3")]
     means = [[float(cell.partition(" ")[0]) for cell in row[3:]] for row in table.rows]
     np.testing.assert_allclose(means, [[1.01, 0.72, 0.92], [1.31, 1.72, 1.52]])
@@ -276,7 +279,8 @@ def test_a_constant_is_shown_beside_every_model(scale):
     """And the note says what was chosen: at the scale that is fine-tuned the epoch alone."""
     found = findings.judge_shipped(papers.find("singh2025"))
     table = findings.tabulate_tuned(found, scale)
-    assert table.columns[4:7] == ("kl", "kl, tuned", "kl, constant")
+    apart = ("frozen", "fine-tuned") if scale == "fine-tuned" else ("untuned", "tuned")
+    assert table.columns[4:7] == tuple(f"KL to people, {kind}" for kind in (*apart, "constant"))
     known = found.results[scale].values("cifar10h soft", "constant/kl")
     (row,) = (row for row in table.rows if row[0] == "cifar10h soft")
     assert float(row[6]) == pytest.approx(known.mean(), abs=5e-4)

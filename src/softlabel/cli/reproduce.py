@@ -191,9 +191,13 @@ def _show_findings(found: findings.Findings) -> None:
                 same = f"{len(some) - len(differ)} of {len(some)} {group}"
                 typer.echo(f"  not among these: {same} come out the same")
     if found.judged:
-        typer.echo("\nwhat our runs contradict:")
-        for line in findings.describe_failures(found) or ["nothing that was tested"]:
-            typer.echo(f"  {line}")
+        for heading, describe in (
+            ("what our runs contradict", findings.describe_contradictions),
+            ("facts and numbers that differ", findings.describe_differences),
+        ):
+            typer.echo(f"\n{heading}:")
+            for line in describe(found) or ["nothing that was tested"]:
+                typer.echo(f"  {line}")
         _show(findings.tabulate_verdicts(found))
     if not found.claims:
         typer.echo("\nno results are stored; use --out DIR to train, or --quick for a rehearsal")

@@ -167,7 +167,8 @@ def whiskers(
     low, high = drawing.span(values, [0] if zero else [])
     x = Scale(low, high, left, frame.width - 14)
     bottom = top + row * len(rows)
-    parts = [legend(series, left, 13)] if series else []
+    named = sum(30 + drawing.LETTER * len(name) for name in series)
+    parts = [legend(series, max(0.0, min(left, frame.width - named)), 13)] if series else []
     for value in ticks(low, high, 6 if frame.width > 480 else 3):
         parts.append(rule(x(value), top, x(value), bottom))
         parts.append(text_at(x(value), bottom + 16, drawing.format_tick(value), "middle"))

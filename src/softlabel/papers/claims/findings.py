@@ -38,12 +38,12 @@ CONSTANT = "constant/"  # before the scores of a model that predicts the same la
 TUNED_NOTES = {
     "chosen": (
         "Weight decay, strength and epoch of every arm are chosen by the cross-entropy to the same "
-        "validation items; 95 % intervals over runs."
+        "validation items; 95 % intervals over runs. Arms have the names of cells."
     ),
     "chosen epoch": (
         "The epoch of every arm is chosen by the cross-entropy to the same validation items; "
-        "weight decay is not searched. Untuned is a head on frozen features. 95 % intervals over "
-        "runs."
+        "weight decay is not searched. Frozen is a head on frozen features, untuned. 95 % "
+        "intervals over runs. Arms have the names of cells."
     ),
     "constant": " A constant predicts the training items' mean label for every item.",
 }
@@ -192,8 +192,15 @@ def format_ours(score: Score | None) -> str:
         return f"{_format_alone(score.value)} n={score.n}"
     digits = max(_decimals(score.value), 1)
     value, low, high = (format_number(x, digits) for x in (score.value, score.low, score.high))
-    items = f" × {score.items:,} items" if isinstance(score, RunScore) and score.items else ""
-    return f"{value} [{low}, {high}] n={score.n}{items}"
+    return f"{value} [{low}, {high}] n={score.n}{_format_items(score)}"
+
+
+def _format_items(score: Score) -> str:
+    """Write of how many items an interval is, and of how many runs, if not of all."""
+    if not isinstance(score, RunScore) or not score.items:
+        return ""
+    items = f" × {score.items:,} items"
+    return items if score.known == score.n else f" ({score.known}{items})"
 
 
 def format_verdict(one: Judged) -> str:
@@ -334,11 +341,14 @@ def tabulate_tuned(findings: Findings, scale: Scale) -> Table:
     """Put the arms as the paper trains them beside the same arms tuned alike."""
     base: Scale = "cpu" if scale == "cpu-tuned" else "features"
     untuned, tuned = findings.results.get(base), findings.results[scale]
-    names: Sequence[str] = getattr(findings.paper, "SCORES", evaluate.DEFAULT)
-    columns = ["arm", "setting", "runs", "validation"]
+    every = {name: name for name in evaluate.DEFAULT}
+    names: Mapping[str, str] = getattr(findings.paper, "SCORES", every)
+    apart = ("frozen", "fine-tuned") if scale == "fine-tuned" else ("untuned", "tuned")
+    columns = ["arm", "setting", "runs", "validation cross-entropy"]
     constant = {name for name in names if any(CONSTANT + name in one.scores for one in tuned.all)}
-    for name in names:
-        columns += [name, f"{name}, tuned", *([f"{name}, constant"] if name in constant else [])]
+    for name, words in names.items():
+        kinds = (*apart, "constant") if name in constant else apart
+        columns += [f"{words}, {kind}" for kind in kinds]
     rows: list[tuple[str, ...]] = []
     for arm, setting in findings.chosen[scale].items():
         scores = []
@@ -380,44 +390,46 @@ def count_verdicts(judgements: Sequence[Judged]) -> list[str]:
     return [f"{number} {words.get(one, one)}" for one, number in counts if number]
 
 
-def describe_failures(findings: Findings) -> list[str]:
-    """Describe what our runs contradict, and the facts that differ, one by one.
-
-    Only counted are contradicted orderings that the paper's own interval leaves open, and numbers
-    that differ: they depend on the network.
-    """
+def describe_contradictions(findings: Findings) -> list[str]:
+    """Describe what our runs contradict, one by one; orderings that the paper's own interval leaves
+    open are counted."""
     sentences = []
     for scale, judgements in findings.judged.items():
-        name = SCALE_NAMES[scale]
-        tested = sum(one.claim.kind == "value" and one.verdict != "untested" for one in judgements)
-        numbers: list[Judged] = []
-        unsure: list[Judged] = []
-        for one in judgements:
-            claim = one.claim
-            if one.verdict not in ("contradicted", "differs"):
-                continue
-            if claim.kind == "value" and scale not in ("data", "paper"):
-                numbers.append(one)
-            elif not claim.established:
-                unsure.append(one)
-            else:
-                sentences.append(
-                    f"{claim.where}: {claim.says.rstrip('.')}. Published "
-                    f"{format_published(claim)}; ours {format_ours(one.ours)} ({name})."
-                )
+        against = [one for one in judgements if one.verdict == "contradicted"]
+        sentences += [_compare(one, scale) for one in against if one.claim.established]
+        unsure = [one for one in against if not one.claim.established]
         if unsure:
             are = "ordering is" if len(unsure) == 1 else "orderings are"
             sentences.append(
                 f"{len(unsure)} {are} contradicted that the paper's own interval leaves open "
-                f"({name}): {_list_places(unsure)}."
-            )
-        if numbers:
-            lie = "lies" if len(numbers) == 1 else "lie"
-            sentences.append(
-                f"{len(numbers)} of {tested} numbers {lie} outside the published intervals "
-                f"({name}, which is not the paper's network): {_list_places(numbers)}."
+                f"({SCALE_NAMES[scale]}): {_list_places(unsure)}."
             )
     return sentences
+
+
+def describe_differences(findings: Findings) -> list[str]:
+    """Describe the facts that differ, one by one, and count the numbers that do."""
+    sentences = []
+    for scale, judgements in findings.judged.items():
+        differ = [one for one in judgements if one.verdict == "differs"]
+        sentences += [_compare(one, scale) for one in differ if one.claim.kind != "value"]
+        numbers = [one for one in differ if one.claim.kind == "value"]
+        if numbers:
+            tested = [one for one in judgements if one.claim.kind == "value"]
+            tested = [one for one in tested if one.verdict != "untested"]
+            lie = "lies" if len(numbers) == 1 else "lie"
+            sentences.append(
+                f"{len(numbers)} of {len(tested)} numbers {lie} outside the published intervals "
+                f"({SCALE_NAMES[scale]}): {_list_places(numbers)}."
+            )
+    return sentences
+
+
+def _compare(one: Judged, scale: Scale) -> str:
+    """Write the published number and ours."""
+    published, ours = format_published(one.claim), format_ours(one.ours)
+    says = f"{one.claim.where}: {one.claim.says.rstrip('.')}"
+    return f"{says}. Published {published}; ours {ours} ({SCALE_NAMES[scale]})."
 
 
 def describe_untested(findings: Findings) -> list[str]:

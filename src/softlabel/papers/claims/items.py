@@ -26,15 +26,18 @@ from softlabel.tables import Floats, Score
 Values = npt.NDArray[np.float32]
 Items = Mapping[str, Values]  # by score
 BITS = 10  # of the fraction that are kept: an error of .05 %
+CORRELATIONS = ("entropy-r", "rank-r")
 SHARES = ("auroc", "aupr", "fpr95", "rms", "rms-dropped", "ece-mass")  # scores from 0 to 1
 
 
 @dataclass(frozen=True)
 class RunScore(Score):
-    """A mean over runs.  The interval is also over so many ``items``, or over runs alone if that is
-    0.  ``freedom`` are the degrees of freedom of its error."""
+    """A mean over runs.  The interval is also over so many ``items``, whose scores are ``known`` for
+    so many runs, or over runs alone if both are 0.  ``freedom`` are the degrees of freedom of its
+    error."""
 
     items: int = 0
+    known: int = 0
     freedom: float = math.nan
 
     def p_value(self, at: float = 0.0) -> float:
@@ -65,7 +68,7 @@ def over_runs(
     if n < 2:
         return RunScore(float(values[0]), math.nan, math.nan, 1) if n else None
     name = score.rpartition("/")[2]
-    bounds = evaluate.bounds("entropy-pearson" if name == "entropy-r" else name)
+    bounds = evaluate.bounds("entropy-pearson" if name in CORRELATIONS else name)
     bounds = (0.0, 1.0) if name in SHARES else bounds
     runs = intervals.over_seeds(np.asarray(values), bounds=bounds)
     known = [one for one in items if one is not None]
@@ -74,7 +77,10 @@ def over_runs(
     table, means = np.stack(known).astype(np.float64), np.asarray(values, dtype=np.float64)
     both = intervals.over_seeds_and_items(table, means=means)
     freedom = _freedom(means, table)
-    return RunScore(runs.value, both.low, both.high, n, items=table.shape[1], freedom=freedom)
+    known_of, items_of = table.shape
+    return RunScore(
+        runs.value, both.low, both.high, n, items=items_of, known=known_of, freedom=freedom
+    )
 
 
 def _freedom(of_runs: Floats, table: Floats) -> float:

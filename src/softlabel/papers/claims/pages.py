@@ -14,7 +14,8 @@ from softlabel.papers.claims.findings import (
     Findings,
     compare_scales,
     count_verdicts,
-    describe_failures,
+    describe_contradictions,
+    describe_differences,
     describe_untested,
     format_ours,
     format_published,
@@ -38,7 +39,7 @@ from softlabel.report import (
 )
 from softlabel.report import table as html_table
 
-FAILURES, ALL_HOLD = "What our runs contradict", "No tested claim is contradicted."
+NO_DIFFERENCE = "Nothing that was tested."
 UNTESTED = "Untested claims, with reasons"
 FOLDER = "pictures/results"
 LONG = 40  # rows; a longer table of claims is folded
@@ -129,12 +130,20 @@ def _summarise(findings: Findings) -> list[str]:
         link = f"[Which ones](results/{paper.NAME}.md#{make_anchor(changes.title)})."
         parts.append(f"{changes.note} {link}\n")
     if findings.judged:
-        failures = describe_failures(findings)
-        parts += [f"**{FAILURES}**\n", _list(failures) if failures else f"{ALL_HOLD}\n"]
+        for heading, sentences in _describe(findings).items():
+            parts += [f"**{heading}**\n", _list(sentences)]
     else:
         parts.append("No results are stored yet.\n")
     links = f"[Every claim](results/{paper.NAME}.md), [how we reproduce it](papers/{paper.NAME}.md)"
     return [*parts, f"{links}.\n"]
+
+
+def _describe(findings: Findings) -> dict[str, list[str]]:
+    """Return sentences by their heading."""
+    return {
+        "What our runs contradict": describe_contradictions(findings) or [NO_DIFFERENCE],
+        "Facts and numbers that differ": describe_differences(findings) or [NO_DIFFERENCE],
+    }
 
 
 def _paper_page(findings: Findings, pictures: dict[str, str]) -> str:
@@ -180,8 +189,8 @@ def make_html(every: Sequence[Findings], title: str = "Papers, claim by claim") 
     for findings in every:
         parts: list[str] = []
         if findings.judged:
-            failures = describe_failures(findings)
-            parts += [el("h3", FAILURES), listing(*failures) if failures else ALL_HOLD]
+            for heading, sentences in _describe(findings).items():
+                parts += [el("h3", heading), listing(*sentences)]
         for group in compare_scales(findings.judged):
             rows = []
             for claim, judgements in group.rows:

@@ -331,7 +331,7 @@ def describe_code(every: Iterable[Results], present: str | None = None) -> str:
 
     >>> old, new = Result("hard", 0, {}), Result("hard", 1, {}, about={"code": "ab12"})
     >>> describe_code([Results([old, new])], present="cd34")
-    'Code: 1 run predates code digests; 1 run was made with other code.'
+    'Code: of 2 runs, 1 predates digests of the training code, and 1 was made by another version.'
     """
     if present is None:
         from softlabel import train
@@ -341,6 +341,7 @@ def describe_code(every: Iterable[Results], present: str | None = None) -> str:
     runs = {one.run or (one.cell, one.seed): one for some in every for one in some.all}
     unknown, other = map(len, sort_by_code(list(runs.values()), present))
     return (
-        f"Code: {unknown} {'run predates' if unknown == 1 else 'runs predate'} code digests; "
-        f"{other} {'run was' if other == 1 else 'runs were'} made with other code."
+        f"Code: of {len(runs):,} runs, {unknown} {'predates' if unknown == 1 else 'predate'} "
+        f"digests of the training code, and {other} {'was' if other == 1 else 'were'} made by "
+        "another version."
     )

@@ -29,7 +29,12 @@ __all__ = [
 NAME = "collins2022"
 TITLE = "Collins, Bhatt & Weller 2022: Eliciting and Learning with Soft Labels from Every Annotator"
 COVER = "m-curve"
-SCORES = ("10h/ce", "10s/ce", "10h/rms", "10h/accuracy")  # that are shown of arms tuned alike
+SCORES = {  # that are shown of arms tuned alike
+    "10h/ce": "soft cross-entropy, 3,000 images",
+    "10s/ce": "soft cross-entropy, 100 images",
+    "10h/rms": "RMS calibration error, 3,000 images",
+    "10h/accuracy": "accuracy, 3,000 images",
+}
 
 
 def cells(scale: Scale, quick: bool = False) -> Sequence[Cell]:

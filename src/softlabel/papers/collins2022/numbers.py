@@ -205,7 +205,7 @@ def correlate_curve(results: Results, curve: Mapping[int, Condition], score: str
     whole = sorted(set.intersection(*map(set, points)))
     numbers = rankdata(list(curve))
     scores = (rankdata([one[key] for one in points]) for key in whole)
-    return over_runs([correlation(numbers, ranks) for ranks in scores])
+    return over_runs([correlation(numbers, ranks) for ranks in scores], "rank-r")
 
 
 def _settings(scale: Scale) -> Iterator[Claim]:

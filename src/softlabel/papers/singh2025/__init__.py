@@ -32,7 +32,11 @@ if TYPE_CHECKING:  # claims can be read without torch
 NAME = "singh2025"
 TITLE = "Singh et al. 2025: Soft-Label Training Preserves Epistemic Uncertainty"
 COVER = "curves"
-SCORES = ("kl", "entropy-pearson", "accuracy")  # that are shown of arms tuned alike
+SCORES = {  # that are shown of arms tuned alike
+    "kl": "KL to people",
+    "entropy-pearson": "entropy correlation",
+    "accuracy": "accuracy",
+}
 
 __all__ = [
     "COVER", "NAME", "SCORES", "TITLE", "cells", "claims", "draw_released", "facts", "figures",
@@ -127,5 +131,6 @@ def score_items(run: Run, cell: str) -> Mapping[str, items.Values]:
         "constant/kl": metrics.kl(people, np.tile(mean, (len(people), 1))),
         "accuracy": metrics.accuracy(people, predicted),
         "entropy-pearson": items.correlate_items(people, predicted),
+        "entropy-spearman": items.correlate_ranks(people, predicted),
     }
     return {name: items.round_values(some) for name, some in values.items()}

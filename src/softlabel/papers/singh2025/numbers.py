@@ -205,7 +205,11 @@ def facts() -> list[Claim]:
         (PICTURES, 50.0, 2.5, "about 50 labels"),
         ("popquorn/politeness", 6.7, 0.05, "about 6.7 labels (POPQUORN)"),
     ):
-        id, says, ours = f"{name} labels", f"{name}: {labels} per item", partial(_count, name)
+        id, says, ours = (
+            f"{name} labels",
+            f"{name}: {labels} per item (in brackets the fewest and the most)",
+            partial(_count, name),
+        )
         known = Published(value, secondhand=True)
         claims.append(Claim(id, "data sets", says, "exact", ours, known, tolerance, NO_DATA))
     return claims

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from softlabel.metrics import accuracy, cross_entropy, entropy_pearson, evaluate
 from softlabel.papers.claims import Cell, Scale, items, tuning
 from softlabel.papers.uma2020.figures import figures, tables
+from softlabel.papers.uma2020.numbers import SCORE_NAMES as SCORES  # shown of arms tuned alike
 from softlabel.papers.uma2020.numbers import Condition, Way, claims, facts
 from softlabel.train import Run
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:  # claims can be read without torch
 NAME = "uma2020"
 TITLE = "Uma et al. 2020: A Case for Soft Loss Functions"
 COVER = "labelme-ways"
-SCORES = ("cross-entropy", "entropy-pearson", "accuracy")  # that are shown of arms tuned alike
 SEEDS: dict[Scale, int] = {"paper": 10, "cpu": 10, "features": 10, "features-tuned": 10}
 
 __all__ = [

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from softlabel.papers.claims import Figure, Published, Results, Table, Words
 from softlabel.papers.claims import figures as draw
 from softlabel.papers.uma2020 import numbers
-from softlabel.papers.uma2020.numbers import ROWS, SCORES, TASK_NAMES, TASKS, Condition, printed
+from softlabel.papers.uma2020.numbers import (
+    ROWS,
+    SCORE_NAMES,
+    SCORES,
+    TASK_NAMES,
+    TASKS,
+    Condition,
+    printed,
+)
 
 WORDS, NOTES = draw.read_words(__file__)
 # not in the paper; columns of the tasks that have them
@@ -28,8 +36,9 @@ def figures(results: Results) -> list[Figure]:
             for row in ROWS:
                 ours = results.mean(numbers.condition_of(row, task).name, score)
                 pairs[numbers.ROW_NAMES[row]] = ours, printed(row, task, score)
-            words = Words(score, f"{TASK_NAMES[task]}: {score}", "", score, "")
-            charts[score] = draw.beside(words, pairs)
+            called = SCORE_NAMES[score]
+            words = Words(score, f"{TASK_NAMES[task]}: {called}", "", called, "")
+            charts[called] = draw.beside(words, pairs)
         ways = WORDS["ways"]
         caption = f"{ways.caption}  {NOTES[task]}"
         words = Words(f"{task}-ways", f"{TASK_NAMES[task]}: {ways.title}", caption)
@@ -52,7 +61,8 @@ def _table_2(results: Results, tasks: Sequence[str]) -> Table:
             row.append(_text(printed(way, task, "accuracy"), "accuracy"))
         rows.append(tuple(row))
     heads = (f"{TASK_NAMES[task]}, {what}" for task in tasks for what in ("accuracy", "printed"))
-    return Table("Table 2: soft labels made two ways", ("labels", *heads), rows)
+    title = "Table 2: soft labels made two ways"
+    return Table(title, ("labels", *heads), rows, NOTES["spread"])
 
 
 def _table_3(results: Results, task: str) -> Table:
@@ -61,21 +71,28 @@ def _table_3(results: Results, task: str) -> Table:
     rows += [(row, numbers.condition_of(row, task)) for row in ROWS]
     rows += [(None, Condition(task, way)) for way in numbers.SOFT_WAYS if way != numbers.SOFT[task]]
     if task == "labelme":
-        rows.append((None, Condition(task, "crowd-layer", batches=True)))
+        rows.append((None, Condition(task, "crowd-layer")))  # as in the authors' code
     scored = {name for _, condition in rows for name in results.names(condition)}
     more = [score for score in MORE_SCORES if score in scored]
     lines: list[tuple[str, ...]] = []
     for row, condition in rows:
-        called = numbers.ROW_NAMES.get(condition.labels, condition.labels)
+        called = numbers.ROW_NAMES.get(condition.way, condition.way)
+        if condition.way == "crowd-layer" and task == "labelme":
+            called += ", in batches" if condition.batches else ", all photographs at once"
         line = [f"{numbers.ROW_NAMES[row]}: {called}" if row == "soft" else called]
         line.append(str(len(results.values(condition, SCORES[0]))))
         for score in SCORES:
             line.append(_ours(results, condition, score))
             line.append(_text(printed(row, task, score), score) if row else "")
         lines.append((*line, *(_ours(results, condition, score) for score in more)))
-    columns = ["labels", "runs", *(name for score in SCORES for name in (score, "printed"))]
+    columns = [
+        "labels",
+        "runs",
+        *(name for score in SCORES for name in (SCORE_NAMES[score], "printed")),
+    ]
     columns += [MORE_SCORES[score] for score in more]
-    return Table(f"Table 3: {TASK_NAMES[task]}", tuple(columns), lines, NOTES[task])
+    note = f"{NOTES[task]} {NOTES['spread']}"
+    return Table(f"Table 3: {TASK_NAMES[task]}", tuple(columns), lines, note)
 
 
 def _ours(results: Results, condition: Condition, score: str) -> str:

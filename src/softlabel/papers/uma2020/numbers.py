@@ -57,7 +57,12 @@ class Condition:
 PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
 SOFT_WAYS: tuple[Way, Way] = ("shares", "softmax")  # the rows of Table 2
 ROWS: tuple[Row, ...] = ("gold", "majority", "dawid-skene", "crowd-layer", "soft")  # of Table 3
-SCORES = ("accuracy", "cross-entropy", "entropy-pearson")
+SCORE_NAMES = {
+    "accuracy": "accuracy",
+    "cross-entropy": "cross-entropy",
+    "entropy-pearson": "entropy correlation",
+}
+SCORES = tuple(SCORE_NAMES)
 TABLE_2: dict[tuple[str, str], Any]
 TABLE_3: dict[tuple[str, str], Any]
 TABLE_2, TABLE_3 = (
