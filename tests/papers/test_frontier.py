@@ -193,6 +193,12 @@ def test_the_page_is_what_the_stored_numbers_say(stored):
     assert page.say_result(stored) in page.README.read_text("utf-8")
 
 
+def test_what_is_said_of_the_papers_runs_is_of_those_that_are_stored_now(stored):
+    """They were made again once, and the page kept the differences of the runs before."""
+    now = measuring.read_paper()["differences"]
+    assert stored["paper"]["differences"] == now, "run python bench/frontier.py paper"
+
+
 def test_the_words_of_the_page_hold(stored):
     """Which side is ahead is written by hand; these are the numbers that it says."""
     one, six = Budget(rich=1), Budget(rich=6)

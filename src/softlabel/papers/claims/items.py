@@ -32,8 +32,8 @@ SHARES = ("auroc", "aupr", "fpr95", "rms", "rms-dropped", "ece-mass")  # scores 
 
 @dataclass(frozen=True)
 class RunScore(Score):
-    """A mean over runs.  The interval is also over so many ``items``, whose scores are ``known`` for
-    so many runs, or over runs alone if both are 0.  ``freedom`` are the degrees of freedom of its
+    """A mean over runs.  The interval is also over so many ``items``, which are ``known`` for so
+    many runs, or over runs alone if both are 0.  ``freedom`` are the degrees of freedom of its
     error."""
 
     items: int = 0
