@@ -174,22 +174,32 @@ def softness_10h() -> str:
 
 
 def paper_network() -> str:
-    hard, *soft = (replace(one, network="resnet34a") for one in (HARD, VOTES_EACH, CLAMP_EACH))
-    numbers = means(PAPER, (hard, *soft), "10h/ce", 3)
-    printed = [f"{PRINTED[one, '10h', 'ce'].value:.3f}" for one in (HARD, VOTES_EACH, CLAMP_EACH)]
-    votes, clamp = (with_interval(PAPER.difference(hard, one, "10h/ce"), 2) for one in soft)
-    whole = [replace(one, network="resnet34a") for one in (VOTES_MEAN, CLAMP_MEAN)]
-    runs, few = (min(len(PAPER.of_cell(one)) for one in some) for some in ((hard, *soft), whole))
-    votes_mean, clamp_mean = means(PAPER, whole, "10h/ce", 3)
-    theirs = [f"{PRINTED[one, '10h', 'ce'].value:.3f}" for one in (VOTES_MEAN, CLAMP_MEAN)]
-    return (
-        f"is {numbers[0]} with hard labels (printed {printed[0]}, the mean of three networks), "
-        f"{numbers[1]} with votes and {numbers[2]} with T2-clamp labels, both de-aggregated "
-        f"({printed[1]} and {printed[2]}). Hard labels are {votes} nats farther from people than "
-        f"votes and {clamp} farther than T2-clamp labels ({runs} runs of each). "
-        f"Aggregated labels give {votes_mean} and {clamp_mean} ({theirs[0]} and {theirs[1]}; "
-        f"{few} run{'s' if few > 1 else ''} of each)"
-    )
+    """Write each network's losses beside the printed ones, and how far hard labels are behind."""
+    cells = HARD, VOTES_EACH, CLAMP_EACH, VOTES_MEAN, CLAMP_MEAN
+    words = "hard labels", "votes", "T2-clamp labels", "aggregated votes", "aggregated T2-clamp"
+    sentences = []
+    for network, called in (("resnet34a", "ResNet-34A"), ("vgg11", "VGG-11")):
+        own = {one: replace(one, network=network) for one in cells}
+        known = [(one, said) for one, said in zip(cells, words, strict=True) if _runs(own[one])]
+        numbers = means(PAPER, (own[one] for one, _ in known), "10h/ce", 3)
+        each = [
+            f"{number} with {said} ({_runs(own[one])} run{'s' * (_runs(own[one]) > 1)})"
+            for number, (one, said) in zip(numbers, known, strict=True)
+        ]
+        behind = [
+            f"{with_interval(gap, 2)} nats farther from people than {said}"
+            for one, said in known
+            if _runs(own[one]) > 1
+            and one != HARD
+            and (gap := PAPER.difference(own[HARD], own[one], "10h/ce"))
+        ]
+        sentences.append(f"{called}: {_list(each)}; hard labels are {_list(behind)}")
+    printed = _list([f"{PRINTED[one, '10h', 'ce'].value:.3f}" for one in cells])
+    return f"{'. '.join(sentences)}. Printed, as means of three networks: {printed}"
+
+
+def _runs(cell: Condition) -> int:
+    return len(PAPER.of_cell(cell))
 
 
 def smoothing() -> str:
