@@ -313,6 +313,8 @@ REFUSED = [
     ({"item": [1], "annotations": [[]]}, {}, "no list in 'annotations' holds a vote"),
     ({"item": [1], "annotator": ["a"], "label": [["x", "y"]]}, {}, "which can be no id"),
     (SQUARE + 0.5, {"form": "counts"}, "column 0, row 1: 0.5 is no number of votes"),
+    (TWO | {"count": [1, 3]}, {}, "column 'count', row 2, value 3: must be 1, as the row names"),
+    ({"item": [1], "label": ["x"], "n": [0]}, {}, "every 'n' is 0, so there are no votes"),
     ({"a": {"b": 1}}, {}, "say form='wide' for {item: {annotator: label}}"),
     ({"a": [1], "b": [1, 2]}, {}, "columns of equal length"),
     ([1, 2], {}, "name it with item="),

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -93,17 +93,21 @@ def read_vote_lines(path: Path, data: bytes, reading: Reading) -> tuple[Sheet, S
     kinds: dict[str, pl.DataType] = dict.fromkeys(columns, pl.String())
     if soft:
         kinds |= dict.fromkeys(shape.answer, pl.Float64())
-    frame = _add_seconds(pl.DataFrame(columns, schema=kinds), path, data)
+    frame = _add_texts(pl.DataFrame(columns, schema=kinds), path, data, (SECONDS, shape.count))
     return Sheet(path, frame, numbers.__getitem__, anonymous=not any(named)), shape
 
 
-def _add_seconds(frame: pl.DataFrame, path: Path, data: bytes) -> pl.DataFrame:
-    """Return the table with the key ``seconds`` as texts, if the first line has it."""
-    if SECONDS in frame.columns or SECONDS not in next(parse_lines(path, data))[1]:
-        return frame
-    times = (row.get(SECONDS) for _, row in parse_lines(path, data))
-    texts = [None if time is None else str(time) for time in times]
-    return frame.with_columns(pl.Series(SECONDS, texts, dtype=pl.String))
+def _add_texts(
+    frame: pl.DataFrame, path: Path, data: bytes, wanted: Iterable[str | None]
+) -> pl.DataFrame:
+    """Return the table with these keys as texts, where the first line has them."""
+    first = next(parse_lines(path, data))[1]
+    for name in wanted:
+        if name is not None and name in first and name not in frame.columns:
+            cells = (row.get(name) for _, row in parse_lines(path, data))
+            texts = [None if cell is None else str(cell) for cell in cells]
+            frame = frame.with_columns(pl.Series(name, texts, dtype=pl.String))
+    return frame
 
 
 def _or_null(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -32,7 +32,7 @@ from softlabel.io.sheet import (
     read_parquet,
     read_text,
 )
-from softlabel.io.votes import merge_spellings, prepare, read_counts, read_votes
+from softlabel.io.votes import is_counted, merge_spellings, prepare, read_counts, read_votes
 from softlabel.records import (
     JUDGED,
     Line,
@@ -275,7 +275,10 @@ def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: R
     if shape.kind == "soft" and shape.annotator is None and votes.votes_per_item().max() == 1:
         raise FileError(sheet.path, ONE_EACH)
     seconds, notes = _read_seconds(sheet, shape)
-    return Source(name, votes, sheet.line_of, left_out=left_out, seconds=seconds, notes=notes)
+    told = f"votes of unknown people, as many as {shape.count!r} says"
+    read_as = told if is_counted(sheet, shape) else ""
+    about = {"left_out": left_out, "seconds": seconds, "read_as": read_as, "notes": notes}
+    return Source(name, votes, sheet.line_of, **about)
 
 
 def _read_seconds(sheet: Sheet, shape: Shape) -> tuple[Floats | None, tuple[str, ...]]:

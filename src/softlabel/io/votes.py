@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from softlabel.errors import FileError, nearest
-from softlabel.io.columns import ITEM, LABEL
+from softlabel.io.columns import ITEM, LABEL, ONE_VOTE, normalise
 from softlabel.io.csv_files import read_csv
 from softlabel.io.sheet import ACCEPTED, Reading, Shape, Sheet, is_blank
 from softlabel.sampling import votes_from_counts
@@ -50,11 +50,11 @@ def prepare(
     needed = [*shape.ids, *shape.answer]
     if sheet.anonymous and shape.annotator is not None:
         needed.remove(shape.annotator)
+    left_out: dict[str, int] = {}
     if reading.missing == "refuse":
         sheet.refuse_empty(*needed)
-        return sheet, {}
+        needed = []
     absent = [word for word in ABSENT if word not in (labels or ())]
-    left_out: dict[str, int] = {}
     for column in needed:
         gone = _is_missing(sheet.frame[column], absent if column in shape.answer else [])
         if gone.any():
@@ -62,7 +62,32 @@ def prepare(
             sheet = sheet.keep(~gone)
     if not len(sheet.frame):
         raise FileError(sheet.path, "no row is complete, so nothing is left to read")
-    return sheet, left_out
+    return _repeat_rows(sheet, shape), left_out
+
+
+def is_counted(sheet: Sheet, shape: Shape) -> bool:
+    """Return whether a row stands for as many votes of unknown people as one of its cells says."""
+    return shape.count is not None and (sheet.anonymous or shape.annotator is None)
+
+
+def _repeat_rows(sheet: Sheet, shape: Shape) -> Sheet:
+    """Return the sheet with each row as often as its count of votes says."""
+    if shape.count is None:
+        return sheet
+    cells = sheet.frame[shape.count]
+    if not is_counted(sheet, shape):
+        if normalise(shape.count) == COUNT:  # other names of counts may mean other things here
+            sheet.refuse(cells.cast(pl.Float64, strict=False).ne_missing(1), ONE_VOTE, shape.count)
+        return sheet
+    if cells.dtype.is_nested() or cells.dtype.is_temporal() or cells.dtype == pl.Boolean:
+        raise FileError(sheet.path, f"holds {cells.dtype}, no numbers of votes", column=shape.count)
+    numbers = cells.cast(pl.Float64, strict=False)
+    counts = numbers.cast(pl.Int64, strict=False)
+    whole = ((counts >= 0) & (counts == numbers)).fill_null(False)
+    sheet.refuse(~whole, "no number of votes: it must be whole, and not negative", shape.count)
+    if not counts.sum():
+        raise FileError(sheet.path, "every count is 0, so there are no votes", column=shape.count)
+    return sheet.take(pl.Series(np.repeat(np.arange(len(counts)), counts.to_numpy())))
 
 
 def _is_missing(cells: pl.Series, absent: list[str]) -> pl.Series:
