@@ -603,6 +603,16 @@ def test_cleanlab(tmp_path):
         read(write(tmp_path, "item,ann\ni,0.5\n"), "cleanlab")
 
 
+def test_what_cleanlab_was_written_is_not_taken_for_counts(tmp_path):
+    path = write(tmp_path, "item,annotator,label\na,x,cat\na,y,dog\nb,y,dog\n", "v.csv")
+    formats.Cleanlab().write(read(path).answers, tmp_path / "wide.csv", {})
+    with pytest.raises(FileError, match=r"beside it is wide.classes.json.*say --from cleanlab"):
+        read(tmp_path / "wide.csv")
+    assert Counter(votes(read(tmp_path / "wide.csv", "cleanlab"))) == Counter(votes(read(path)))
+    path = write(tmp_path, "item,x,y\na,0,1\nb,2,1\n", "wide.csv")
+    assert read(path, labels=["x", "y"]).answers.counts().tolist() == [[0, 1], [2, 1]]
+
+
 MTURK = (
     '"HITId","Title","Reward","AssignmentId","WorkerId","AssignmentStatus","WorkTimeInSeconds",'
     '"Input.text_0","Input.text_1","Answer.label_0","Answer.label_1","Approve","Reject"\n'

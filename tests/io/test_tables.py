@@ -70,7 +70,8 @@ def test_counts_of_votes(tmp_path, name, text):
     assert source.answers.anonymous
     assert source.answers.counts().tolist() == [[2, 1], [0, 1], [0, 0]]
     assert source.answers.index.labels.tolist() == ["cat", "dog"], "in the order of the columns"
-    assert "counts" in source.facts["read as"]
+    told = "counts of votes, without annotators: the classes are cat, dog"
+    assert source.facts["read as"] == told
 
 
 def test_probabilities_without_annotators_are_no_counts(tmp_path):

@@ -18,6 +18,7 @@ from softlabel.io.columns import SECONDS
 from softlabel.io.csv_files import read_csv
 from softlabel.io.formats import Format, find_format, make_answers, read_table
 from softlabel.io.formats.base import Head
+from softlabel.io.formats.crowds import CODES
 from softlabel.io.json_files import parse_lines, parse_object, read_vote_lines
 from softlabel.io.large import LARGE, read_large
 from softlabel.io.sheet import (
@@ -56,6 +57,7 @@ ONE_EACH = (
 EVERY_ARM = "all"  # what stands for every arm of a comparison
 OTHER_ARM = "asked in another arm"
 COUNTS = "counts of votes, without annotators"
+SHOWN = 12  # classes that are named where counts are read
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,11 +268,16 @@ def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: R
             reason = str(error).partition(";")[0].replace(" (1 times)", "")
             say = "rename one, or say --spelling keep if they are different classes"
             raise FileError(sheet.path, f"the columns {reason}; {say}") from None
+    if labels is None and shape.kind == "soft" and shape.annotator is None:
+        _refuse_wide(sheet.path)
     sheet, left_out = prepare(sheet, shape, labels, reading)
     if shape.kind == "soft" and (sheet.anonymous or shape.annotator is None):
         votes = read_counts(sheet, shape, labels)
         if votes is not None:
-            return Source(name, votes, left_out=left_out, read_as=COUNTS)
+            classes = votes.index.labels.tolist()
+            shown = ", ".join(classes[:SHOWN]) + (", …" if len(classes) > SHOWN else "")
+            read_as = f"{COUNTS}: the classes are {shown}"
+            return Source(name, votes, left_out=left_out, read_as=read_as)
     votes = read_votes(sheet, shape, labels, reading)
     if shape.kind == "soft" and shape.annotator is None and votes.votes_per_item().max() == 1:
         raise FileError(sheet.path, ONE_EACH)
@@ -279,6 +286,18 @@ def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: R
     read_as = told if is_counted(sheet, shape) else ""
     about = {"left_out": left_out, "seconds": seconds, "read_as": read_as, "notes": notes}
     return Source(name, votes, sheet.line_of, **about)
+
+
+def _refuse_wide(path: Path) -> None:
+    """Refuse to take for counts what may be the numbers of classes: a file beside names them."""
+    beside = path.with_suffix(CODES)
+    if beside.is_file():
+        raise FileError(
+            path,
+            f"could mean two things: beside it is {beside.name}, so each column may be an annotator "
+            "and each number a class (say --from cleanlab); if each column is a class and each "
+            "number counts its votes, name the classes with --labels",
+        )
 
 
 def _read_seconds(sheet: Sheet, shape: Shape) -> tuple[Floats | None, tuple[str, ...]]:
