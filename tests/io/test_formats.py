@@ -447,6 +447,33 @@ def test_doccano_archives(tmp_path):
     assert source.left_out["without a label (not annotated, or nothing applies)"] == 1
 
 
+def test_a_table_of_doccano_and_one_of_votes(tmp_path):
+    single = "id,text,label\n7,…,negative\n8,…,\n9,…,positive\n"
+    found = read(write(tmp_path, single, "bob.csv"))
+    assert (found.read_as, found.left_out) == (
+        "doccano", {"without a label (not annotated, or nothing applies)": 1},
+    )  # fmt: skip
+    assert votes(found) == [("7", "bob", "negative"), ("9", "bob", "positive")]
+    image = single.replace("text", "filename").replace("label", "label,Comments")
+    image = image.replace("e\n", "e,\n").replace(",…,\n", ",…,,\n")
+    assert votes(read(write(tmp_path, image, "ann.csv")))[0] == ("7", "ann", "negative")
+    path = write(tmp_path, single.replace("8,…,", "8,…,positive#negative"), "bob.csv")
+    said = r"value 'positive#negative': line 3: could be several labels \(say --from doccano:multi"
+    for how in (None, "doccano"):
+        with pytest.raises(FileError, match=said):
+            read(path, how)
+    both = read(path, "doccano:multilabel=true,task=negative")
+    assert votes(both) == [("7", "bob", "yes"), ("8", "bob", "yes"), ("9", "bob", "no")]
+    table = read(path, columns={"item": "id", "label": "label"})
+    assert votes(table)[1] == ("8", None, "positive#negative")
+    for text, name in (
+        ("id,text,label\n7,…,a\n7,…,b\n", "votes.csv"),  # of several people
+        ("id,text,label\n7,…,a\n8,…,b\n", "all.csv"),
+        ("id,text,label,topic\n7,…,a,x\n8,…,b,x\n", "bob.csv"),
+    ):
+        assert [who for _, who, _ in votes(read(write(tmp_path, text, name)))] == [None, None]
+
+
 def test_a_study_folder_is_nobodys_export(tmp_path):
     """Its secret is not even looked at, and a file of settings is no record."""
     (tmp_path / ".softlabel").mkdir()

@@ -198,7 +198,7 @@ def read_answers(
     if path != STREAM and not path.exists():
         raise FileError(path, "there is no such file")
     wanted = None if labels is None else list(labels)
-    foreign = find_format(path, reading.format)
+    foreign = find_format(path, reading.format, named=bool(reading.columns))
     if foreign is not None:
         return _read_foreign(path, *foreign, wanted, reading)
     if path.is_dir():
