@@ -178,6 +178,21 @@ def test_label_studio_traps(tmp_path):
     assert len(read(path).answers) == 2
 
 
+def test_tasks_of_label_studio_without_annotations(tmp_path):
+    """As we write them: what they hold are predictions, and the name of the item is in the data."""
+    path = write(tmp_path, "item,annotator,label\na,x,cat\na,y,cat\nb,x,dog\n", "v.csv")
+    labels = labelling.pool_source(read(path), labelling.Plan())
+    formats.LabelStudio(task="animal").write(labels, tmp_path / "tasks.json", {})
+    said = r"no answers by people \(left out: 2 tasks without annotations\); for the others say --"
+    with pytest.raises(FileError, match=said):
+        read(tmp_path / "tasks.json")
+    guesses = votes(read(tmp_path / "tasks.json", "label-studio:who=machines"))
+    assert [(item, label) for item, _, label in guesses] == [("a", "cat"), ("b", "dog")]
+    path = write(tmp_path, [{"id": 1, "data": {"text": "…"}}], "tasks.json")
+    with pytest.raises(FileError, match="left out: 1 tasks without annotations"):
+        read(path)
+
+
 def test_exports_that_label_studio_wrote():
     """Version 1.23.2 with: an answer with rating and number, another one by the same person, a
     skip, a gold answer and a plain one; a prediction that the export holds by its number."""

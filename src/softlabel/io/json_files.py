@@ -19,7 +19,8 @@ def parse_lines(path: Path, data: bytes) -> Iterator[Line]:
     """Yield each object with the number of its line; skip blank lines."""
     for number, line in enumerate(io.BytesIO(data), 1):
         if not line.isspace():
-            yield number, parse_object(path, line, number)
+            # where a line breaks off is its end, not the beginning of the next
+            yield number, parse_object(path, line.rstrip(), number)
 
 
 def parse_object(path: Path, data: bytes, line: int | None = None) -> dict[str, Any]:
@@ -36,6 +37,8 @@ def parse_json(path: Path, data: bytes, line: int | None = None) -> Any:
         return json.loads(data.decode(), object_pairs_hook=_refuse_repeated_keys)
     except json.JSONDecodeError as error:
         reason = f"is not JSON: {error.msg} at character {error.colno}"
+        if line is None and error.msg == "Extra data":
+            reason += "; the name of a file of JSON lines must end in .jsonl"
         raise FileError(path, reason, line=error.lineno if line is None else line) from None
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"is not JSON that can be read: {error}", line=line) from None

@@ -334,6 +334,8 @@ def _choose_people(
     if rows and not chosen:
         instead = "machines" if how.who == "people" else "people"
         reason = f"holds no answers {PEOPLE if wanted == 'person' else MACHINES}"
+        if shown := describe_left_out(left_out):
+            reason += f" (left out: {shown})"
         raise FileError(path, f"{reason}; for the others say --from {how.name}:who={instead}")
     left_out[other] += len(rows) - len(chosen)
     return chosen
