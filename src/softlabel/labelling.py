@@ -155,8 +155,9 @@ def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but 
     ``soft`` (a column per class), ``wide`` (a column per annotator) or ``counts`` (votes per
     class).  ``labels`` are all classes in their order, ``ordered`` if they are steps of a scale.
     ``missing="drop"`` leaves out rows without item, annotator or label, and says how many.
-    ``spelling`` is what to do with labels that differ by case or space only: ``refuse``, ``merge``
-    or ``keep``.  ``repeats`` is what counts where a person answered an item twice: ``first``,
+    ``spelling`` is what to do with labels that differ by case or space only, and with items and
+    annotators that differ by the space around them only: ``refuse``, ``merge`` or ``keep``.
+    ``repeats`` is what counts where a person answered an item twice: ``first``,
     ``last``, ``mean``, ``all`` or ``error``.  ``arm`` is as in ``label``.
     """
     made = None if construct is None else registry.resolve("construct", construct)

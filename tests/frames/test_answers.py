@@ -345,6 +345,12 @@ REFUSED = [
     (TWO | {"annotator": ["a", " "]}, {}, "row 2 has no annotator"),
     (TWO | {"label": ["x", "NaN"]}, {}, "looks like a missing value"),
     (TWO | {"item": [1, "1"]}, {}, "both '1' and 1 are there"),
+    (TWO | {"item": ["i", "i "]}, {}, "column 'item': 'i' and 'i ' differ by the space around"),
+    (
+        {"item": [1], "p": ["x"], "p ": ["x"]},
+        {"form": "wide"},
+        "column 'annotator': 'p' and 'p ' differ by the space around them only; say spelling=merge",
+    ),
     (TWO | {"item": [1, True]}, {}, "stand for values that are equal"),
     (TWO | {"item": [[1], [2]]}, {}, "which can be no id"),
     (TWO | {"item": pl.Series([[1], [2]])}, {}, "which can be no id"),

@@ -188,6 +188,48 @@ def test_soft_votes_for_a_class_that_is_called_like_a_label_are_not_written(tmp_
         files.write_answers(votes, tmp_path / "v.csv")
 
 
+# ── ids ──────────────────────────────────────────────────────────────────────────────────────
+
+SPACED = {
+    "v.csv": "item,annotator,label\na,ann,cat\n{},{},dog\n",
+    "s.csv": "item,annotator,cat,dog\na,ann,1,0\n{},{},0,1\n",
+    "c.csv": "item,annotator,top,p1,second,p2,impossible\na,ann,cat,90,,,\n{},{},dog,90,,,\n",
+    "v.jsonl": '{{"item":"a","annotator":"ann","label":"cat"}}\n'
+    '{{"item":"{}","annotator":"{}","label":"dog"}}\n',
+    "mturk.csv": "HITId,AssignmentId,WorkerId,AssignmentStatus,Input.x,Answer.y\n"
+    "1,1,ann,Approved,a,cat\n1,2,{1},Approved,{0},dog\n",
+}
+
+
+@pytest.mark.parametrize("size", [10**9, 0])
+@pytest.mark.parametrize("name", SPACED)
+@pytest.mark.parametrize(
+    ("item", "person", "words"),
+    [("a ", "bob", "'a' and 'a '"), ("b", "\u00a0ann", r"'ann' and '\\xa0ann'")],
+)
+def test_ids_that_differ_by_space_only(tmp_path, monkeypatch, size, name, item, person, words):
+    """As with labels: the small reader, the large one and those of other programs ask."""
+    monkeypatch.setattr("softlabel.io.source.LARGE", size)
+    path = write(tmp_path, SPACED[name].format(item, person), name)
+    with pytest.raises(FileError, match=f"{words} differ by the space around them only; say --sp"):
+        files.read_answers(path)
+    found = {
+        how: files.read_answers(path, reading=files.Reading(spelling=how)).answers.index.shape
+        for how in ("merge", "keep")
+    }
+    assert found["keep"][0] + found["keep"][1] == found["merge"][0] + found["merge"][1] + 1
+
+
+def test_one_person_in_two_spellings_is_found_to_repeat(tmp_path):
+    path = write(tmp_path, SPACED["v.csv"].format("a ", "ann "))
+    merged = files.read_answers(path, reading=files.Reading(spelling="merge"))
+    with pytest.raises(FileError, match="line 3: 'ann' answered item 'a' on line 2 and again here"):
+        merged.refuse_repeats()
+    path = write(tmp_path, "item,cat,dog\na,1,0\na ,0,1\n")
+    with pytest.raises(FileError, match="'a' and 'a ' differ by the space"):
+        files.read_answers(path)
+
+
 # ── missing ──────────────────────────────────────────────────────────────────────────────────
 
 GAPS = "item,annotator,label\ni,w,cat\n,w,cat\nj,,cat\nk,w,\nl,w,NaN\nm,w,dog\nm,w,cat\n"

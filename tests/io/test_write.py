@@ -278,13 +278,14 @@ def test_names_that_look_like_formulas_go_round(tmp_path, kind):
     item = np.repeat(np.arange(len(ODD)), 2)
     votes = Annotations(index, item, item * 0 + [0, 1] * len(ODD), label=item % 3)
     files.write_answers(votes, tmp_path / f"v.{kind}")
-    again = files.read_answers(tmp_path / f"v.{kind}", ["=cat", "-dog", "-1"]).answers
+    keep = files.Reading(spelling="keep")  # two of them differ by the space before an x only
+    again = files.read_answers(tmp_path / f"v.{kind}", ["=cat", "-dog", "-1"], reading=keep).answers
     assert again.index.items.tolist() == ODD
     assert again.index.annotators.tolist() == ["=A1", "bob"]
     assert again.label.tolist() == votes.label.tolist()
     soft = Annotations(index, votes.item, votes.annotator, probs=votes.soft())
     files.write_answers(soft, tmp_path / f"s.{kind}")
-    again = files.read_answers(tmp_path / f"s.{kind}").answers
+    again = files.read_answers(tmp_path / f"s.{kind}", reading=keep).answers
     assert again.index.labels.tolist() == ["=cat", "-dog", "-1"]
 
 

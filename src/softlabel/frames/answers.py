@@ -380,7 +380,11 @@ class Reader:
     # ── cells ────────────────────────────────────────────────────────────────────────────────
 
     def _name(self, axis: Axis, column: Column) -> pl.Series:
-        return self.ids[axis].name(column)
+        found = self.ids[axis].name(column)
+        if axis == "labels":
+            return found
+        what = found.alias(axis.removesuffix("s"))
+        return io.join_twins(what, Path(self.grid.name), self.layout.spelling)
 
     def _rows(self, roles: Roles) -> pl.Series:
         """Return the item of each row: its column, the table's own row ids, or numbers from 0."""

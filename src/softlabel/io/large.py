@@ -25,6 +25,7 @@ from softlabel.io.votes import (
     COUNT,
     NAME_TYPES,
     as_text,
+    find_twins,
     merge_spellings,
     sort_naturally,
 )
@@ -74,6 +75,8 @@ def read_large(
     voted = codings[LABEL].names()
     classes = match_classes(voted, labels or scan.classes, reading.spelling)
     if classes is None or has_blank(items) or has_blank(people) or has_blank(voted):
+        return None
+    if reading.spelling != "keep" and (find_twins(items) or find_twins(people)):
         return None
     index = Index(compact_names(items), compact_names(people), names(classes[0]))
     return Annotations(index, item, annotator, label=given_away(classes[1][label]))

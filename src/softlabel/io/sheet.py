@@ -235,7 +235,8 @@ class Reading:
     ``format`` None: told from the content.  ``columns`` maps item, annotator and label to the names
     that they have in the file.  ``missing``: rows with an empty cell are refused, or dropped and
     counted.  ``spelling``: labels that differ by case or space only are refused, merged into the
-    most frequent spelling without stray spaces, or kept apart.
+    most frequent spelling without stray spaces, or kept apart; so are items and annotators that
+    differ by the space around them only.
     """
 
     format: "Format | None" = None

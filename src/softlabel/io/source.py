@@ -33,7 +33,14 @@ from softlabel.io.sheet import (
     read_parquet,
     read_text,
 )
-from softlabel.io.votes import is_counted, merge_spellings, prepare, read_counts, read_votes
+from softlabel.io.votes import (
+    is_counted,
+    merge_ids,
+    merge_spellings,
+    prepare,
+    read_counts,
+    read_votes,
+)
 from softlabel.records import (
     JUDGED,
     Line,
@@ -219,7 +226,8 @@ def read_answers(
         raise FileError(path, reason)
     shape = detect_shape(path, sheet.frame.columns, reading.columns)
     if shape.kind == "classic":
-        return Source(str(path), read_classic(sheet, shape, wanted, mode), sheet.line_of)
+        said = read_classic(merge_ids(sheet, shape, reading), shape, wanted, mode)
+        return Source(str(path), said, sheet.line_of)
     return _read_votes(sheet, shape, wanted, reading)
 
 
@@ -283,9 +291,15 @@ def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: R
         raise FileError(sheet.path, ONE_EACH)
     seconds, notes = _read_seconds(sheet, shape)
     told = f"votes of unknown people, as many as {shape.count!r} says"
-    read_as = told if is_counted(sheet, shape) else ""
-    about = {"left_out": left_out, "seconds": seconds, "read_as": read_as, "notes": notes}
-    return Source(name, votes, sheet.line_of, **about)
+    return Source(
+        name,
+        votes,
+        sheet.line_of,
+        left_out=left_out,
+        seconds=seconds,
+        read_as=told if is_counted(sheet, shape) else "",
+        notes=notes,
+    )
 
 
 def _refuse_wide(path: Path) -> None:
@@ -294,9 +308,9 @@ def _refuse_wide(path: Path) -> None:
     if beside.is_file():
         raise FileError(
             path,
-            f"could mean two things: beside it is {beside.name}, so each column may be an annotator "
-            "and each number a class (say --from cleanlab); if each column is a class and each "
-            "number counts its votes, name the classes with --labels",
+            f"could mean two things: beside it is {beside.name}, so a column may be an annotator "
+            "and a number a class (say --from cleanlab); if columns are classes and numbers count "
+            "votes, name the classes with --labels",
         )
 
 

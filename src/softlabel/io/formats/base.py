@@ -39,7 +39,7 @@ from softlabel.io.sheet import (
     read_parquet,
     read_text,
 )
-from softlabel.io.votes import merge_spellings, sort_naturally
+from softlabel.io.votes import join_twins, merge_spellings, sort_naturally
 from softlabel.records import Line, describe_left_out, json_type, stack_answers
 from softlabel.tables import Annotations, Floats, Index, Ints, Statements, names
 
@@ -304,7 +304,7 @@ def make_answers(
     if not rows:
         shown = describe_left_out(left_out) or "nothing"
         raise FileError(path, f"holds no answers that count; left out: {shown}")
-    rows, notes = _hide_ids(how, rows)
+    rows, notes = _hide_ids(how, _join_ids(path, rows, reading))
     declared = labels or table.labels.get(task)
     rows = _merge(path, rows, declared, reading)
     classes = list(declared or sort_naturally({label for row in rows for label in row.answer}))
@@ -396,6 +396,16 @@ def _choose_task(
         raise FileError(path, f"{reason}; choose one: --from {how.name}:task={first}")
     left_out[OTHER_QUESTIONS] += len(rows) - counts[task]
     return task, [row for row in rows if row.task == task]
+
+
+def _join_ids(path: Path, rows: list[Row], reading: Reading) -> list[Row]:
+    """Settle ids of items and annotators that differ by the space around them only."""
+    for key in ("item", "annotator"):
+        ids = pl.Series(key, [getattr(row, key) for row in rows], dtype=pl.String)
+        joined = join_twins(ids, path, reading.spelling)
+        if joined is not ids:
+            rows = [row._replace(**{key: name}) for row, name in zip(rows, joined, strict=True)]
+    return rows
 
 
 def _hide_ids(how: Format, rows: list[Row]) -> tuple[list[Row], list[str]]:
