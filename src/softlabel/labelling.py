@@ -199,6 +199,8 @@ def label_file(
 
 def label_source(source: Source, out: Path, plan: Plan, progress: Progress = silent) -> Facts:
     """Write one soft label per item of what was read; return what happened on the way."""
+    labels = source.answers.index.labels.tolist()
+    io.write.check_class_names(labels, ("item", io.write.COUNT), out)  # before the work
     soft = pool_source(source, plan, progress)
     progress(f"writing {out.name}")
     io.write_soft_labels(soft, out)
@@ -236,7 +238,6 @@ def pool_source(source: Source, plan: Plan, progress: Progress = silent) -> Soft
 
 def prepare(source: Source, plan: Plan, progress: Progress = silent) -> tuple[Annotations, Facts]:
     """Return one label per answer that counts, ready to aggregate, and the fate of the others."""
-    io.write.check_class_names(source.answers.index.labels.tolist(), ("item", io.write.COUNT))
     source.refuse_mixtures()
     answers, facts = _select(source, plan, progress)
     each, made_by = _construct(answers, plan)

@@ -236,6 +236,13 @@ def test_counts_are_anonymous_votes():
     assert softlabel.annotations(table, form="counts").anonymous
 
 
+def test_a_class_may_have_any_name_where_no_table_is_made():
+    labels = softlabel.label([("a", "p", "count"), ("a", "q", "item")], "mean")
+    assert labels["a"] == {"count": 0.5, "item": 0.5}
+    with pytest.raises(DataError, match="'count', which is a column of the table itself; give"):
+        labels.to_polars()
+
+
 def soft_rows():
     probs = RNG.dirichlet(np.ones(3), len(ROWS))
     return probs / probs.sum(axis=1, keepdims=True)

@@ -157,13 +157,14 @@ def test_label_studio_traps(tmp_path):
     again = {"id": 4, "completed_by": person, "lead_time": None, "result": [choice]}
     guess = {"model_version": "m1", "score": 0.93, "result": [choice]}
     task = one | {
-        "annotations": [again, again, gold, boxes],
+        "annotations": [gold, again, again | {"id": 5}, boxes],
         "predictions": [guess],
         "drafts": [{"result": []}],
     }
     source = read(write(tmp_path, [task]))
     assert source.answers.index.annotators.tolist() == ["7", "3"], "an id, never an address"
-    with pytest.raises(SoftlabelError, match="'7' answered item '1' in row 1 and again in row 2"):
+    where = r"\(entry 1, annotation 4, animal\) and again \(entry 1, annotation 5, animal\)"
+    with pytest.raises(SoftlabelError, match=f"'7' answered item '1' {where}; say what to do"):
         source.refuse_repeats()
     assert source.left_out == {
         "gold": 1,

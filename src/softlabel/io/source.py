@@ -81,7 +81,8 @@ class Source:
     them are plain votes; both only of studies.
     ``branch`` (n,) is the share of each answer that was said of branches as wholes.  ``read_as``
     names the format, where it is not a table or records of ours; ``notes`` is what else to know;
-    ``contents`` is what people saw of each item.
+    ``contents`` is what people saw of each item; ``places`` (n,) says where each answer stands in a
+    file of another program.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Source:
     read_as: str = ""
     notes: tuple[str, ...] = ()
     contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    places: Sequence[str] = ()
 
     @property
     def facts(self) -> dict[str, str]:
@@ -170,6 +172,9 @@ class Source:
         event = f"{who!r} answered item {what!r}"
         rest = f" ({len(again)} answers are repeats)" if len(again) > 1 else ""
         rest += "; say what to do with --repeats first, last, mean or all"
+        if self.places:
+            where = f"({self.places[first]}) and again ({self.places[row]})"
+            raise DataError(f"{self.name}: {event} {where}{rest}")
         if self.line_of is None:
             where = f"in row {first + 1} and again in row {row + 1}"
             raise DataError(f"{self.name}: {event} {where}{rest}")
@@ -245,6 +250,7 @@ def _read_foreign(
         read_as=how.name,
         notes=made.notes,
         contents=table.contents,
+        places=made.places,
     )
 
 

@@ -285,12 +285,13 @@ class Collector:
 
 
 class Made(NamedTuple):
-    """Answers as arrays, the seconds they took, and what to say about them."""
+    """Answers as arrays, the seconds they took, what to say about them, and where each stands."""
 
     answers: Annotations | Statements
     seconds: Floats | None
     left_out: dict[str, int]
     notes: tuple[str, ...]
+    places: tuple[str, ...]
 
 
 def make_answers(
@@ -321,7 +322,8 @@ def make_answers(
     answers = _stack(path, index, (item, annotator), rows, code, table.total)
     timed = None if np.isnan(seconds).all() else seconds
     counted = {why: count for why, count in left_out.items() if count}
-    return Made(answers, timed, counted, (*table.notes, *notes))
+    places = tuple(row.place for row in rows)
+    return Made(answers, timed, counted, (*table.notes, *notes), places)
 
 
 def _choose_people(
