@@ -155,8 +155,9 @@ def annotations(  # noqa: PLR0913  one parameter for each thing to say, all but 
     ``soft`` (a column per class), ``wide`` (a column per annotator) or ``counts`` (votes per
     class).  ``labels`` are all classes in their order, ``ordered`` if they are steps of a scale.
     ``missing="drop"`` leaves out rows without item, annotator or label, and says how many.
-    ``spelling`` is what to do with labels that differ by case or space only: ``refuse``, ``merge``
-    or ``keep``.  ``repeats`` is what counts where a person answered an item twice: ``first``,
+    ``spelling`` is what to do with labels that differ by case or space only, and with items and
+    annotators that differ by the space around them only: ``refuse``, ``merge`` or ``keep``.
+    ``repeats`` is what counts where a person answered an item twice: ``first``,
     ``last``, ``mean``, ``all`` or ``error``.  ``arm`` is as in ``label``.
     """
     made = None if construct is None else registry.resolve("construct", construct)
@@ -198,6 +199,8 @@ def label_file(
 
 def label_source(source: Source, out: Path, plan: Plan, progress: Progress = silent) -> Facts:
     """Write one soft label per item of what was read; return what happened on the way."""
+    labels = source.answers.index.labels.tolist()
+    io.write.check_class_names(labels, ("item", io.write.COUNT), out)  # before the work
     soft = pool_source(source, plan, progress)
     progress(f"writing {out.name}")
     io.write_soft_labels(soft, out)
@@ -235,7 +238,6 @@ def pool_source(source: Source, plan: Plan, progress: Progress = silent) -> Soft
 
 def prepare(source: Source, plan: Plan, progress: Progress = silent) -> tuple[Annotations, Facts]:
     """Return one label per answer that counts, ready to aggregate, and the fate of the others."""
-    io.write.check_class_names(source.answers.index.labels.tolist(), ("item", io.write.COUNT))
     source.refuse_mixtures()
     answers, facts = _select(source, plan, progress)
     each, made_by = _construct(answers, plan)

@@ -183,7 +183,7 @@ REFUSED = [
     (["v.csv", "s.csv", "--labels", "cat,,dog"], "contains an empty name"),
     (["v.csv", "s.csv", "--labels", "cat,cat"], "names 'cat' twice"),
     (["twice.csv", "s.csv"], "twice.csv, line 4: 'w1' answered item 'i' on line 2 and again here"),
-    (["count.csv", "s.csv"], "a class is called 'count'"),
+    (["count.csv", "s.csv"], "s.csv: a class is called 'count', which is a column of the file"),
     (["dataset:cifar10z", "s.csv"], "no data set called 'cifar10z' (did you mean 'cifar10"),
     (["dataset:chaosnli/x", "s.csv"], "'x'"),
 ]

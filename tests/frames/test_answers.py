@@ -236,6 +236,13 @@ def test_counts_are_anonymous_votes():
     assert softlabel.annotations(table, form="counts").anonymous
 
 
+def test_a_class_may_have_any_name_where_no_table_is_made():
+    labels = softlabel.label([("a", "p", "count"), ("a", "q", "item")], "mean")
+    assert labels["a"] == {"count": 0.5, "item": 0.5}
+    with pytest.raises(DataError, match="'count', which is a column of the table itself; give"):
+        labels.to_polars()
+
+
 def soft_rows():
     probs = RNG.dirichlet(np.ones(3), len(ROWS))
     return probs / probs.sum(axis=1, keepdims=True)
@@ -313,6 +320,8 @@ REFUSED = [
     ({"item": [1], "annotations": [[]]}, {}, "no list in 'annotations' holds a vote"),
     ({"item": [1], "annotator": ["a"], "label": [["x", "y"]]}, {}, "which can be no id"),
     (SQUARE + 0.5, {"form": "counts"}, "column 0, row 1: 0.5 is no number of votes"),
+    (TWO | {"count": [1, 3]}, {}, "column 'count', row 2, value 3: must be 1, as the row names"),
+    ({"item": [1], "label": ["x"], "n": [0]}, {}, "every 'n' is 0, so there are no votes"),
     ({"a": {"b": 1}}, {}, "say form='wide' for {item: {annotator: label}}"),
     ({"a": [1], "b": [1, 2]}, {}, "columns of equal length"),
     ([1, 2], {}, "name it with item="),
@@ -343,6 +352,12 @@ REFUSED = [
     (TWO | {"annotator": ["a", " "]}, {}, "row 2 has no annotator"),
     (TWO | {"label": ["x", "NaN"]}, {}, "looks like a missing value"),
     (TWO | {"item": [1, "1"]}, {}, "both '1' and 1 are there"),
+    (TWO | {"item": ["i", "i "]}, {}, "column 'item': 'i' and 'i ' differ by the space around"),
+    (
+        {"item": [1], "p": ["x"], "p ": ["x"]},
+        {"form": "wide"},
+        "column 'annotator': 'p' and 'p ' differ by the space around them only; say spelling=merge",
+    ),
     (TWO | {"item": [1, True]}, {}, "stand for values that are equal"),
     (TWO | {"item": [[1], [2]]}, {}, "which can be no id"),
     (TWO | {"item": pl.Series([[1], [2]])}, {}, "which can be no id"),

@@ -144,6 +144,7 @@ def without(base: dict, key: str) -> dict:
 # a good first line, a bad second line (an object or raw text), column, value, words of the reason
 LINES = [
     (VOTE, b'{"item": "i",', None, None, "is not JSON: Expecting property name"),
+    (VOTE, b'{"item": "i" \r', None, None, "Expecting ',' delimiter at character 13"),
     (VOTE, b"[1, 2]", None, None, "must be a JSON object {…}, not a list"),
     (VOTE, b"null", None, None, "must be a JSON object {…}, not null"),
     (VOTE, b'{"item": "i", "item": "j"}', None, None, "the key 'item' stands twice"),
@@ -209,7 +210,15 @@ RECORD = {
 }
 # the content of a .json, column, value, words of the reason
 COLLINS = [
-    ([RECORD], None, None, "must be a JSON object {…}, not a list"),
+    ([RECORD], None, None, "is none of the JSON files that softlabel knows"),
+    ([VOTE], None, None, "write answers as JSON lines, one object per line such as"),
+    (VOTE, None, None, "is none of the JSON files"),
+    (
+        {"images": [], "annotations": [{"id": 1, "category_id": 2}], "categories": [{"id": 2}]},
+        None,
+        None,
+        "exports of other programs (see 'softlabel list format') and the JSON of CIFAR-10S",
+    ),
     ({}, None, None, "holds no answers"),
     ({"7": []}, None, None, "holds no answers"),
     ({"7": RECORD}, "7", None, "must be a list of answers"),
@@ -270,6 +279,12 @@ def test_bad_json_of_cifar10s_is_refused(tmp_path, content, column, value, words
     assert words in str(error)
     if value is not None:
         assert error.value == value
+
+
+def test_json_lines_in_a_file_of_another_name(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text((json.dumps(VOTE) + "\n") * 2)
+    assert "the name of a file of JSON lines must end in .jsonl" in str(complaint(path))
 
 
 def test_json_that_breaks_off_names_the_line(tmp_path):

@@ -157,13 +157,14 @@ def test_label_studio_traps(tmp_path):
     again = {"id": 4, "completed_by": person, "lead_time": None, "result": [choice]}
     guess = {"model_version": "m1", "score": 0.93, "result": [choice]}
     task = one | {
-        "annotations": [again, again, gold, boxes],
+        "annotations": [gold, again, again | {"id": 5}, boxes],
         "predictions": [guess],
         "drafts": [{"result": []}],
     }
     source = read(write(tmp_path, [task]))
     assert source.answers.index.annotators.tolist() == ["7", "3"], "an id, never an address"
-    with pytest.raises(SoftlabelError, match="'7' answered item '1' in row 1 and again in row 2"):
+    where = r"\(entry 1, annotation 4, animal\) and again \(entry 1, annotation 5, animal\)"
+    with pytest.raises(SoftlabelError, match=f"'7' answered item '1' {where}; say what to do"):
         source.refuse_repeats()
     assert source.left_out == {
         "gold": 1,
@@ -176,6 +177,21 @@ def test_label_studio_traps(tmp_path):
     old = {key: value for key, value in one.items() if key != "annotations"}
     path = write(tmp_path, [old | {"completions": one["annotations"]}], "old")
     assert len(read(path).answers) == 2
+
+
+def test_tasks_of_label_studio_without_annotations(tmp_path):
+    """As we write them: what they hold are predictions, and the name of the item is in the data."""
+    path = write(tmp_path, "item,annotator,label\na,x,cat\na,y,cat\nb,x,dog\n", "v.csv")
+    labels = labelling.pool_source(read(path), labelling.Plan())
+    formats.LabelStudio(task="animal").write(labels, tmp_path / "tasks.json", {})
+    said = r"no answers by people \(left out: 2 tasks without annotations\); for the others say --"
+    with pytest.raises(FileError, match=said):
+        read(tmp_path / "tasks.json")
+    guesses = votes(read(tmp_path / "tasks.json", "label-studio:who=machines"))
+    assert [(item, label) for item, _, label in guesses] == [("a", "cat"), ("b", "dog")]
+    path = write(tmp_path, [{"id": 1, "data": {"text": "…"}}], "tasks.json")
+    with pytest.raises(FileError, match="left out: 1 tasks without annotations"):
+        read(path)
 
 
 def test_exports_that_label_studio_wrote():
@@ -447,6 +463,33 @@ def test_doccano_archives(tmp_path):
     assert source.left_out["without a label (not annotated, or nothing applies)"] == 1
 
 
+def test_a_table_of_doccano_and_one_of_votes(tmp_path):
+    single = "id,text,label\n7,…,negative\n8,…,\n9,…,positive\n"
+    found = read(write(tmp_path, single, "bob.csv"))
+    assert (found.read_as, found.left_out) == (
+        "doccano", {"without a label (not annotated, or nothing applies)": 1},
+    )  # fmt: skip
+    assert votes(found) == [("7", "bob", "negative"), ("9", "bob", "positive")]
+    image = single.replace("text", "filename").replace("label", "label,Comments")
+    image = image.replace("e\n", "e,\n").replace(",…,\n", ",…,,\n")
+    assert votes(read(write(tmp_path, image, "ann.csv")))[0] == ("7", "ann", "negative")
+    path = write(tmp_path, single.replace("8,…,", "8,…,positive#negative"), "bob.csv")
+    said = r"value 'positive#negative': line 3: could be several labels \(say --from doccano:multi"
+    for how in (None, "doccano"):
+        with pytest.raises(FileError, match=said):
+            read(path, how)
+    both = read(path, "doccano:multilabel=true,task=negative")
+    assert votes(both) == [("7", "bob", "yes"), ("8", "bob", "yes"), ("9", "bob", "no")]
+    table = read(path, columns={"item": "id", "label": "label"})
+    assert votes(table)[1] == ("8", None, "positive#negative")
+    for text, name in (
+        ("id,text,label\n7,…,a\n7,…,b\n", "votes.csv"),  # of several people
+        ("id,text,label\n7,…,a\n8,…,b\n", "all.csv"),
+        ("id,text,label,topic\n7,…,a,x\n8,…,b,x\n", "bob.csv"),
+    ):
+        assert [who for _, who, _ in votes(read(write(tmp_path, text, name)))] == [None, None]
+
+
 def test_a_study_folder_is_nobodys_export(tmp_path):
     """Its secret is not even looked at, and a file of settings is no record."""
     (tmp_path / ".softlabel").mkdir()
@@ -601,6 +644,16 @@ def test_cleanlab(tmp_path):
     assert votes(read(path, "cleanlab", labels=["0", "1", "2"]))[0][2] == "0"
     with pytest.raises(FileError, match=r"value '0.5': row 1: must be the number of a class"):
         read(write(tmp_path, "item,ann\ni,0.5\n"), "cleanlab")
+
+
+def test_what_cleanlab_was_written_is_not_taken_for_counts(tmp_path):
+    path = write(tmp_path, "item,annotator,label\na,x,cat\na,y,dog\nb,y,dog\n", "v.csv")
+    formats.Cleanlab().write(read(path).answers, tmp_path / "wide.csv", {})
+    with pytest.raises(FileError, match=r"beside it is wide.classes.json.*say --from cleanlab"):
+        read(tmp_path / "wide.csv")
+    assert Counter(votes(read(tmp_path / "wide.csv", "cleanlab"))) == Counter(votes(read(path)))
+    path = write(tmp_path, "item,x,y\na,0,1\nb,2,1\n", "wide.csv")
+    assert read(path, labels=["x", "y"]).answers.counts().tolist() == [[0, 1], [2, 1]]
 
 
 MTURK = (

@@ -70,7 +70,8 @@ def test_counts_of_votes(tmp_path, name, text):
     assert source.answers.anonymous
     assert source.answers.counts().tolist() == [[2, 1], [0, 1], [0, 0]]
     assert source.answers.index.labels.tolist() == ["cat", "dog"], "in the order of the columns"
-    assert "counts" in source.facts["read as"]
+    told = "counts of votes, without annotators: the classes are cat, dog"
+    assert source.facts["read as"] == told
 
 
 def test_probabilities_without_annotators_are_no_counts(tmp_path):
@@ -95,6 +96,66 @@ def test_probabilities_without_annotators_are_no_counts(tmp_path):
 def test_numbers_that_are_neither(tmp_path, text, words):
     with pytest.raises(FileError, match=words):
         files.read_answers(write(tmp_path, text))
+
+
+AGGREGATED = {
+    "c.csv": "item,label,count\ni,cat,2\ni,dog,1\nj,cat,0\nj,dog,1\n",
+    "v.csv": "item,label,n_votes\ni,cat,2.0\ni,dog,1.0\nj,cat,0\nj,dog,1\n",
+    "c.jsonl": '{"item":"i","label":"cat","count":2}\n{"item":"i","label":"dog","count":1}\n'
+    '{"item":"j","label":"dog","count":1.0}\n',
+    "n.jsonl": '{"item":"i","annotator":null,"label":"cat","count":2}\n'
+    '{"item":"i","annotator":null,"label":"dog","count":"1"}\n'
+    '{"item":"j","annotator":null,"label":"dog","count":1}\n',
+}
+
+
+@pytest.mark.parametrize(("name", "text"), AGGREGATED.items())
+def test_a_row_stands_for_as_many_votes_as_its_count_says(tmp_path, name, text):
+    """As in a table in memory, and whatever else stands in the row comes along."""
+    source = files.read_answers(write(tmp_path, text.replace("item", "unit"), name))
+    assert votes(source.answers) == [(i, None, c) for i, c in sorted(ANONYMOUS)]
+    assert source.facts["read as"].startswith("votes of unknown people, as many as '")
+
+
+def test_counted_votes_in_parquet_with_gaps_and_times(tmp_path):
+    columns = {"label": ["cat", None, "dog"], "count": [2, 5, 1], "seconds": [3.0, 4.0, None]}
+    pl.DataFrame({"item": ["i"] * 3} | columns).write_parquet(tmp_path / "c.parquet")
+    source = files.read_answers(tmp_path / "c.parquet", reading=files.Reading(missing="drop"))
+    assert source.answers.counts().tolist() == [[2, 1]]
+    np.testing.assert_array_equal(source.seconds, [3, 3, np.nan])
+    assert source.left_out == {"without label": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("item,label,count\ni,x,1\ni,y,2.5\n", "line 3, column 'count', value '2.5': no number"),
+        ("item,label,n\ni,x,1\ni,y,-1\n", "line 3, column 'n', value '-1': no number of votes"),
+        ("item,label,count\ni,x,1\ni,y,\n", "line 3, column 'count': no number of votes"),
+        ("item,label,count\ni,x,1e300\n", "line 2, column 'count', value '1e300': no number"),
+        ("item,label,count\ni,x,0\n", "column 'count': every count is 0"),
+        ("item,label,count,votes\ni,x,1,1\n", "both 'count' and 'votes' are there.*leave one out"),
+        (
+            "item,annotator,label,count\ni,p,x,1\ni,q,y,2\n",
+            "line 3, column 'count', value '2': must be 1, as the row names an annotator",
+        ),
+    ],
+)
+def test_what_is_no_count_of_votes(tmp_path, monkeypatch, text, words):
+    for size in (10**9, 0):  # the reader of large files, too
+        monkeypatch.setattr("softlabel.io.source.LARGE", size)
+        with pytest.raises(FileError, match=words):
+            files.read_answers(write(tmp_path, text))
+
+
+def test_a_vote_may_be_counted_as_one_or_have_another_number_beside_it(tmp_path):
+    """With a named annotator only ``count`` itself is looked at."""
+    for head in ("count", "n", "votes,count"):
+        row = "1,1" if "," in head else "1"
+        text = f"item,annotator,label,{head}\ni,p,x,{row}\ni,q,y,{row}\n"
+        assert len(files.read_answers(write(tmp_path, text)).answers) == 2
+    text = "item,annotator,label,frequency\ni,p,x,7\ni,q,y,2.5\n"
+    assert len(files.read_answers(write(tmp_path, text)).answers) == 2
 
 
 def test_what_needs_people_says_so_and_what_does_not(tmp_path):
@@ -125,6 +186,48 @@ def test_soft_votes_for_a_class_that_is_called_like_a_label_are_not_written(tmp_
     votes = Annotations(index, np.array([0]), np.array([0]), probs=np.array([[0.5, 0.5]]))
     with pytest.raises(DataError, match="a class is called 'value'"):
         files.write_answers(votes, tmp_path / "v.csv")
+
+
+# ── ids ──────────────────────────────────────────────────────────────────────────────────────
+
+SPACED = {
+    "v.csv": "item,annotator,label\na,ann,cat\n{},{},dog\n",
+    "s.csv": "item,annotator,cat,dog\na,ann,1,0\n{},{},0,1\n",
+    "c.csv": "item,annotator,top,p1,second,p2,impossible\na,ann,cat,90,,,\n{},{},dog,90,,,\n",
+    "v.jsonl": '{{"item":"a","annotator":"ann","label":"cat"}}\n'
+    '{{"item":"{}","annotator":"{}","label":"dog"}}\n',
+    "mturk.csv": "HITId,AssignmentId,WorkerId,AssignmentStatus,Input.x,Answer.y\n"
+    "1,1,ann,Approved,a,cat\n1,2,{1},Approved,{0},dog\n",
+}
+
+
+@pytest.mark.parametrize("size", [10**9, 0])
+@pytest.mark.parametrize("name", SPACED)
+@pytest.mark.parametrize(
+    ("item", "person", "words"),
+    [("a ", "bob", "'a' and 'a '"), ("b", "\u00a0ann", r"'ann' and '\\xa0ann'")],
+)
+def test_ids_that_differ_by_space_only(tmp_path, monkeypatch, size, name, item, person, words):
+    """As with labels: the small reader, the large one and those of other programs ask."""
+    monkeypatch.setattr("softlabel.io.source.LARGE", size)
+    path = write(tmp_path, SPACED[name].format(item, person), name)
+    with pytest.raises(FileError, match=f"{words} differ by the space around them only; say --sp"):
+        files.read_answers(path)
+    found = {
+        how: files.read_answers(path, reading=files.Reading(spelling=how)).answers.index.shape
+        for how in ("merge", "keep")
+    }
+    assert found["keep"][0] + found["keep"][1] == found["merge"][0] + found["merge"][1] + 1
+
+
+def test_one_person_in_two_spellings_is_found_to_repeat(tmp_path):
+    path = write(tmp_path, SPACED["v.csv"].format("a ", "ann "))
+    merged = files.read_answers(path, reading=files.Reading(spelling="merge"))
+    with pytest.raises(FileError, match="line 3: 'ann' answered item 'a' on line 2 and again here"):
+        merged.refuse_repeats()
+    path = write(tmp_path, "item,cat,dog\na,1,0\na ,0,1\n")
+    with pytest.raises(FileError, match="'a' and 'a ' differ by the space"):
+        files.read_answers(path)
 
 
 # ── missing ──────────────────────────────────────────────────────────────────────────────────

@@ -83,7 +83,8 @@ def test_of_many_classes_json_lines_name_each_once(tmp_path):
 @pytest.mark.parametrize("name", ["item", "count"])
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "npz"])
 def test_a_class_with_the_name_of_a_column_is_refused(tmp_path, name, suffix):
-    with pytest.raises(DataError, match=f"a class is called '{name}'"):
+    said = f"s.{suffix}: a class is called '{name}', .*; give the class another name in the answers"
+    with pytest.raises(DataError, match=said):
         files.write_soft_labels(soft_labels(("a", name, "b")), tmp_path / f"s.{suffix}")
     assert not list(tmp_path.iterdir())
 
@@ -278,13 +279,14 @@ def test_names_that_look_like_formulas_go_round(tmp_path, kind):
     item = np.repeat(np.arange(len(ODD)), 2)
     votes = Annotations(index, item, item * 0 + [0, 1] * len(ODD), label=item % 3)
     files.write_answers(votes, tmp_path / f"v.{kind}")
-    again = files.read_answers(tmp_path / f"v.{kind}", ["=cat", "-dog", "-1"]).answers
+    keep = files.Reading(spelling="keep")  # two of them differ by the space before an x only
+    again = files.read_answers(tmp_path / f"v.{kind}", ["=cat", "-dog", "-1"], reading=keep).answers
     assert again.index.items.tolist() == ODD
     assert again.index.annotators.tolist() == ["=A1", "bob"]
     assert again.label.tolist() == votes.label.tolist()
     soft = Annotations(index, votes.item, votes.annotator, probs=votes.soft())
     files.write_answers(soft, tmp_path / f"s.{kind}")
-    again = files.read_answers(tmp_path / f"s.{kind}").answers
+    again = files.read_answers(tmp_path / f"s.{kind}", reading=keep).answers
     assert again.index.labels.tolist() == ["=cat", "-dog", "-1"]
 
 

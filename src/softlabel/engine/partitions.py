@@ -202,6 +202,8 @@ def split_file(
     whole = scan.is_whole(watch.rows) and not watch.odd
     if classes is None or not whole or io.large.has_blank(people) or io.large.has_blank(voted):
         return None
+    if io.large.find_twins(people):
+        return None
     labels, places = classes
     return _save(folder, people, labels, watch.rows, places=tuple(places.tolist()))
 
@@ -283,7 +285,8 @@ def open_folder(
         hashes.append(pl.Series(HASH, facts[HASH], dtype=pl.UInt64))
     people, voted = who.names(), what.names()
     classes = io.large.match_classes(voted, labels or scans[0].classes)
-    if classes is None or io.large.has_blank(people) or io.large.has_blank(voted):
+    blank = io.large.has_blank(people) or io.large.has_blank(voted)
+    if classes is None or blank or io.large.find_twins(people):
         raise _explain(paths, labels)
     refuse_shared_items(scans, hashes)
     work.mkdir(parents=True, exist_ok=True)

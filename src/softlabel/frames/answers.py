@@ -258,17 +258,30 @@ class Reader:
         frame = {ITEM: self._name("items", roles.item), LABEL: self._name("labels", roles.label)}
         anonymous = self._add_annotators(frame, roles)
         counted = columns.find("count", roles.rest) if anonymous else None
+        if not anonymous:
+            self._refuse_counts(roles.rest)
         if counted is not None:
             frame["count"] = self._whole(counted, roles.rest[counted])
         table = self._drop_missing(
             pl.DataFrame(frame), [ITEM, LABEL, *([] if anonymous else [ANNOTATOR])]
         )
         if counted is not None:
+            if not table["count"].sum():
+                self.grid.refuse(f"every {counted!r} is 0, so there are no votes")
             rows = np.repeat(np.arange(len(table)), table["count"].to_numpy())
             table = table[rows]
         sheet = Sheet(Path(self.grid.name), table, None, anonymous)
         shape = Shape("hard", ITEM, ANNOTATOR, (LABEL,))
         return io.read_votes(sheet, shape, self._classes(roles.classes), self.layout.reading)
+
+    def _refuse_counts(self, rest: Mapping[Any, Column]) -> None:
+        """Refuse counts of votes in rows that name an annotator."""
+        for name, cell in rest.items():
+            if isinstance(name, str) and columns.normalise(name) == "count":
+                bad = pl.Series(cell, strict=False).cast(pl.Float64, strict=False).ne_missing(1)
+                for row in bad.arg_true()[:1]:
+                    what = f"column {name!r}, row {row + 1}, value {cell[row]}"
+                    self.grid.refuse(f"{what}: {columns.ONE_VOTE}")
 
     def _read_soft(self, roles: Roles) -> Annotations:
         if roles.item is None:
@@ -367,7 +380,11 @@ class Reader:
     # ── cells ────────────────────────────────────────────────────────────────────────────────
 
     def _name(self, axis: Axis, column: Column) -> pl.Series:
-        return self.ids[axis].name(column)
+        found = self.ids[axis].name(column)
+        if axis == "labels":
+            return found
+        what = found.alias(axis.removesuffix("s"))
+        return io.join_twins(what, Path(self.grid.name), self.layout.spelling)
 
     def _rows(self, roles: Roles) -> pl.Series:
         """Return the item of each row: its column, the table's own row ids, or numbers from 0."""

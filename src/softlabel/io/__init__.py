@@ -21,7 +21,14 @@ from softlabel.io.source import (
     read_lines,
     read_sheet,
 )
-from softlabel.io.votes import ABSENT, find_codes, read_gold, read_votes, sort_naturally
+from softlabel.io.votes import (
+    ABSENT,
+    find_codes,
+    join_twins,
+    read_gold,
+    read_votes,
+    sort_naturally,
+)
 from softlabel.io.write import (
     soft_label_frame,
     write_answers,
@@ -33,8 +40,8 @@ from softlabel.io.write import (
 __all__ = [
     "ABSENT", "AnswerTable", "Cell", "Numbers", "Progress", "Reading", "Repeats", "Shape", "Sheet",
     "Source", "check_output", "collect_records", "columns", "escape_formula", "escape_formulas",
-    "find_codes", "formats", "large", "read_answers", "read_export", "read_gold", "read_lines",
-    "read_people", "read_predictions", "read_sheet", "read_votes", "silent",
+    "find_codes", "formats", "join_twins", "large", "read_answers", "read_export", "read_gold",
+    "read_lines", "read_people", "read_predictions", "read_sheet", "read_votes", "silent",
     "soft_label_frame", "sort_naturally", "write", "write_answers", "write_label_lines",
     "write_soft_labels", "write_table",
 ]  # fmt: skip

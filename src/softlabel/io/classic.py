@@ -11,7 +11,7 @@ from softlabel import records
 from softlabel._util.files import shorten
 from softlabel.elicit import Classic, Mode, c22
 from softlabel.errors import DataError, FileError, ResponseError
-from softlabel.io.json_files import parse_object
+from softlabel.io.json_files import parse_json
 from softlabel.io.sheet import CLASSIC, Shape, Sheet
 from softlabel.io.votes import encode, sort_naturally
 from softlabel.records import REPAIRS, classic_answers, stack_answers
@@ -60,7 +60,7 @@ def read_collins(
     """Read ``{item: [records]}``, the shape in which CIFAR-10S was released: without annotators."""
     items: list[str] = []
     payloads: dict[str, Payload] = {}  # by their place
-    for name, given in parse_object(path, data).items():
+    for name, given in _parse_items(path, data).items():
         if not isinstance(given, list):
             raise FileError(path, "must be a list of answers", column=name, value=shorten(given))
         for number, record in enumerate(given, 1):
@@ -83,6 +83,22 @@ def read_collins(
     images, item = encode(pl.Series(items))
     index = Index(names(images), names([]), names(labels))
     return stack_answers(index, item, np.full(len(item), ANONYMOUS), answers)
+
+
+def _parse_items(path: Path, data: bytes) -> dict[str, Any]:
+    """Return the one object of a file, in which something is a record or nothing is anything."""
+    found = parse_json(path, data)
+    entries = list(found.values()) if isinstance(found, dict) else [found]
+    records = (one for entry in entries for one in (entry if isinstance(entry, list) else [entry]))
+    ours = any(isinstance(one, dict) and one.keys() & set(c22.KEYS.values()) for one in records)
+    if isinstance(found, dict) and (ours or not any(entry != [] for entry in entries)):
+        return found
+    raise FileError(
+        path,
+        "is none of the JSON files that softlabel knows: exports of other programs (see 'softlabel "
+        "list format') and the JSON of CIFAR-10S; write answers as JSON lines, one object per line "
+        'such as {"item": "a", "annotator": "ann", "label": "cat"}, to a file that ends in .jsonl',
+    )
 
 
 def _parse_collins(path: Path, place: str, record: Any) -> Payload:

@@ -63,6 +63,10 @@ APART = (
     "people's answers and models' are not pooled as if they were one; put what models said into a "
     "table of its own, and give it with --judges"
 )
+ONE_VOTE = (
+    "must be 1, as the row names an annotator, who gives one vote; leave out the annotators if a "
+    "row stands for several people, else leave out or rename this column"
+)
 
 
 def recognise(

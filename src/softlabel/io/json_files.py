@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ def parse_lines(path: Path, data: bytes) -> Iterator[Line]:
     """Yield each object with the number of its line; skip blank lines."""
     for number, line in enumerate(io.BytesIO(data), 1):
         if not line.isspace():
-            yield number, parse_object(path, line, number)
+            # where a line breaks off is its end, not the beginning of the next
+            yield number, parse_object(path, line.rstrip(), number)
 
 
 def parse_object(path: Path, data: bytes, line: int | None = None) -> dict[str, Any]:
@@ -36,6 +37,8 @@ def parse_json(path: Path, data: bytes, line: int | None = None) -> Any:
         return json.loads(data.decode(), object_pairs_hook=_refuse_repeated_keys)
     except json.JSONDecodeError as error:
         reason = f"is not JSON: {error.msg} at character {error.colno}"
+        if line is None and error.msg == "Extra data":
+            reason += "; the name of a file of JSON lines must end in .jsonl"
         raise FileError(path, reason, line=error.lineno if line is None else line) from None
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"is not JSON that can be read: {error}", line=line) from None
@@ -93,17 +96,21 @@ def read_vote_lines(path: Path, data: bytes, reading: Reading) -> tuple[Sheet, S
     kinds: dict[str, pl.DataType] = dict.fromkeys(columns, pl.String())
     if soft:
         kinds |= dict.fromkeys(shape.answer, pl.Float64())
-    frame = _add_seconds(pl.DataFrame(columns, schema=kinds), path, data)
+    frame = _add_texts(pl.DataFrame(columns, schema=kinds), path, data, (SECONDS, shape.count))
     return Sheet(path, frame, numbers.__getitem__, anonymous=not any(named)), shape
 
 
-def _add_seconds(frame: pl.DataFrame, path: Path, data: bytes) -> pl.DataFrame:
-    """Return the table with the key ``seconds`` as texts, if the first line has it."""
-    if SECONDS in frame.columns or SECONDS not in next(parse_lines(path, data))[1]:
-        return frame
-    times = (row.get(SECONDS) for _, row in parse_lines(path, data))
-    texts = [None if time is None else str(time) for time in times]
-    return frame.with_columns(pl.Series(SECONDS, texts, dtype=pl.String))
+def _add_texts(
+    frame: pl.DataFrame, path: Path, data: bytes, wanted: Iterable[str | None]
+) -> pl.DataFrame:
+    """Return the table with these keys as texts, where the first line has them."""
+    first = next(parse_lines(path, data))[1]
+    for name in wanted:
+        if name is not None and name in first and name not in frame.columns:
+            cells = (row.get(name) for _, row in parse_lines(path, data))
+            texts = [None if cell is None else str(cell) for cell in cells]
+            frame = frame.with_columns(pl.Series(name, texts, dtype=pl.String))
+    return frame
 
 
 def _or_null(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:

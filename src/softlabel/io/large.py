@@ -18,9 +18,17 @@ import polars as pl
 
 from softlabel._util.progress import Progress, abbreviate, silent
 from softlabel.errors import FileError
-from softlabel.io.columns import ANNOTATOR, ITEM, LABEL, find
+from softlabel.io.columns import ANNOTATOR, ITEM, LABEL, find, normalise
 from softlabel.io.sheet import BOM, Reading, detect_shape
-from softlabel.io.votes import ABSENT, NAME_TYPES, as_text, merge_spellings, sort_naturally
+from softlabel.io.votes import (
+    ABSENT,
+    COUNT,
+    NAME_TYPES,
+    as_text,
+    find_twins,
+    merge_spellings,
+    sort_naturally,
+)
 from softlabel.tables import NAMES, Annotations, Index, Ints, Names, given_away, names
 
 LARGE = 32_000_000  # bytes from which a file is read in batches
@@ -67,6 +75,8 @@ def read_large(
     voted = codings[LABEL].names()
     classes = match_classes(voted, labels or scan.classes, reading.spelling)
     if classes is None or has_blank(items) or has_blank(people) or has_blank(voted):
+        return None
+    if reading.spelling != "keep" and (find_twins(items) or find_twins(people)):
         return None
     index = Index(compact_names(items), compact_names(people), names(classes[0]))
     return Annotations(index, item, annotator, label=given_away(classes[1][label]))
@@ -152,6 +162,7 @@ def _scan(
         rows = votes.select(pl.len()).collect().item()
     shape = detect_shape(path, columns, given)
     odd = "response_uuid" in columns or find("kind", columns) is not None  # not all may be people
+    odd |= shape.count is not None and normalise(shape.count) == COUNT  # may be refused
     if shape.kind != "hard" or shape.annotator is None or odd:
         return None
     names = {ITEM: shape.item, ANNOTATOR: shape.annotator, LABEL: shape.answer[0]}

@@ -177,9 +177,13 @@ class Sheet:
 
     def keep(self, rows: pl.Series) -> "Sheet":
         """Return the sheet with these rows only; each keeps its line."""
-        kept, line_of = rows.arg_true(), self.line_of
-        find = None if line_of is None else lambda row: line_of(int(kept[row]))
-        return replace(self, frame=self.frame.filter(rows), line_of=find)
+        return self.take(rows.arg_true())
+
+    def take(self, rows: pl.Series) -> "Sheet":
+        """Return the sheet with the rows of these numbers; each keeps its line."""
+        line_of = self.line_of
+        find = None if line_of is None else lambda row: line_of(int(rows[row]))
+        return replace(self, frame=self.frame[rows], line_of=find)
 
 
 def is_blank(cells: pl.Series) -> pl.Series:
@@ -231,7 +235,8 @@ class Reading:
     ``format`` None: told from the content.  ``columns`` maps item, annotator and label to the names
     that they have in the file.  ``missing``: rows with an empty cell are refused, or dropped and
     counted.  ``spelling``: labels that differ by case or space only are refused, merged into the
-    most frequent spelling without stray spaces, or kept apart.
+    most frequent spelling without stray spaces, or kept apart; so are items and annotators that
+    differ by the space around them only.
     """
 
     format: "Format | None" = None
@@ -242,13 +247,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Shape:
-    """The kind of table, the names of its id columns (no annotator: nobody is named), and the
-    columns that hold the answer."""
+    """The kind of table, the names of its id columns (no annotator: nobody is named), the columns
+    that hold the answer and, of hard votes, the one that says how many gave it."""
 
     kind: Literal["hard", "soft", "classic"]
     item: str
     annotator: str | None
     answer: tuple[str, ...]
+    count: str | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -265,7 +271,8 @@ def detect_shape(
     rest = tuple(column for column in columns if column not in (item, annotator))
     sure = label == LABEL or LABEL in (given or {})
     if label is not None and (sure or "top" not in rest):
-        return Shape("hard", item, annotator, (label,))
+        count = _find_count(path, [column for column in rest if column != label], annotator)
+        return Shape("hard", item, annotator, (label,), count)
     if "top" in rest:
         for column in CLASSIC:
             if column not in rest:
@@ -309,6 +316,15 @@ def _find(path: Path, columns: Sequence[str], role: Role) -> str | None:
         return find(role, columns)
     except DataError as error:
         raise FileError(path, f"{error} with --columns {role}=COLUMN") from None
+
+
+def _find_count(path: Path, columns: Sequence[str], annotator: str | None) -> str | None:
+    try:
+        return find("count", columns)
+    except DataError as error:
+        if annotator is None:
+            raise FileError(path, str(error).replace("name one", "leave one out")) from None
+        return None
 
 
 def _refuse_unnamed_people(path: Path, columns: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from softlabel.io.columns import SECONDS
 from softlabel.io.csv_files import read_csv
 from softlabel.io.formats import Format, find_format, make_answers, read_table
 from softlabel.io.formats.base import Head
+from softlabel.io.formats.crowds import CODES
 from softlabel.io.json_files import parse_lines, parse_object, read_vote_lines
 from softlabel.io.large import LARGE, read_large
 from softlabel.io.sheet import (
@@ -32,7 +33,14 @@ from softlabel.io.sheet import (
     read_parquet,
     read_text,
 )
-from softlabel.io.votes import merge_spellings, prepare, read_counts, read_votes
+from softlabel.io.votes import (
+    is_counted,
+    merge_ids,
+    merge_spellings,
+    prepare,
+    read_counts,
+    read_votes,
+)
 from softlabel.records import (
     JUDGED,
     Line,
@@ -56,6 +64,7 @@ ONE_EACH = (
 EVERY_ARM = "all"  # what stands for every arm of a comparison
 OTHER_ARM = "asked in another arm"
 COUNTS = "counts of votes, without annotators"
+SHOWN = 12  # classes that are named where counts are read
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +81,8 @@ class Source:
     them are plain votes; both only of studies.
     ``branch`` (n,) is the share of each answer that was said of branches as wholes.  ``read_as``
     names the format, where it is not a table or records of ours; ``notes`` is what else to know;
-    ``contents`` is what people saw of each item.
+    ``contents`` is what people saw of each item; ``places`` (n,) says where each answer stands in a
+    file of another program.
     """
 
     name: str
@@ -91,6 +101,7 @@ class Source:
     read_as: str = ""
     notes: tuple[str, ...] = ()
     contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    places: Sequence[str] = ()
 
     @property
     def facts(self) -> dict[str, str]:
@@ -161,6 +172,9 @@ class Source:
         event = f"{who!r} answered item {what!r}"
         rest = f" ({len(again)} answers are repeats)" if len(again) > 1 else ""
         rest += "; say what to do with --repeats first, last, mean or all"
+        if self.places:
+            where = f"({self.places[first]}) and again ({self.places[row]})"
+            raise DataError(f"{self.name}: {event} {where}{rest}")
         if self.line_of is None:
             where = f"in row {first + 1} and again in row {row + 1}"
             raise DataError(f"{self.name}: {event} {where}{rest}")
@@ -196,7 +210,7 @@ def read_answers(
     if path != STREAM and not path.exists():
         raise FileError(path, "there is no such file")
     wanted = None if labels is None else list(labels)
-    foreign = find_format(path, reading.format)
+    foreign = find_format(path, reading.format, named=bool(reading.columns))
     if foreign is not None:
         return _read_foreign(path, *foreign, wanted, reading)
     if path.is_dir():
@@ -217,7 +231,8 @@ def read_answers(
         raise FileError(path, reason)
     shape = detect_shape(path, sheet.frame.columns, reading.columns)
     if shape.kind == "classic":
-        return Source(str(path), read_classic(sheet, shape, wanted, mode), sheet.line_of)
+        said = read_classic(merge_ids(sheet, shape, reading), shape, wanted, mode)
+        return Source(str(path), said, sheet.line_of)
     return _read_votes(sheet, shape, wanted, reading)
 
 
@@ -235,6 +250,7 @@ def _read_foreign(
         read_as=how.name,
         notes=made.notes,
         contents=table.contents,
+        places=made.places,
     )
 
 
@@ -266,16 +282,42 @@ def _read_votes(sheet: Sheet, shape: Shape, labels: list[str] | None, reading: R
             reason = str(error).partition(";")[0].replace(" (1 times)", "")
             say = "rename one, or say --spelling keep if they are different classes"
             raise FileError(sheet.path, f"the columns {reason}; {say}") from None
+    if labels is None and shape.kind == "soft" and shape.annotator is None:
+        _refuse_wide(sheet.path)
     sheet, left_out = prepare(sheet, shape, labels, reading)
     if shape.kind == "soft" and (sheet.anonymous or shape.annotator is None):
         votes = read_counts(sheet, shape, labels)
         if votes is not None:
-            return Source(name, votes, left_out=left_out, read_as=COUNTS)
+            classes = votes.index.labels.tolist()
+            shown = ", ".join(classes[:SHOWN]) + (", …" if len(classes) > SHOWN else "")
+            read_as = f"{COUNTS}: the classes are {shown}"
+            return Source(name, votes, left_out=left_out, read_as=read_as)
     votes = read_votes(sheet, shape, labels, reading)
     if shape.kind == "soft" and shape.annotator is None and votes.votes_per_item().max() == 1:
         raise FileError(sheet.path, ONE_EACH)
     seconds, notes = _read_seconds(sheet, shape)
-    return Source(name, votes, sheet.line_of, left_out=left_out, seconds=seconds, notes=notes)
+    told = f"votes of unknown people, as many as {shape.count!r} says"
+    return Source(
+        name,
+        votes,
+        sheet.line_of,
+        left_out=left_out,
+        seconds=seconds,
+        read_as=told if is_counted(sheet, shape) else "",
+        notes=notes,
+    )
+
+
+def _refuse_wide(path: Path) -> None:
+    """Refuse to take for counts what may be the numbers of classes: a file beside names them."""
+    beside = path.with_suffix(CODES)
+    if beside.is_file():
+        raise FileError(
+            path,
+            f"could mean two things: beside it is {beside.name}, so a column may be an annotator "
+            "and a number a class (say --from cleanlab); if columns are classes and numbers count "
+            "votes, name the classes with --labels",
+        )
 
 
 def _read_seconds(sheet: Sheet, shape: Shape) -> tuple[Floats | None, tuple[str, ...]]:

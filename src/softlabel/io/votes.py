@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from softlabel.errors import FileError, nearest
-from softlabel.io.columns import ITEM, LABEL
+from softlabel.io.columns import ITEM, LABEL, ONE_VOTE, normalise
 from softlabel.io.csv_files import read_csv
 from softlabel.io.sheet import ACCEPTED, Reading, Shape, Sheet, is_blank
 from softlabel.sampling import votes_from_counts
@@ -20,7 +20,7 @@ from softlabel.tables import ANONYMOUS, SIMPLEX_TOLERANCE, Annotations, Floats, 
 NAME_TYPES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean)  # and numbers
 ABSENT = ("nan", "<na>")  # how programs write that there is no value
 COUNT = "count"
-SPELL = "say --spelling merge to make them one, or --spelling keep if they are different classes"
+SPELL = "say --spelling merge to make them one, or --spelling keep if they are different"
 
 
 # ── cells ────────────────────────────────────────────────────────────────────────────────────
@@ -50,11 +50,11 @@ def prepare(
     needed = [*shape.ids, *shape.answer]
     if sheet.anonymous and shape.annotator is not None:
         needed.remove(shape.annotator)
+    left_out: dict[str, int] = {}
     if reading.missing == "refuse":
         sheet.refuse_empty(*needed)
-        return sheet, {}
+        needed = []
     absent = [word for word in ABSENT if word not in (labels or ())]
-    left_out: dict[str, int] = {}
     for column in needed:
         gone = _is_missing(sheet.frame[column], absent if column in shape.answer else [])
         if gone.any():
@@ -62,7 +62,32 @@ def prepare(
             sheet = sheet.keep(~gone)
     if not len(sheet.frame):
         raise FileError(sheet.path, "no row is complete, so nothing is left to read")
-    return sheet, left_out
+    return merge_ids(_repeat_rows(sheet, shape), shape, reading), left_out
+
+
+def is_counted(sheet: Sheet, shape: Shape) -> bool:
+    """Return whether a row stands for as many votes of unknown people as one of its cells says."""
+    return shape.count is not None and (sheet.anonymous or shape.annotator is None)
+
+
+def _repeat_rows(sheet: Sheet, shape: Shape) -> Sheet:
+    """Return the sheet with each row as often as its count of votes says."""
+    if shape.count is None:
+        return sheet
+    cells = sheet.frame[shape.count]
+    if not is_counted(sheet, shape):
+        if normalise(shape.count) == COUNT:  # other names of counts may mean other things here
+            sheet.refuse(cells.cast(pl.Float64, strict=False).ne_missing(1), ONE_VOTE, shape.count)
+        return sheet
+    if cells.dtype.is_nested() or cells.dtype.is_temporal() or cells.dtype == pl.Boolean:
+        raise FileError(sheet.path, f"holds {cells.dtype}, no numbers of votes", column=shape.count)
+    numbers = cells.cast(pl.Float64, strict=False)
+    counts = numbers.cast(pl.Int64, strict=False)
+    whole = ((counts >= 0) & (counts == numbers)).fill_null(False)
+    sheet.refuse(~whole, "no number of votes: it must be whole, and not negative", shape.count)
+    if not counts.sum():
+        raise FileError(sheet.path, "every count is 0, so there are no votes", column=shape.count)
+    return sheet.take(pl.Series(np.repeat(np.arange(len(counts)), counts.to_numpy())))
 
 
 def _is_missing(cells: pl.Series, absent: list[str]) -> pl.Series:
@@ -231,7 +256,7 @@ def merge_spellings(
         if others and how == "refuse":
             odd = ", ".join(f"{name!r} ({counts[name]:,} times)" for name in others)
             both = f"{right!r} ({counts[right]:,} times) and {odd}"
-            raise ValueError(f"{both} differ by case or space only; {SPELL}")
+            raise ValueError(f"{both} differ by case or space only; {SPELL} classes")
         merged |= dict.fromkeys(others, right)
     return merged
 
@@ -247,6 +272,45 @@ def _fold(name: str) -> str:
         if math.isfinite(number := float(plain)):
             return str(number)
     return plain
+
+
+def merge_ids(sheet: Sheet, shape: Shape, reading: Reading) -> Sheet:
+    """Return the sheet with one name for each item and annotator, as ``join_twins`` has it."""
+    for column in shape.ids:
+        if sheet.frame[column].dtype == pl.String:
+            ids = join_twins(sheet.frame[column], sheet.path, reading.spelling)
+            sheet = replace(sheet, frame=sheet.frame.with_columns(ids))
+    return sheet
+
+
+def join_twins(ids: pl.Series, path: Path, how: str) -> pl.Series:
+    """Return ids of which none differs from another one by the space around it only: twins are
+    refused, merged or kept as ``how`` says."""
+    twins = find_twins(ids) if how != "keep" else {}
+    for odd, right in twins.items():
+        if how == "refuse":
+            both = f"{right!r} and {odd!r} differ by the space around them only"
+            raise FileError(path, f"{both}; {SPELL}", column=ids.name)
+    return ids.replace(twins) if twins else ids
+
+
+def find_twins(ids: pl.Series) -> dict[str, str]:
+    """Return what each id becomes that differs from another one by the space around it only.
+
+    >>> find_twins(pl.Series(["a", "b ", "a ", " c", "c ", "A", None]))
+    {'a ': 'a', 'c ': ' c'}
+    """
+    spaced = ids.filter(ids.str.contains(r"^\s|\s$"))
+    if not len(spaced):
+        return {}
+    spaced = spaced.unique().sort()
+    bare = spaced.str.strip_chars()
+    there = bare.is_in(ids.implode())
+    twins = (bare != "") & (there | bare.is_duplicated())  # what is only space is refused elsewhere
+    right = {name: name for name in bare.filter(there)}
+    pairs = zip(spaced.filter(twins), bare.filter(twins), strict=True)
+    found = {odd: right.setdefault(name, odd) for odd, name in pairs}
+    return {odd: name for odd, name in found.items() if odd != name}
 
 
 # ── gold, and names ──────────────────────────────────────────────────────────────────────────

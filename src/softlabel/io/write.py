@@ -47,7 +47,7 @@ def write_soft_labels(
     path, more = Path(path), {**soft.more, **(more or {})}
     kind = file_kind(path, LABEL_KINDS)
     soft = replace(soft, more=more)
-    frame = soft_label_frame(soft)
+    frame = soft_label_frame(soft, path)
     with write_atomically(path) as part:
         if kind == "npz":
             soft.save(part)
@@ -57,11 +57,12 @@ def write_soft_labels(
             _write_frame(frame, part, kind)
 
 
-def soft_label_frame(soft: SoftLabels) -> pl.DataFrame:
-    """Return soft labels as the table that files hold; names are text."""
+def soft_label_frame(soft: SoftLabels, path: Path | None = None) -> pl.DataFrame:
+    """Return soft labels as the table that files hold (``path``, if there is one); names are
+    text."""
     labels = soft.index.labels.tolist()
     further = _split_columns(soft.more, labels)
-    check_class_names(labels, (ITEM, COUNT, *soft.more, *further))
+    check_class_names(labels, (ITEM, COUNT, *soft.more, *further), path)
     columns: dict[str, Any] = {ITEM: pl.Series(soft.index.items.tolist(), dtype=pl.String)}
     probs: Mapping[str, Any] = _split_columns({"": soft.probs}, labels)
     for name, values in {**probs, COUNT: soft.count, **further}.items():
@@ -75,7 +76,7 @@ def write_predictions(predictions: Predictions, path: str | Path) -> None:
     path, index = Path(path), predictions.index
     kind = file_kind(path, LABEL_KINDS)
     labels = index.labels.tolist()
-    check_class_names(labels, (ITEM,))
+    check_class_names(labels, (ITEM,), path)
     with write_atomically(path) as part:
         if kind == "npz":
             texts = {"item": as_texts(index.items), "labels": as_texts(index.labels)}
@@ -158,7 +159,7 @@ def write_answers(
         if seconds is not None:
             frame = frame.with_columns(pl.Series(SECONDS, seconds).fill_nan(None))
     else:
-        check_class_names(labels, (*RESERVED, *names_of("label", labels)))
+        check_class_names(labels, (*RESERVED, *names_of("label", labels)), path)
         columns = _split_columns({"": answers.soft()}, labels).items()
         votes = {label: pl.Series(np.ascontiguousarray(values)) for label, values in columns}
         frame = pl.DataFrame(who | votes)
@@ -191,11 +192,15 @@ def write_batches(
         pl.scan_parquet(parts, glob=False).sink_parquet(whole, row_group_size=GROUP)
 
 
-def check_class_names(labels: Collection[str], taken: Collection[str]) -> None:
-    """Refuse a class with the name of a column that the file itself needs."""
+def check_class_names(
+    labels: Collection[str], taken: Collection[str], path: Path | None = None
+) -> None:
+    """Refuse a class with the name of a column that the table, or the file, itself needs."""
     for label in labels:
         if label in taken:
-            raise DataError(f"a class is called {label!r}, a name that the file itself uses")
+            where, what = ("", "table") if path is None else (f"{path}: ", "file")
+            reason = f"a class is called {label!r}, which is a column of the {what} itself"
+            raise DataError(f"{where}{reason}; give the class another name in the answers")
 
 
 def _split_columns(arrays: Mapping[str, Floats], labels: Sequence[str]) -> dict[str, Floats]:

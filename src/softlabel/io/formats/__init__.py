@@ -42,8 +42,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-def find_format(path: Path, given: Format | None = None) -> tuple[Format, Head] | None:
-    """Return the format of a file and how it begins; None if it is one of our own tables."""
+def find_format(
+    path: Path, given: Format | None = None, *, named: bool = False
+) -> tuple[Format, Head] | None:
+    """Return the format of a file and how it begins; None if it is one of our own tables.  With
+    ``named`` the columns of a table were named: what has those of votes is a table of votes."""
     if given is not None and type(given) is CrowdKit:
         return None  # the reader of votes knows its columns
     head = read_head(path)
@@ -55,6 +58,8 @@ def find_format(path: Path, given: Format | None = None) -> tuple[Format, Head] 
             raise FileError(path, f"does not look like {given.name}, but like {others[0]}")
         return given, head
     claimed = [] if head is None else [kind for kind in ALL if kind.claims(head)]
+    if named and head is not None and head.kind == "table" and Doccano in claimed:
+        return None
     if len(claimed) > 1:
         both = " and ".join(kind.name for kind in claimed)
         reason = f"looks like {both}; say which with --from {claimed[0].name}"

@@ -39,7 +39,7 @@ from softlabel.io.sheet import (
     read_parquet,
     read_text,
 )
-from softlabel.io.votes import merge_spellings, sort_naturally
+from softlabel.io.votes import join_twins, merge_spellings, sort_naturally
 from softlabel.records import Line, describe_left_out, json_type, stack_answers
 from softlabel.tables import Annotations, Floats, Index, Ints, Statements, names
 
@@ -285,12 +285,13 @@ class Collector:
 
 
 class Made(NamedTuple):
-    """Answers as arrays, the seconds they took, and what to say about them."""
+    """Answers as arrays, the seconds they took, what to say about them, and where each stands."""
 
     answers: Annotations | Statements
     seconds: Floats | None
     left_out: dict[str, int]
     notes: tuple[str, ...]
+    places: tuple[str, ...]
 
 
 def make_answers(
@@ -304,7 +305,7 @@ def make_answers(
     if not rows:
         shown = describe_left_out(left_out) or "nothing"
         raise FileError(path, f"holds no answers that count; left out: {shown}")
-    rows, notes = _hide_ids(how, rows)
+    rows, notes = _hide_ids(how, _join_ids(path, rows, reading))
     declared = labels or table.labels.get(task)
     rows = _merge(path, rows, declared, reading)
     classes = list(declared or sort_naturally({label for row in rows for label in row.answer}))
@@ -321,7 +322,8 @@ def make_answers(
     answers = _stack(path, index, (item, annotator), rows, code, table.total)
     timed = None if np.isnan(seconds).all() else seconds
     counted = {why: count for why, count in left_out.items() if count}
-    return Made(answers, timed, counted, (*table.notes, *notes))
+    places = tuple(row.place for row in rows)
+    return Made(answers, timed, counted, (*table.notes, *notes), places)
 
 
 def _choose_people(
@@ -334,6 +336,8 @@ def _choose_people(
     if rows and not chosen:
         instead = "machines" if how.who == "people" else "people"
         reason = f"holds no answers {PEOPLE if wanted == 'person' else MACHINES}"
+        if shown := describe_left_out(left_out):
+            reason += f" (left out: {shown})"
         raise FileError(path, f"{reason}; for the others say --from {how.name}:who={instead}")
     left_out[other] += len(rows) - len(chosen)
     return chosen
@@ -394,6 +398,16 @@ def _choose_task(
         raise FileError(path, f"{reason}; choose one: --from {how.name}:task={first}")
     left_out[OTHER_QUESTIONS] += len(rows) - counts[task]
     return task, [row for row in rows if row.task == task]
+
+
+def _join_ids(path: Path, rows: list[Row], reading: Reading) -> list[Row]:
+    """Settle ids of items and annotators that differ by the space around them only."""
+    for key in ("item", "annotator"):
+        ids = pl.Series(key, [getattr(row, key) for row in rows], dtype=pl.String)
+        joined = join_twins(ids, path, reading.spelling)
+        if joined is not ids:
+            rows = [row._replace(**{key: name}) for row, name in zip(rows, joined, strict=True)]
+    return rows
 
 
 def _hide_ids(how: Format, rows: list[Row]) -> tuple[list[Row], list[str]]:

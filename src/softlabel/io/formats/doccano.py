@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ NOBODY = ("all", "admin", "unknown", STREAM.name)  # names of files that are not
 SEVERAL = "#"  # between the labels of a cell
 EMPTY = "without a label (not annotated, or nothing applies)"
 OWN = ("id", "label", "Comments")
+COLUMNS = ({"id", "text", "label"}, {"id", "filename", "label"})  # of a table
 ENDINGS = (".jsonl", ".csv", ".json")
 
 
@@ -40,7 +42,7 @@ class Doccano(Format):
         if head.kind in ("folder", "zip"):
             known = any(Path(name).suffix.lower() in ENDINGS for name in head.first)
             return known and all(_is_export(*file) for file in head.members(*ENDINGS))
-        return _is_record(head.record)
+        return _is_record(head.record) or _is_table(head)
 
     def read(self, head: Head) -> Table:
         found = Collector(head.path)
@@ -50,12 +52,23 @@ class Doccano(Format):
             extra = [name for name in head.first if Path(name).suffix.lower() not in ENDINGS]
             found.left_out["other files"] += len(extra)
         else:
-            lines = head.rows() if head.kind == "table" else head.lines()
+            lines = self._read_rows(found, head) if head.kind == "table" else head.lines()
             self._read_file(found, head.path, lines)
         return found.table()
 
+    def _read_rows(self, found: Collector, head: Head) -> Iterator[Line]:
+        """Yield the rows of a table, which may be one of votes: there, a cell is one label."""
+        for number, row in enumerate(map(itemgetter(1), head.rows()), 2):
+            if SEVERAL in str(row.get("label")) and not self.multilabel:
+                reason = (
+                    f"could be several labels (say --from {self.name}:multilabel=true,task=LABEL) "
+                    "or a class in a table of votes (say --columns item=id,label=label)"
+                )
+                raise found.error(f"line {number}", reason, "label", row["label"])
+            yield number, row
+
     def _read_file(self, found: Collector, path: Path, lines: Iterator[Line]) -> None:
-        person: str | None = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+        person: str | None = _person(path)
         if self.anonymous:
             person = None
         elif person in NOBODY:
@@ -95,16 +108,24 @@ def _is_record(record: Mapping[str, Any]) -> bool:
     return texts and "id" in record and ("text" in record or "filename" in record)
 
 
+def _person(path: Path) -> str:
+    return path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+
+
+def _is_table(head: Head) -> bool:
+    """Return whether a table has the columns of an export and, unlike votes of several people, a
+    row for each id, and a name that says who annotated."""
+    columns = set(head.first) - {"Comments"} if head.kind == "table" else set()
+    if columns not in COLUMNS or _person(head.path) in NOBODY:
+        return False
+    ids = [row["id"] for _, row in head.rows()]
+    return len(set(ids)) == len(ids)
+
+
 def _is_export(path: Path, data: bytes) -> bool:
     try:
         _, first = next(_parse(path, data))
     except (DataError, ValueError, TypeError, csv.Error, StopIteration):  # another kind of file
-        return False
-    if not isinstance(first, dict):
-        return False
-    if not isinstance(first, Mapping):
-        return False
-    if not isinstance(first, Mapping):
         return False
     if not isinstance(first, dict):
         return False

@@ -11,6 +11,7 @@ from softlabel.io.formats.base import Collector, Format, Head, Kind, Row, Table
 from softlabel.tables import SoftLabels
 
 SKIPPED, GOLD, DRAFTS = "skipped", "gold", "drafts"
+UNANNOTATED = "tasks without annotations"
 UNREADABLE = "results that are no labels"
 NUMBERS = "predictions that the export does not hold"
 VALUES = ("choices", "rating", "number", "taxonomy")  # what a result may hold
@@ -42,7 +43,7 @@ class LabelStudio(Format):
         if head.kind == "table":
             return {*FLAT, "id"} <= set(head.first)
         record = head.record
-        nested = "data" in record and ("annotations" in record or "completions" in record)
+        nested = isinstance(record.get("data"), dict)
         return isinstance(head.first, list) and (nested or {*FLAT, "id"} <= record.keys())
 
     def read(self, head: Head) -> Table:
@@ -71,11 +72,14 @@ class LabelStudio(Format):
         if self.item:
             item = found.name(data.get(self.item), place, f"data.{self.item}")
         else:
-            item = found.name(task.get("id"), place, "id")
+            # tasks that were written to be imported have no id yet
+            item = found.name(task.get("id", data.get("item")), place, "id")
         found.contents[item] = dict(data)
         found.left_out[DRAFTS] += len(task.get("drafts") or ())
-        key = "annotations" if "annotations" in task else "completions"
-        for answer in found.get(task, key, place, list):
+        key = next((key for key in ("annotations", "completions") if key in task), None)
+        if key is None:
+            found.left_out[UNANNOTATED] += 1
+        for answer in () if key is None else found.get(task, key, place, list):
             where = f"{place}, annotation {answer.get('id')}"
             if answer.get("was_cancelled"):
                 found.left_out[SKIPPED] += 1
