@@ -209,6 +209,19 @@ def test_wrong_options_are_refused():
         softlabel.score(GUESS, COUNTS, measures=["kl"], **FEW)["ece"]
 
 
+@pytest.mark.parametrize("form", ["to_pandas", "to_polars"])
+def test_a_frame_of_our_own_labels_is_read_as_the_labels(form):
+    pytest.importorskip("pandas")
+    labels = softlabel.label(PEOPLE["a frame of votes"], "dirichlet", intervals=True)
+    labels = replace(labels, more={**labels.more, "people": np.full(len(labels), 0.3)})
+    found = softlabel.score(labels, VOTES, measures=["kl"], **FEW)["kl"].score
+    for options in ({}, {"normalise": True}):
+        frame = getattr(labels, form)()
+        again = softlabel.score(frame, VOTES, measures=["kl"], **options, **FEW)["kl"].score
+        assert again.value == pytest.approx(found.value)
+        np.testing.assert_allclose(metrics.kl(frame, labels), 0, atol=1e-12)
+
+
 def test_a_scale_of_people_is_one_of_the_scores():
     """Its order is that of people, whatever order the predictions have."""
     scale = replace(VOTES, index=replace(INDEX, ordered=True))

@@ -13,9 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softlabel.errors import DataError
-from softlabel.tables import Annotations, Floats, Ints, Predictions, SoftLabels, Statements
+from softlabel.tables import (
+    Annotations,
+    Floats,
+    Ints,
+    Predictions,
+    SoftLabels,
+    Statements,
+    find_classes,
+)
 
-ITEM, COUNT = "item", "count"  # columns of a frame that are no classes
+ITEM = "item"
 SOFT = "soft_label"  # a column of lists
 Order = slice | Ints
 
@@ -73,8 +81,8 @@ def _read_arrow(name: str, table: Any, kinds: Mapping[str, Any]) -> Given:
 
 def _read_frame(name: str, frame: Any, columns: Sequence[Any]) -> Given:
     """Read a data frame of pandas or polars, or a dict of arrays: a column per class; the items are
-    in the column ``item``, or else in the index.  A column ``count`` is not read."""
-    classes = [column for column in columns if column not in (ITEM, COUNT)]
+    in the column ``item``, or else in the index.  ``count`` and what follows it are not read."""
+    classes = find_classes(columns, ITEM)
     labels = [str(column) for column in classes]
     for label in labels:
         if labels.count(label) > 1:
@@ -100,7 +108,7 @@ def _read_column(name: str, label: object, column: Any) -> Floats:
     except (TypeError, ValueError):
         raise DataError(
             f"{name} has the column {label!r}, which holds {column.dtype} and no numbers; besides "
-            f"{ITEM!r} and {COUNT!r} all columns are classes"
+            f"{ITEM!r} all columns before 'count' are classes"
         ) from None
 
 
