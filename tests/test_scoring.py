@@ -163,6 +163,34 @@ def test_missing_items_are_refused_unless_asked_for():
         softlabel.score(GUESS[1:], VOTES, **FEW)
 
 
+def test_the_index_of_pandas_names_items_also_if_it_counts_them():
+    pd = pytest.importorskip("pandas")
+    rows = [(item, who, LABELS[(item + who) % 3]) for item in (2, 0, 3, 1) for who in range(2)]
+    votes = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    frame = pd.DataFrame(GUESS[:4], columns=LABELS)
+    shares = [np.eye(3)[[item % 3, (item + 1) % 3]].mean(axis=0) for item in range(4)]
+    expected = metrics.kl(shares, GUESS[:4]).mean()
+    for one in (frame, frame[::-1], frame.rename_axis("item").reset_index()):
+        found = softlabel.score(one, votes, compare=frame, measures=["kl"], **FEW)["kl"]
+        assert (found.score.value, found.difference.value) == pytest.approx((expected, 0))
+    counts = pd.DataFrame(shares, columns=LABELS) * 2
+    named = Predictions(Index(["3", "1", "0", "2"], [], LABELS), GUESS[[3, 1, 0, 2]])
+    assert softlabel.score(named, counts, **FEW)["kl"].score.value == pytest.approx(expected)
+
+
+def test_frames_without_items_are_not_matched_with_votes_by_place():
+    pd = pytest.importorskip("pandas")
+    columns = dict(zip(LABELS, GUESS.T, strict=True))
+    reason = r"no names of items, and those of people \('t0', …\).*the column item or, in pandas"
+    for frame in (pl.DataFrame(columns), pd.DataFrame(columns)):
+        with pytest.raises(DataError, match=f"^predictions: the rows have {reason}"):
+            softlabel.score(frame, PEOPLE["a frame of votes"], **FEW)
+        with pytest.raises(DataError, match=f"^the other predictions: the rows have {reason}"):
+            softlabel.score(GUESS, VOTES, compare=frame, **FEW)
+        found = softlabel.score(frame, PEOPLE["soft labels"], measures=["kl"], **FEW)["kl"]
+        assert found.score.value == pytest.approx(metrics.kl(COUNTS / 5, GUESS).mean())
+
+
 def test_items_that_nobody_answered_are_left_out_and_counted():
     silent = Annotations(INDEX, VOTES.item[10:], VOTES.annotator[10:], label=VOTES.label[10:])
     found = softlabel.score(moved(GUESS), silent, measures=["kl"], **FEW)

@@ -201,6 +201,8 @@ class Side(NamedTuple):
     notes: Sequence[str] = ()
     ordered: bool = False
     open: bool = False  # a class that nobody chose may be missing
+    counted: list[str] | None = None  # numbers of the rows of a data frame; see ``metrics.Given``
+    single: bool = False  # answers, whose items are in the order in which they first occur
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────
@@ -214,7 +216,7 @@ def _read_model(source: Any, name: str, plan: Scoring) -> Side:
     probs = metrics.distributions(
         given.values, name, normalise=plan.normalise, from_logits=plan.from_logits
     )
-    return Side(name, probs, given.items, given.labels)
+    return Side(name, probs, given.items, given.labels, counted=given.counted)
 
 
 def _read_people(source: Any, labels: Sequence[str] | None) -> Side:
@@ -251,7 +253,9 @@ def _of_answers(name: str, answers: Annotations) -> Side:
     some = counts.sum(axis=1) > 0
     items, labels = answers.index.items[some].tolist(), answers.index.labels.tolist()
     votes, why = (counts[some], "") if answers.hard else (None, SOFT_VOTES)
-    side = Side(name, shares(counts[some]), items, labels, votes, why, open=answers.hard)
+    side = Side(
+        name, shares(counts[some]), items, labels, votes, why, open=answers.hard, single=True
+    )
     return side._replace(ordered=answers.index.ordered)
 
 
@@ -271,9 +275,11 @@ def _of_numbers(name: str, given: metrics.Given) -> Side:
     whole = numbers.ndim == 2 and np.isfinite(numbers).all() and (numbers >= 0).all()
     if whole and (numbers == np.floor(numbers)).all() and (numbers.sum(axis=1) > 1).any():
         probs = metrics.distributions(numbers, name, normalise=True)
-        return Side(name, probs, given.items, given.labels, numbers)
-    probs = metrics.distributions(numbers, name)
-    return Side(name, probs, given.items, given.labels, None, NO_NUMBER)
+        side = Side(name, probs, given.items, given.labels, numbers)
+    else:
+        probs = metrics.distributions(numbers, name)
+        side = Side(name, probs, given.items, given.labels, None, NO_NUMBER)
+    return side._replace(counted=given.counted)
 
 
 # ── the same items and classes ───────────────────────────────────────────────────────────────
@@ -316,25 +322,22 @@ def _match_items(
 ) -> tuple[Ints, list[Ints], list[str]]:
     """The rows of people that are scored, those of each model, and what was left out."""
     places, notes = [], []
-    m = len(theirs.probs)
+    named = (_name_items(theirs, model) for model in models)
+    theirs = theirs._replace(items=next(filter(None, named), None))
     for model in models:
-        if theirs.items is None or model.items is None:
-            if len(model.probs) != m:
-                raise DataError(
-                    f"{model.name} has {len(model.probs):,} rows and {theirs.name} {m:,}; without "
-                    "names of items they must be the same items in the same order"
-                )
-            places.append(np.arange(m))
+        items = _name_items(model, theirs)
+        if theirs.items is None or items is None:
+            places.append(_match_places(theirs, model))
             continue
-        place = {item: row for row, item in enumerate(model.items)}
+        place = {item: row for row, item in enumerate(items)}
         found = np.array([place.get(item, -1) for item in theirs.items], dtype=np.int64)
         if (found < 0).all():
             raise DataError(
                 f"none of the items of {theirs.name} ({theirs.items[0]!r}, …) is in {model.name} "
-                f"({model.items[0]!r}, …); items are matched by name"
+                f"({items[0]!r}, …); items are matched by name"
             )
         _refuse_missing(found < 0, theirs, model, common)
-        if extra := len(model.items) - int((found >= 0).sum()):
+        if extra := len(items) - int((found >= 0).sum()):
             notes.append(f"{extra:,} items of {model.name} are left out: nobody answered them")
         places.append(found)
     kept = np.all([place >= 0 for place in places], axis=0)
@@ -344,6 +347,30 @@ def _match_items(
         notes.append(f"{int((~kept).sum()):,} items of {theirs.name} are left out: no prediction")
     rows = np.flatnonzero(kept)
     return rows, [place[rows] for place in places], notes
+
+
+def _name_items(side: Side, other: Side) -> list[str] | None:
+    return metrics.Given(side.probs, side.items, counted=side.counted).name_items(other.items)
+
+
+def _match_places(theirs: Side, model: Side) -> Ints:
+    """Return the rows of a model whose items, or those of people, have no names: their places."""
+    m = len(theirs.probs)
+    unnamed = model.items is None and model.counted is not None
+    numbers = [str(row) for row in range(m)]
+    if unnamed and theirs.single and theirs.items and theirs.items != numbers:
+        assert theirs.items is not None, "answers name their items"
+        raise DataError(
+            f"{model.name}: the rows have no names of items, and those of {theirs.name} "
+            f"({theirs.items[0]!r}, …) have no order to match them by; add the column item or, in "
+            "pandas, make the items the index"
+        )
+    if len(model.probs) != m:
+        raise DataError(
+            f"{model.name} has {len(model.probs):,} rows and {theirs.name} {m:,}; without "
+            "names of items they must be the same items in the same order"
+        )
+    return np.arange(m)
 
 
 def _refuse_missing(missing: Bools, theirs: Side, model: Side, common: bool) -> None:

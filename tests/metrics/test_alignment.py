@@ -76,6 +76,15 @@ def test_lists_of_arrow_are_taken():
         metrics.kl(TRUE[:2], pyarrow.table({"soft_label": [[1.0], [0.5, 0.5]]}))
 
 
+def test_an_index_that_counts_names_the_items_that_are_called_so():
+    pd = pytest.importorskip("pandas")
+    counted = pd.DataFrame(GUESS, columns=LABELS)
+    numbered = people(TRUE[ROWS], [str(row) for row in ROWS])
+    np.testing.assert_allclose(metrics.kl(numbered, counted), metrics.kl(TRUE, GUESS)[ROWS])
+    np.testing.assert_allclose(metrics.brier(counted, numbered), metrics.brier(GUESS, TRUE))
+    np.testing.assert_allclose(metrics.kl(people(), counted), metrics.kl(TRUE, GUESS))
+
+
 def test_a_plain_array_is_taken_by_its_places():
     np.testing.assert_array_equal(metrics.kl(people(), GUESS), metrics.kl(TRUE, GUESS))
     np.testing.assert_array_equal(metrics.kl(TRUE, people(GUESS)), metrics.kl(TRUE, GUESS))

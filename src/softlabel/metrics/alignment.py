@@ -29,11 +29,21 @@ Order = slice | Ints
 
 
 class Given(NamedTuple):
-    """One side of a comparison: numbers (m, k), and the names of rows and columns where known."""
+    """One side of a comparison: numbers (m, k), and the names of rows and columns where known.  Of a
+    data frame without names of items, ``counted`` are the numbers 0, 1, 2 … that the index of
+    pandas gives them; none in other data frames."""
 
     values: Floats
     items: list[str] | None = None
     labels: list[str] | None = None
+    counted: list[str] | None = None
+
+    def name_items(self, others: list[str] | None) -> list[str] | None:
+        """Return the names of the items beside those of the other side: an index 0, 1, 2 … names
+        them only if the others are called so."""
+        if self.items is None and self.counted and set(self.counted) == set(others or ()):
+            return self.counted
+        return self.items
 
 
 def read_given(name: str, source: Any) -> Given:
@@ -90,16 +100,18 @@ def _read_frame(name: str, frame: Any, columns: Sequence[Any]) -> Given:
     if not classes:
         raise DataError(f"{name} has no column of a class; it has {', '.join(map(str, columns))}")
     read = {str(label): _read_column(name, label, frame[label]) for label in classes}
-    items = None
+    items = counted = None
     if ITEM in columns:
         items = [str(item) for item in np.asarray(frame[ITEM]).tolist()]
-    elif (index := getattr(frame, "index", None)) is not None:
-        counted = getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
-        items = None if counted else [str(item) for item in index]
+    else:
+        index = getattr(frame, "index", ())  # of pandas
+        names = [str(item) for item in index]
+        unnamed = getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
+        items, counted = (None, names) if unnamed or not names else (names, None)
     if items is not None and len(set(items)) < len(items):
         twice = Counter(items).most_common(1)[0]
         raise DataError(f"{name} has item {twice[0]!r} in {twice[1]} rows; one row per item")
-    return Given(np.stack(list(read.values()), axis=1), items, labels)
+    return Given(np.stack(list(read.values()), axis=1), items, labels, counted)
 
 
 def _read_column(name: str, label: object, column: Any) -> Floats:
@@ -123,7 +135,8 @@ def as_numbers(name: str, values: Any) -> Floats:
 def find_orders(true: Given, predicted: Given) -> tuple[Order, Order]:
     """The rows and the columns of ``predicted`` in the order of ``true``."""
     columns = _find_order("class", "classes", true.labels, predicted.labels)
-    rows = _find_order("item", "items", true.items, predicted.items)
+    items = true.name_items(predicted.items), predicted.name_items(true.items)
+    rows = _find_order("item", "items", *items)
     sizes = [given.values.shape for given in (true, predicted)]
     if sizes[0] != sizes[1] or len(sizes[0]) != 2:
         raise DataError(
