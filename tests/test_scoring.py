@@ -65,6 +65,22 @@ def test_intervals_of_means_are_the_bootstrap_over_items(scores):
     assert scores["accuracy"].winner in ("predictions", "")
 
 
+def test_no_interval_reaches_beyond_the_range_of_its_metric():
+    """As those of few items would whose draws are moved to the value."""
+    ranges = {"worst-class-accuracy": (0, 1), "rms-calibration": (0, 1), "entropy-pearson": (-1, 1)}
+    cut = 0
+    for m, seed in ((3, 0), (5, 1), (12, 2), (12, 3)):
+        rng = np.random.default_rng(seed)
+        first, other = rng.dirichlet([1] * 3, (2, m))
+        found = softlabel.score(first, COUNTS[:m], other, measures=list(ranges), draws=100)
+        for name, (low, high) in ranges.items():
+            one, wide = found[name], high - low
+            assert low <= one.score.low <= one.score.value <= one.score.high <= high
+            assert -wide <= one.difference.low <= one.difference.high <= wide
+            cut += one.score.low == low or one.score.high == high
+    assert cut, "some would have reached beyond it"
+
+
 def test_all_metrics_but_those_of_a_scale_are_there(scores):
     assert set(scores) == set(metrics.METRICS) - {"w1-index"}
     ordered = softlabel.score(GUESS, COUNTS, ordered=True, **FEW)

@@ -179,7 +179,7 @@ def score(
     measured = {}
     for done, (name, measure) in enumerate(measures.items()):
         progress(f"measuring: {name}", done, len(measures))
-        found = _measure(measure, true, guesses, plan)
+        found = _measure(name, measure, true, guesses, plan)
         better: Any = getattr(registry.get("metric", name.partition(":")[0]), "better", "lower")
         measured[name] = Measured(name, better, found[0], ceiling.get(name), *found[1:])
     side_names = (models[0].name, theirs.name, models[-1].name if compare is not None else "")
@@ -418,16 +418,23 @@ def _find_ceilings(
         return {}, str(error)
 
 
-def _measure(measure: Any, true: Floats, guesses: Sequence[Floats], plan: Scoring) -> list[Score]:
-    """The score of each model and, of two, their difference: all with intervals over items."""
+def _measure(
+    name: str, measure: Any, true: Floats, guesses: Sequence[Floats], plan: Scoring
+) -> list[Score]:
+    """The score of each model and, of two, their difference: all with intervals over items, as far
+    as they lie in the range of the metric."""
     settings: dict[str, Any] = {"draws": plan.draws, "seed": plan.seed}
     values = [measure(true, guess) for guess in guesses]
     if np.ndim(values[0]):
         with np.errstate(invalid="ignore"):  # both infinite: no difference is known
             values += [values[0] - values[1]] if len(values) > 1 else []
-        return [intervals.mean(value, **settings) for value in values]
-    of = partial(_resampled, _unchecked(measure), true, guesses)
-    return intervals.bootstrap_many(of, len(true), centred=True, **settings)
+        found = [intervals.mean(value, **settings) for value in values]
+    else:
+        of = partial(_resampled, _unchecked(measure), true, guesses)
+        found = intervals.bootstrap_many(of, len(true), centred=True, **settings)
+    lowest, highest = metrics.evaluate.bounds(name)
+    ranges = [*[(lowest, highest)] * len(guesses), (lowest - highest, highest - lowest)]
+    return [intervals.cut(score, limits) for score, limits in zip(found, ranges, strict=False)]
 
 
 def _unchecked(measure: Any) -> Any:
