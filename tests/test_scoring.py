@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 import softlabel
 from softlabel import Annotations, DataError, Index, Predictions, SoftLabels, UnknownName, metrics
+from softlabel.errors import SoftlabelError
 from softlabel.metrics import intervals
 from softlabel.sampling import votes_from_counts
 
@@ -207,6 +208,27 @@ def test_frames_without_items_are_not_matched_with_votes_by_place():
         assert found.score.value == pytest.approx(metrics.kl(COUNTS / 5, GUESS).mean())
 
 
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_classes_may_be_numbers(kind):
+    """In a frame of votes, in one of predictions, and where they are named."""
+    pd = pytest.importorskip("pandas")
+    people = PEOPLE["a frame of votes"].to_pandas()
+    votes = people.assign(label=[kind(LABELS.index(one)) for one in people["label"]])
+    expected = metrics.kl(COUNTS / 5, GUESS).mean()
+    frame = pd.DataFrame(GUESS, index=ITEMS, columns=range(3))
+    for model, options in (
+        (frame, {}),
+        (frame.rename(columns=str), {}),
+        (frame[[2, 0, 1]], {"labels": [0, 1, 2]}),
+        (GUESS, {"labels": [0, 1, 2]}),
+    ):
+        found = softlabel.score(model, votes, measures=["kl"], **options, **FEW)
+        assert found["kl"].score.value == pytest.approx(expected)
+        assert list(found.labels) == ["0", "1", "2"]
+    with pytest.raises(DataError, match="value '2': no such class; the classes are 0, 1"):
+        softlabel.score(frame[[0, 1]].div(frame[[0, 1]].sum(axis=1), axis=0), votes, **FEW)
+
+
 def test_items_that_nobody_answered_are_left_out_and_counted():
     silent = Annotations(INDEX, VOTES.item[10:], VOTES.annotator[10:], label=VOTES.label[10:])
     found = softlabel.score(moved(GUESS), silent, measures=["kl"], **FEW)
@@ -251,6 +273,15 @@ def test_wrong_options_are_refused():
         softlabel.score(GUESS, COUNTS, measures=["klo"])
     with pytest.raises(UnknownName, match="no metric among these scores called 'ece'"):
         softlabel.score(GUESS, COUNTS, measures=["kl"], **FEW)["ece"]
+    for draws in (0, 1, 20.5):
+        with pytest.raises(SoftlabelError, match=f"draws = {draws}: a whole number of at least 2"):
+            softlabel.score(GUESS, COUNTS, draws=draws)
+    with pytest.raises(SoftlabelError, match="labels = 'no' must be a list of all classes"):
+        softlabel.score(GUESS, COUNTS, labels="no")
+
+
+def test_one_metric_may_be_given_as_text():
+    assert list(softlabel.score(GUESS, COUNTS, measures="ece:bins=10", **FEW)) == ["ece:bins=10"]
 
 
 @pytest.mark.parametrize("form", ["to_pandas", "to_polars"])

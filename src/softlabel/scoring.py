@@ -11,15 +11,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from softlabel import io, metrics, registry
+from softlabel import frames, io, metrics, registry
 from softlabel._util.progress import Progress, silent
 from softlabel.aggregate import shares
-from softlabel.errors import DataError, UnknownName
+from softlabel.errors import DataError, SoftlabelError, UnknownName
 from softlabel.io import Numbers, Source
 from softlabel.labelling import Plan, annotations, prepare
 from softlabel.metrics import intervals
@@ -42,20 +43,28 @@ WHOLE = 1e-4  # of a vote: shares in a file are rounded
 class Scoring:
     """The options of ``score``.
 
-    ``measures`` are metrics (``ece:bins=10`` too); none: all that suit the labels.  ``labels`` are
-    the classes in their order.  ``ordered``: the classes are steps of a scale.  ``common``: score
-    the items that both have, also if some have no prediction.  ``normalise`` and ``from_logits``
-    say that predictions are counts or logits.  ``draws`` is the number of bootstrap samples.
+    ``measures`` are metrics (``ece:bins=10`` too), or one; none: all that suit the labels.
+    ``labels`` are the classes in their order.  ``ordered``: the classes are steps of a scale.
+    ``common``: score the items that both have, also if some have no prediction.  ``normalise`` and
+    ``from_logits`` say that predictions are counts or logits.  ``draws`` is the number of bootstrap
+    samples.
     """
 
-    measures: Sequence[str] = ()
-    labels: Sequence[str] | None = None
+    measures: str | Sequence[str] = ()
+    labels: Sequence[Any] | None = None
     ordered: bool | None = None
     common: bool = False
     normalise: bool = False
     from_logits: bool = False
     draws: int = 500
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.draws, Integral) and self.draws >= 2):
+            raise SoftlabelError(f"draws = {self.draws!r}: a whole number of at least 2 is needed")
+        one = isinstance(self.measures, str)
+        object.__setattr__(self, "measures", (self.measures,) if one else tuple(self.measures))
+        object.__setattr__(self, "labels", frames.Layout(labels=self.labels).class_names)
 
     @property
     def given(self) -> Numbers:
@@ -224,7 +233,7 @@ def _read_people(source: Any, labels: Sequence[str] | None) -> Side:
     if isinstance(source, str | Path):
         name, source = str(source), io.read_people(source, labels)
     elif _is_frame_of_votes(source):
-        source = annotations(source, labels=labels)
+        source = annotations(source, labels=_as_given(source, labels))
     if isinstance(source, Statements):
         source = Source(name, source)
     notes: list[str] = []
@@ -242,10 +251,23 @@ def _read_people(source: Any, labels: Sequence[str] | None) -> Side:
 
 def _is_frame_of_votes(source: Any) -> bool:
     """True for a data frame with a column of labels; the others have a column per class."""
-    columns = getattr(source, "column_names", None) or getattr(source, "columns", None)
+    columns = _columns_of(source)
     if columns is None or io.columns.find("soft", columns) is not None:
         return False
     return io.columns.find("label", columns) is not None
+
+
+def _columns_of(frame: Any) -> Any:
+    return getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+
+
+def _as_given(votes: Any, labels: Sequence[str] | None) -> list[Any] | None:
+    """Return classes as a frame of votes holds them (the number 1 for "1"), and others as text."""
+    if labels is None:
+        return None
+    cells = np.asarray(votes[io.columns.find("label", _columns_of(votes))]).tolist()
+    named = dict(zip(frames.Layout(labels=cells).class_names or (), cells, strict=True))
+    return [named.get(label, label) for label in labels]
 
 
 def _of_answers(name: str, answers: Annotations) -> Side:
