@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 import softlabel
 from softlabel import Annotations, DataError, Index, Predictions, SoftLabels, UnknownName, metrics
+from softlabel.errors import SoftlabelError
 from softlabel.metrics import intervals
 from softlabel.sampling import votes_from_counts
 
@@ -63,6 +64,22 @@ def test_intervals_of_means_are_the_bootstrap_over_items(scores):
     assert str(scores["kl"].difference) == str(expected)
     assert scores["kl"].winner == "predictions"
     assert scores["accuracy"].winner in ("predictions", "")
+
+
+def test_no_interval_reaches_beyond_the_range_of_its_metric():
+    """As those of few items would whose draws are moved to the value."""
+    ranges = {"worst-class-accuracy": (0, 1), "rms-calibration": (0, 1), "entropy-pearson": (-1, 1)}
+    cut = 0
+    for m, seed in ((3, 0), (5, 1), (12, 2), (12, 3)):
+        rng = np.random.default_rng(seed)
+        first, other = rng.dirichlet([1] * 3, (2, m))
+        found = softlabel.score(first, COUNTS[:m], other, measures=list(ranges), draws=100)
+        for name, (low, high) in ranges.items():
+            one, wide = found[name], high - low
+            assert low <= one.score.low <= one.score.value <= one.score.high <= high
+            assert -wide <= one.difference.low <= one.difference.high <= wide
+            cut += one.score.low == low or one.score.high == high
+    assert cut, "some would have reached beyond it"
 
 
 def test_all_metrics_but_those_of_a_scale_are_there(scores):
@@ -163,6 +180,55 @@ def test_missing_items_are_refused_unless_asked_for():
         softlabel.score(GUESS[1:], VOTES, **FEW)
 
 
+def test_the_index_of_pandas_names_items_also_if_it_counts_them():
+    pd = pytest.importorskip("pandas")
+    rows = [(item, who, LABELS[(item + who) % 3]) for item in (2, 0, 3, 1) for who in range(2)]
+    votes = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    frame = pd.DataFrame(GUESS[:4], columns=LABELS)
+    shares = [np.eye(3)[[item % 3, (item + 1) % 3]].mean(axis=0) for item in range(4)]
+    expected = metrics.kl(shares, GUESS[:4]).mean()
+    for one in (frame, frame[::-1], frame.rename_axis("item").reset_index()):
+        found = softlabel.score(one, votes, compare=frame, measures=["kl"], **FEW)["kl"]
+        assert (found.score.value, found.difference.value) == pytest.approx((expected, 0))
+    counts = pd.DataFrame(shares, columns=LABELS) * 2
+    named = Predictions(Index(["3", "1", "0", "2"], [], LABELS), GUESS[[3, 1, 0, 2]])
+    assert softlabel.score(named, counts, **FEW)["kl"].score.value == pytest.approx(expected)
+
+
+def test_frames_without_items_are_not_matched_with_votes_by_place():
+    pd = pytest.importorskip("pandas")
+    columns = dict(zip(LABELS, GUESS.T, strict=True))
+    reason = r"no names of items, and those of people \('t0', …\).*the column item or, in pandas"
+    for frame in (pl.DataFrame(columns), pd.DataFrame(columns)):
+        with pytest.raises(DataError, match=f"^predictions: the rows have {reason}"):
+            softlabel.score(frame, PEOPLE["a frame of votes"], **FEW)
+        with pytest.raises(DataError, match=f"^the other predictions: the rows have {reason}"):
+            softlabel.score(GUESS, VOTES, compare=frame, **FEW)
+        found = softlabel.score(frame, PEOPLE["soft labels"], measures=["kl"], **FEW)["kl"]
+        assert found.score.value == pytest.approx(metrics.kl(COUNTS / 5, GUESS).mean())
+
+
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_classes_may_be_numbers(kind):
+    """In a frame of votes, in one of predictions, and where they are named."""
+    pd = pytest.importorskip("pandas")
+    people = PEOPLE["a frame of votes"].to_pandas()
+    votes = people.assign(label=[kind(LABELS.index(one)) for one in people["label"]])
+    expected = metrics.kl(COUNTS / 5, GUESS).mean()
+    frame = pd.DataFrame(GUESS, index=ITEMS, columns=range(3))
+    for model, options in (
+        (frame, {}),
+        (frame.rename(columns=str), {}),
+        (frame[[2, 0, 1]], {"labels": [0, 1, 2]}),
+        (GUESS, {"labels": [0, 1, 2]}),
+    ):
+        found = softlabel.score(model, votes, measures=["kl"], **options, **FEW)
+        assert found["kl"].score.value == pytest.approx(expected)
+        assert list(found.labels) == ["0", "1", "2"]
+    with pytest.raises(DataError, match="value '2': no such class; the classes are 0, 1"):
+        softlabel.score(frame[[0, 1]].div(frame[[0, 1]].sum(axis=1), axis=0), votes, **FEW)
+
+
 def test_items_that_nobody_answered_are_left_out_and_counted():
     silent = Annotations(INDEX, VOTES.item[10:], VOTES.annotator[10:], label=VOTES.label[10:])
     found = softlabel.score(moved(GUESS), silent, measures=["kl"], **FEW)
@@ -207,6 +273,28 @@ def test_wrong_options_are_refused():
         softlabel.score(GUESS, COUNTS, measures=["klo"])
     with pytest.raises(UnknownName, match="no metric among these scores called 'ece'"):
         softlabel.score(GUESS, COUNTS, measures=["kl"], **FEW)["ece"]
+    for draws in (0, 1, 20.5):
+        with pytest.raises(SoftlabelError, match=f"draws = {draws}: a whole number of at least 2"):
+            softlabel.score(GUESS, COUNTS, draws=draws)
+    with pytest.raises(SoftlabelError, match="labels = 'no' must be a list of all classes"):
+        softlabel.score(GUESS, COUNTS, labels="no")
+
+
+def test_one_metric_may_be_given_as_text():
+    assert list(softlabel.score(GUESS, COUNTS, measures="ece:bins=10", **FEW)) == ["ece:bins=10"]
+
+
+@pytest.mark.parametrize("form", ["to_pandas", "to_polars"])
+def test_a_frame_of_our_own_labels_is_read_as_the_labels(form):
+    pytest.importorskip("pandas")
+    labels = softlabel.label(PEOPLE["a frame of votes"], "dirichlet", intervals=True)
+    labels = replace(labels, more={**labels.more, "people": np.full(len(labels), 0.3)})
+    found = softlabel.score(labels, VOTES, measures=["kl"], **FEW)["kl"].score
+    for options in ({}, {"normalise": True}):
+        frame = getattr(labels, form)()
+        again = softlabel.score(frame, VOTES, measures=["kl"], **options, **FEW)["kl"].score
+        assert again.value == pytest.approx(found.value)
+        np.testing.assert_allclose(metrics.kl(frame, labels), 0, atol=1e-12)
 
 
 def test_a_scale_of_people_is_one_of_the_scores():

@@ -53,10 +53,11 @@ Facts = dict[str, str]  # what to report: name and text
 
 DEFAULT_POOL = Mean()
 LEVEL = 0.9  # of credible intervals
-OPTION = re.compile(  # as the command line writes it
-    r"(?<![\w-])--(aggregate|arm|construct|gold|intervals|judges|labels|missing|ordered|repeats|"
-    r"spelling)(?![\w-]) ?"
-)
+OPTIONS = {  # as the command line writes them: before a value, by their names alone, switches
+    r"(?<![\w-])--(aggregate|arm|construct|missing|repeats|spelling)(?![\w-]) ?": r"\1=",
+    r"(?<![\w-])--(gold|judges|labels)(?![\w-])": r"\1=",
+    r"(?<![\w-])--(intervals|ordered)(?![\w-])": r"\1=True",
+}
 SAME = 1e-6  # a label nearer than this to the mean of a belief is that mean
 
 
@@ -174,9 +175,11 @@ def _in_python() -> Iterator[None]:
     try:
         yield
     except SoftlabelError as error:
-        error.args = tuple(
-            OPTION.sub(r"\1=", part) if isinstance(part, str) else part for part in error.args
-        )
+        for typed, written in OPTIONS.items():
+            error.args = tuple(
+                re.sub(typed, written, part) if isinstance(part, str) else part
+                for part in error.args
+            )
         raise
 
 

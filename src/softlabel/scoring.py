@@ -11,15 +11,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from softlabel import io, metrics, registry
+from softlabel import frames, io, metrics, registry
 from softlabel._util.progress import Progress, silent
 from softlabel.aggregate import shares
-from softlabel.errors import DataError, UnknownName
+from softlabel.errors import DataError, SoftlabelError, UnknownName
 from softlabel.io import Numbers, Source
 from softlabel.labelling import Plan, annotations, prepare
 from softlabel.metrics import intervals
@@ -42,20 +43,28 @@ WHOLE = 1e-4  # of a vote: shares in a file are rounded
 class Scoring:
     """The options of ``score``.
 
-    ``measures`` are metrics (``ece:bins=10`` too); none: all that suit the labels.  ``labels`` are
-    the classes in their order.  ``ordered``: the classes are steps of a scale.  ``common``: score
-    the items that both have, also if some have no prediction.  ``normalise`` and ``from_logits``
-    say that predictions are counts or logits.  ``draws`` is the number of bootstrap samples.
+    ``measures`` are metrics (``ece:bins=10`` too), or one; none: all that suit the labels.
+    ``labels`` are the classes in their order.  ``ordered``: the classes are steps of a scale.
+    ``common``: score the items that both have, also if some have no prediction.  ``normalise`` and
+    ``from_logits`` say that predictions are counts or logits.  ``draws`` is the number of bootstrap
+    samples.
     """
 
-    measures: Sequence[str] = ()
-    labels: Sequence[str] | None = None
+    measures: str | Sequence[str] = ()
+    labels: Sequence[Any] | None = None
     ordered: bool | None = None
     common: bool = False
     normalise: bool = False
     from_logits: bool = False
     draws: int = 500
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.draws, Integral) and self.draws >= 2):
+            raise SoftlabelError(f"draws = {self.draws!r}: a whole number of at least 2 is needed")
+        one = isinstance(self.measures, str)
+        object.__setattr__(self, "measures", (self.measures,) if one else tuple(self.measures))
+        object.__setattr__(self, "labels", frames.Layout(labels=self.labels).class_names)
 
     @property
     def given(self) -> Numbers:
@@ -179,7 +188,7 @@ def score(
     measured = {}
     for done, (name, measure) in enumerate(measures.items()):
         progress(f"measuring: {name}", done, len(measures))
-        found = _measure(measure, true, guesses, plan)
+        found = _measure(name, measure, true, guesses, plan)
         better: Any = getattr(registry.get("metric", name.partition(":")[0]), "better", "lower")
         measured[name] = Measured(name, better, found[0], ceiling.get(name), *found[1:])
     side_names = (models[0].name, theirs.name, models[-1].name if compare is not None else "")
@@ -201,6 +210,8 @@ class Side(NamedTuple):
     notes: Sequence[str] = ()
     ordered: bool = False
     open: bool = False  # a class that nobody chose may be missing
+    counted: list[str] | None = None  # numbers of the rows of a data frame; see ``metrics.Given``
+    single: bool = False  # answers, whose items are in the order in which they first occur
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────
@@ -214,7 +225,7 @@ def _read_model(source: Any, name: str, plan: Scoring) -> Side:
     probs = metrics.distributions(
         given.values, name, normalise=plan.normalise, from_logits=plan.from_logits
     )
-    return Side(name, probs, given.items, given.labels)
+    return Side(name, probs, given.items, given.labels, counted=given.counted)
 
 
 def _read_people(source: Any, labels: Sequence[str] | None) -> Side:
@@ -222,7 +233,7 @@ def _read_people(source: Any, labels: Sequence[str] | None) -> Side:
     if isinstance(source, str | Path):
         name, source = str(source), io.read_people(source, labels)
     elif _is_frame_of_votes(source):
-        source = annotations(source, labels=labels)
+        source = annotations(source, labels=_as_given(source, labels))
     if isinstance(source, Statements):
         source = Source(name, source)
     notes: list[str] = []
@@ -240,10 +251,23 @@ def _read_people(source: Any, labels: Sequence[str] | None) -> Side:
 
 def _is_frame_of_votes(source: Any) -> bool:
     """True for a data frame with a column of labels; the others have a column per class."""
-    columns = getattr(source, "column_names", None) or getattr(source, "columns", None)
+    columns = _columns_of(source)
     if columns is None or io.columns.find("soft", columns) is not None:
         return False
     return io.columns.find("label", columns) is not None
+
+
+def _columns_of(frame: Any) -> Any:
+    return getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+
+
+def _as_given(votes: Any, labels: Sequence[str] | None) -> list[Any] | None:
+    """Return classes as a frame of votes holds them (the number 1 for "1"), and others as text."""
+    if labels is None:
+        return None
+    cells = np.asarray(votes[io.columns.find("label", _columns_of(votes))]).tolist()
+    named = dict(zip(frames.Layout(labels=cells).class_names or (), cells, strict=True))
+    return [named.get(label, label) for label in labels]
 
 
 def _of_answers(name: str, answers: Annotations) -> Side:
@@ -251,7 +275,9 @@ def _of_answers(name: str, answers: Annotations) -> Side:
     some = counts.sum(axis=1) > 0
     items, labels = answers.index.items[some].tolist(), answers.index.labels.tolist()
     votes, why = (counts[some], "") if answers.hard else (None, SOFT_VOTES)
-    side = Side(name, shares(counts[some]), items, labels, votes, why, open=answers.hard)
+    side = Side(
+        name, shares(counts[some]), items, labels, votes, why, open=answers.hard, single=True
+    )
     return side._replace(ordered=answers.index.ordered)
 
 
@@ -271,9 +297,11 @@ def _of_numbers(name: str, given: metrics.Given) -> Side:
     whole = numbers.ndim == 2 and np.isfinite(numbers).all() and (numbers >= 0).all()
     if whole and (numbers == np.floor(numbers)).all() and (numbers.sum(axis=1) > 1).any():
         probs = metrics.distributions(numbers, name, normalise=True)
-        return Side(name, probs, given.items, given.labels, numbers)
-    probs = metrics.distributions(numbers, name)
-    return Side(name, probs, given.items, given.labels, None, NO_NUMBER)
+        side = Side(name, probs, given.items, given.labels, numbers)
+    else:
+        probs = metrics.distributions(numbers, name)
+        side = Side(name, probs, given.items, given.labels, None, NO_NUMBER)
+    return side._replace(counted=given.counted)
 
 
 # ── the same items and classes ───────────────────────────────────────────────────────────────
@@ -316,25 +344,22 @@ def _match_items(
 ) -> tuple[Ints, list[Ints], list[str]]:
     """The rows of people that are scored, those of each model, and what was left out."""
     places, notes = [], []
-    m = len(theirs.probs)
+    named = (_name_items(theirs, model) for model in models)
+    theirs = theirs._replace(items=next(filter(None, named), None))
     for model in models:
-        if theirs.items is None or model.items is None:
-            if len(model.probs) != m:
-                raise DataError(
-                    f"{model.name} has {len(model.probs):,} rows and {theirs.name} {m:,}; without "
-                    "names of items they must be the same items in the same order"
-                )
-            places.append(np.arange(m))
+        items = _name_items(model, theirs)
+        if theirs.items is None or items is None:
+            places.append(_match_places(theirs, model))
             continue
-        place = {item: row for row, item in enumerate(model.items)}
+        place = {item: row for row, item in enumerate(items)}
         found = np.array([place.get(item, -1) for item in theirs.items], dtype=np.int64)
         if (found < 0).all():
             raise DataError(
                 f"none of the items of {theirs.name} ({theirs.items[0]!r}, …) is in {model.name} "
-                f"({model.items[0]!r}, …); items are matched by name"
+                f"({items[0]!r}, …); items are matched by name"
             )
         _refuse_missing(found < 0, theirs, model, common)
-        if extra := len(model.items) - int((found >= 0).sum()):
+        if extra := len(items) - int((found >= 0).sum()):
             notes.append(f"{extra:,} items of {model.name} are left out: nobody answered them")
         places.append(found)
     kept = np.all([place >= 0 for place in places], axis=0)
@@ -344,6 +369,30 @@ def _match_items(
         notes.append(f"{int((~kept).sum()):,} items of {theirs.name} are left out: no prediction")
     rows = np.flatnonzero(kept)
     return rows, [place[rows] for place in places], notes
+
+
+def _name_items(side: Side, other: Side) -> list[str] | None:
+    return metrics.Given(side.probs, side.items, counted=side.counted).name_items(other.items)
+
+
+def _match_places(theirs: Side, model: Side) -> Ints:
+    """Return the rows of a model whose items, or those of people, have no names: their places."""
+    m = len(theirs.probs)
+    unnamed = model.items is None and model.counted is not None
+    numbers = [str(row) for row in range(m)]
+    if unnamed and theirs.single and theirs.items and theirs.items != numbers:
+        assert theirs.items is not None, "answers name their items"
+        raise DataError(
+            f"{model.name}: the rows have no names of items, and those of {theirs.name} "
+            f"({theirs.items[0]!r}, …) have no order to match them by; add the column item or, in "
+            "pandas, make the items the index"
+        )
+    if len(model.probs) != m:
+        raise DataError(
+            f"{model.name} has {len(model.probs):,} rows and {theirs.name} {m:,}; without "
+            "names of items they must be the same items in the same order"
+        )
+    return np.arange(m)
 
 
 def _refuse_missing(missing: Bools, theirs: Side, model: Side, common: bool) -> None:
@@ -391,16 +440,23 @@ def _find_ceilings(
         return {}, str(error)
 
 
-def _measure(measure: Any, true: Floats, guesses: Sequence[Floats], plan: Scoring) -> list[Score]:
-    """The score of each model and, of two, their difference: all with intervals over items."""
+def _measure(
+    name: str, measure: Any, true: Floats, guesses: Sequence[Floats], plan: Scoring
+) -> list[Score]:
+    """The score of each model and, of two, their difference: all with intervals over items, as far
+    as they lie in the range of the metric."""
     settings: dict[str, Any] = {"draws": plan.draws, "seed": plan.seed}
     values = [measure(true, guess) for guess in guesses]
     if np.ndim(values[0]):
         with np.errstate(invalid="ignore"):  # both infinite: no difference is known
             values += [values[0] - values[1]] if len(values) > 1 else []
-        return [intervals.mean(value, **settings) for value in values]
-    of = partial(_resampled, _unchecked(measure), true, guesses)
-    return intervals.bootstrap_many(of, len(true), centred=True, **settings)
+        found = [intervals.mean(value, **settings) for value in values]
+    else:
+        of = partial(_resampled, _unchecked(measure), true, guesses)
+        found = intervals.bootstrap_many(of, len(true), centred=True, **settings)
+    lowest, highest = metrics.evaluate.bounds(name)
+    ranges = [*[(lowest, highest)] * len(guesses), (lowest - highest, highest - lowest)]
+    return [intervals.cut(score, limits) for score, limits in zip(found, ranges, strict=False)]
 
 
 def _unchecked(measure: Any) -> Any:

@@ -125,6 +125,18 @@ def names(values: Sequence[str] | Names) -> Names:
         raise DataError(f"names must be text, not {wrong!r}") from None
 
 
+def find_classes(columns: Sequence[Any], item: Any = "item") -> list[Any]:
+    """Return which columns of a table of labels are classes: those before ``count``.  What follows
+    it is none (intervals, what a pool says of an item), unless ``count`` stands before them all.
+
+    >>> find_classes(["item", "cat", "dog", "count", "low:cat", "low:dog", "gain"])
+    ['cat', 'dog']
+    """
+    others = [column for column in columns if column != item]
+    end = others.index("count") if "count" in others else len(others)
+    return others[:end] or others[end + 1 :]
+
+
 def _distinct(values: Names) -> bool:
     """True if no name is there twice; of millions not all are Python objects at once."""
     hashes = np.empty(len(values), dtype=np.int64)

@@ -97,12 +97,18 @@ def test_files_of_every_kind_give_the_same_number(run, files, model, people):
     assert found["ceiling"] is not None
 
 
-def test_soft_labels_of_a_pool_with_intervals_are_read_again(run, files):
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "npz"])
+def test_what_a_pool_adds_to_its_labels_is_no_class(run, files, kind):
+    """Intervals, and what this or a pool of somebody's own says of each item."""
     pooled = Dirichlet()(VOTES)
     low, high = pooled.belief.interval()
-    more = {"low": low, "high": high, "gain": pooled.belief.gain()}
-    io.write_soft_labels(pooled, files / "pooled.csv", more)
-    done = run("score", files / "model.csv", files / "pooled.csv", "--metric", "brier", *FEW)
+    more = {"low": low, "high": high, "gain": pooled.belief.gain(), "people": np.full(M, 0.3)}
+    io.write_soft_labels(pooled, files / f"pooled.{kind}", more | {"of my own": np.ones(M)})
+    people = files / f"pooled.{kind}"
+    back = run("score", people, files / "votes.csv", "--metric", "brier", "--normalise", *FEW)
+    if kind != "npz":  # holds probabilities
+        assert f"{metrics.brier(COUNTS / 4, pooled.probs).mean():.4f}" in back.out
+    done = run("score", files / "model.csv", people, "--metric", "brier", *FEW)
     assert done.code == 0
     assert f"{metrics.brier(pooled.probs, GUESS).mean():.4f}" in done.out
     assert "noise ceiling  not known: soft labels do not say how many people" in done.out
@@ -145,7 +151,7 @@ def test_reports(run, files):
 WRONG = {
     "t0,0.5,0.6,0.1": "line 2: the probabilities sum to 1.2, not to 1; if they are rounded",
     "t0,-0.5,1.4,0.1": "line 2, column 'no', value '-0.5': a probability must not be negative",
-    "t0,x,0.4,0.1": "line 2, column 'no', value 'x': not a number; besides item and count",
+    "t0,x,0.4,0.1": "line 2, column 'no', value 'x': not a number; besides item, every column before count",
     "t0,,0.9,0.1": "line 2, column 'no': the cell is empty; every item needs a prediction",
     "t0,nan,0.9,0.1": "line 2, column 'no', value 'nan': NaN is no probability",
     "t0,1,0,0\nt0,1,0,0": "line 3, column 'item', value 't0': this item is there already",

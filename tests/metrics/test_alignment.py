@@ -76,6 +76,15 @@ def test_lists_of_arrow_are_taken():
         metrics.kl(TRUE[:2], pyarrow.table({"soft_label": [[1.0], [0.5, 0.5]]}))
 
 
+def test_an_index_that_counts_names_the_items_that_are_called_so():
+    pd = pytest.importorskip("pandas")
+    counted = pd.DataFrame(GUESS, columns=LABELS)
+    numbered = people(TRUE[ROWS], [str(row) for row in ROWS])
+    np.testing.assert_allclose(metrics.kl(numbered, counted), metrics.kl(TRUE, GUESS)[ROWS])
+    np.testing.assert_allclose(metrics.brier(counted, numbered), metrics.brier(GUESS, TRUE))
+    np.testing.assert_allclose(metrics.kl(people(), counted), metrics.kl(TRUE, GUESS))
+
+
 def test_a_plain_array_is_taken_by_its_places():
     np.testing.assert_array_equal(metrics.kl(people(), GUESS), metrics.kl(TRUE, GUESS))
     np.testing.assert_array_equal(metrics.kl(TRUE, people(GUESS)), metrics.kl(TRUE, GUESS))
@@ -92,7 +101,13 @@ def test_an_item_or_class_of_one_side_is_refused_by_name():
     with pytest.raises(DataError, match="class 'yes' is only in true"):
         metrics.kl(people(), people(GUESS, labels=["no", "maybe", "Yes"]))
     with pytest.raises(DataError, match="class 'perhaps' is only in predicted"):
-        metrics.ece(people(), polars_frame().with_columns(perhaps=0.0))
+        metrics.ece(people(), polars_frame().drop("count").with_columns(perhaps=0.0))
+
+
+def test_a_count_before_all_classes_leaves_them_classes():
+    frame = polars_frame()
+    first = frame.select("item", "count", *LABELS)
+    np.testing.assert_array_equal(metrics.kl(people(), first), metrics.kl(people(), frame))
 
 
 def test_frames_that_cannot_be_read_are_refused_by_name():
@@ -100,7 +115,7 @@ def test_frames_that_cannot_be_read_are_refused_by_name():
     with pytest.raises(DataError, match="predicted has item 'd' in 2 rows; one row per item"):
         metrics.kl(people(), pl.concat([frame, frame[:1]]))
     with pytest.raises(DataError, match="predicted has the column 'text', which holds String"):
-        metrics.kl(people(), frame.with_columns(text=pl.lit("words")))
+        metrics.kl(people(), frame.drop("count").with_columns(text=pl.lit("words")))
     with pytest.raises(DataError, match="predicted has no column of a class; it has item, count"):
         metrics.kl(people(), frame.select("item", "count"))
 

@@ -92,6 +92,10 @@ def test_a_class_given_no_chance_costs_infinitely_much_unless_clipped():
     true, found = [[0.5, 0.5]], [[1.0, 0.0]]
     assert metrics.kl(true, found)[0] == np.inf
     assert metrics.cross_entropy(true, found)[0] == np.inf
+    for name in ("kl", "cross-entropy"):
+        for floor in (-0.01, 1, 2, float("nan")):
+            with pytest.raises(DataError, match=f"^floor = {floor} is not a probability below 1"):
+                metrics.METRICS[name](true, found, floor=floor)
     assert metrics.kl(true, found, floor=1e-12)[0] == pytest.approx(
         0.5 * np.log(0.5) + 0.5 * np.log(0.5 / 1e-12)
     )

@@ -24,14 +24,22 @@ from softlabel.io.source import Source, read_answers
 from softlabel.io.votes import as_text
 from softlabel.io.write import COUNT, PROBS
 from softlabel.records import LISTS
-from softlabel.tables import SIMPLEX_TOLERANCE, Floats, Index, Ints, Predictions, SoftLabels, names
+from softlabel.tables import (
+    SIMPLEX_TOLERANCE,
+    Floats,
+    Index,
+    Ints,
+    Predictions,
+    SoftLabels,
+    find_classes,
+    names,
+)
 
 KINDS = (
     *("csv", "tsv", "parquet", "jsonl", "npz"),
     *("csv.gz", "tsv.gz", "parquet.gz", "jsonl.gz"),
 )
 Numbers = Literal["probabilities", "counts", "logits"]
-BESIDE = ("gain", "branch")  # columns after ``count``, as ``low:CLASS`` and ``high:CLASS`` are
 SUM = (
     "not to 1; if they are rounded or counts, --normalise divides each row by its sum; if they are "
     "logits, --from-logits takes their softmax"
@@ -111,9 +119,7 @@ def _read_classes(sheet: Sheet) -> ClassTable:
         there = ", ".join(map(repr, columns[:20]))
         reason = f"no such column; there are {there}; needed are item and one column per class"
         raise FileError(sheet.path, reason, column="item")
-    after = columns[columns.index(COUNT) :] if COUNT in columns else []
-    beside = [name for name in after if name in BESIDE or name.startswith(("low:", "high:"))]
-    labels = [name for name in columns if name not in (item, COUNT, *beside)]
+    labels = find_classes(columns, item)
     if not labels:
         raise FileError(sheet.path, "has no column of a class; needed is one per class")
     sheet.refuse_empty(item)
@@ -135,7 +141,9 @@ def _read_column(sheet: Sheet, label: str, count: Ints | None) -> Floats:
     if cells.dtype == pl.String:
         cells = cells.str.strip_chars().replace("", None)
     numbers = cells.cast(pl.Float64, strict=False)
-    reason = "not a number; besides item and count, every column is a class with its probabilities"
+    reason = (
+        "not a number; besides item, every column before count is a class with its probabilities"
+    )
     sheet.refuse(cells.is_not_null() & numbers.is_null(), reason, label)
     nan = (numbers.is_nan() & cells.is_not_null()).fill_null(False)
     silent = pl.Series(np.zeros(len(cells), np.bool_) if count is None else count == 0)

@@ -13,19 +13,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softlabel.errors import DataError
-from softlabel.tables import Annotations, Floats, Ints, Predictions, SoftLabels, Statements
+from softlabel.tables import (
+    Annotations,
+    Floats,
+    Ints,
+    Predictions,
+    SoftLabels,
+    Statements,
+    find_classes,
+)
 
-ITEM, COUNT = "item", "count"  # columns of a frame that are no classes
+ITEM = "item"
 SOFT = "soft_label"  # a column of lists
 Order = slice | Ints
 
 
 class Given(NamedTuple):
-    """One side of a comparison: numbers (m, k), and the names of rows and columns where known."""
+    """One side of a comparison: numbers (m, k), and the names of rows and columns where known.  Of a
+    data frame without names of items, ``counted`` are the numbers 0, 1, 2 … that the index of
+    pandas gives them; none in other data frames."""
 
     values: Floats
     items: list[str] | None = None
     labels: list[str] | None = None
+    counted: list[str] | None = None
+
+    def name_items(self, others: list[str] | None) -> list[str] | None:
+        """Return the names of the items beside those of the other side: an index 0, 1, 2 … names
+        them only if the others are called so."""
+        if self.items is None and self.counted and set(self.counted) == set(others or ()):
+            return self.counted
+        return self.items
 
 
 def read_given(name: str, source: Any) -> Given:
@@ -73,8 +91,8 @@ def _read_arrow(name: str, table: Any, kinds: Mapping[str, Any]) -> Given:
 
 def _read_frame(name: str, frame: Any, columns: Sequence[Any]) -> Given:
     """Read a data frame of pandas or polars, or a dict of arrays: a column per class; the items are
-    in the column ``item``, or else in the index.  A column ``count`` is not read."""
-    classes = [column for column in columns if column not in (ITEM, COUNT)]
+    in the column ``item``, or else in the index.  ``count`` and what follows it are not read."""
+    classes = find_classes(columns, ITEM)
     labels = [str(column) for column in classes]
     for label in labels:
         if labels.count(label) > 1:
@@ -82,16 +100,18 @@ def _read_frame(name: str, frame: Any, columns: Sequence[Any]) -> Given:
     if not classes:
         raise DataError(f"{name} has no column of a class; it has {', '.join(map(str, columns))}")
     read = {str(label): _read_column(name, label, frame[label]) for label in classes}
-    items = None
+    items = counted = None
     if ITEM in columns:
         items = [str(item) for item in np.asarray(frame[ITEM]).tolist()]
-    elif (index := getattr(frame, "index", None)) is not None:
-        counted = getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
-        items = None if counted else [str(item) for item in index]
+    else:
+        index = getattr(frame, "index", ())  # of pandas
+        names = [str(item) for item in index]
+        unnamed = getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
+        items, counted = (None, names) if unnamed or not names else (names, None)
     if items is not None and len(set(items)) < len(items):
         twice = Counter(items).most_common(1)[0]
         raise DataError(f"{name} has item {twice[0]!r} in {twice[1]} rows; one row per item")
-    return Given(np.stack(list(read.values()), axis=1), items, labels)
+    return Given(np.stack(list(read.values()), axis=1), items, labels, counted)
 
 
 def _read_column(name: str, label: object, column: Any) -> Floats:
@@ -100,7 +120,7 @@ def _read_column(name: str, label: object, column: Any) -> Floats:
     except (TypeError, ValueError):
         raise DataError(
             f"{name} has the column {label!r}, which holds {column.dtype} and no numbers; besides "
-            f"{ITEM!r} and {COUNT!r} all columns are classes"
+            f"{ITEM!r} all columns before 'count' are classes"
         ) from None
 
 
@@ -115,7 +135,8 @@ def as_numbers(name: str, values: Any) -> Floats:
 def find_orders(true: Given, predicted: Given) -> tuple[Order, Order]:
     """The rows and the columns of ``predicted`` in the order of ``true``."""
     columns = _find_order("class", "classes", true.labels, predicted.labels)
-    rows = _find_order("item", "items", true.items, predicted.items)
+    items = true.name_items(predicted.items), predicted.name_items(true.items)
+    rows = _find_order("item", "items", *items)
     sizes = [given.values.shape for given in (true, predicted)]
     if sizes[0] != sizes[1] or len(sizes[0]) != 2:
         raise DataError(

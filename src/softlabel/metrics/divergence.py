@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import entr, rel_entr, xlogy
 
+from softlabel.errors import DataError
 from softlabel.metrics.base import distributions, metric
 from softlabel.tables import Floats, Ints
 
@@ -92,7 +93,7 @@ def kl(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats:
     >>> kl([[.8, .2, 0]], [[.5, .3, .2]]).round(6)
     array([0.29491])
     """
-    return np.asarray(rel_entr(true, np.maximum(predicted, floor)).sum(axis=1))
+    return np.asarray(rel_entr(true, _raise_to(floor, predicted)).sum(axis=1))
 
 
 @metric(better="lower", distance=True, bounds=(0, np.log(2)))
@@ -139,6 +140,12 @@ def w1_index(true: Floats, predicted: Floats) -> Floats:
     return np.asarray(abs(np.cumsum(true - predicted, axis=1)).sum(axis=1))
 
 
+def _raise_to(floor: float, predicted: Floats) -> Floats:
+    if not 0 <= floor < 1:
+        raise DataError(f"floor = {floor} is not a probability below 1")
+    return np.maximum(predicted, floor)
+
+
 def _jsd(true: Floats, predicted: Floats) -> Floats:
     middle = (true + predicted) / 2
     both = (rel_entr(true, middle) + rel_entr(predicted, middle)).sum(axis=1) / 2
@@ -154,7 +161,7 @@ def cross_entropy(true: Floats, predicted: Floats, floor: float = 0.0) -> Floats
     array([0.8076])
     """
     with np.errstate(divide="ignore"):  # log 0 = -inf is the answer
-        return np.asarray(-xlogy(true, np.maximum(predicted, floor)).sum(axis=1))
+        return np.asarray(-xlogy(true, _raise_to(floor, predicted)).sum(axis=1))
 
 
 @metric(better="lower", proper=True, distance=True, bounds=(0, 2))
