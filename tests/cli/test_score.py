@@ -151,7 +151,7 @@ def test_reports(run, files):
 WRONG = {
     "t0,0.5,0.6,0.1": "line 2: the probabilities sum to 1.2, not to 1; if they are rounded",
     "t0,-0.5,1.4,0.1": "line 2, column 'no', value '-0.5': a probability must not be negative",
-    "t0,x,0.4,0.1": "line 2, column 'no', value 'x': not a number; besides item, every column before count",
+    "t0,x,0.4,0.1": "line 2, column 'no', value 'x': not a number; besides item, every column",
     "t0,,0.9,0.1": "line 2, column 'no': the cell is empty; every item needs a prediction",
     "t0,nan,0.9,0.1": "line 2, column 'no', value 'nan': NaN is no probability",
     "t0,1,0,0\nt0,1,0,0": "line 3, column 'item', value 't0': this item is there already",

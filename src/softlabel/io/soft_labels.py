@@ -1,7 +1,8 @@
 """Read one label per item: soft labels as ``softlabel label`` writes them, and predictions.
 
-A table has the column ``item``, one column per class and, for soft labels, ``count``.  In JSON
-lines the classes are keys, or are named once on the first line.  In ``.npz`` they are arrays.
+A table has the column ``item``, one column per class and, for soft labels, ``count``, which
+no class follows.  In JSON lines the classes are keys, or are named once on the first line.  In
+``.npz`` they are arrays.
 """
 
 from collections.abc import Sequence

@@ -29,9 +29,11 @@ Order = slice | Ints
 
 
 class Given(NamedTuple):
-    """One side of a comparison: numbers (m, k), and the names of rows and columns where known.  Of a
-    data frame without names of items, ``counted`` are the numbers 0, 1, 2 … that the index of
-    pandas gives them; none in other data frames."""
+    """One side of a comparison: numbers (m, k), and the names of rows and columns where known.
+
+    ``counted`` are, of a data frame without names of items, the numbers 0, 1, 2 … that the index of
+    pandas gives them; other data frames give none.
+    """
 
     values: Floats
     items: list[str] | None = None
