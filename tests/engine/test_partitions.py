@@ -93,6 +93,7 @@ def test_the_classes_that_a_file_declares_are_kept(tmp_path):
         "item,annotator,label\ni,a,x\n\ni,b,x\n",
         "item,annotator,label\ni,a,x\ni,b,NaN\n",
         "item,annotator,label\ni,a,x\ni,b\n",
+        "item,annotator,label\ni,a,x\nj,a ,x\n",
         "item,annotator,label\n",
     ],
 )

@@ -202,7 +202,7 @@ def split_file(
     whole = scan.is_whole(watch.rows) and not watch.odd
     if classes is None or not whole or io.large.has_blank(people) or io.large.has_blank(voted):
         return None
-    if io.large.find_twins(people):
+    if io.large.has_twins(people):
         return None
     labels, places = classes
     return _save(folder, people, labels, watch.rows, places=tuple(places.tolist()))
@@ -286,7 +286,7 @@ def open_folder(
     people, voted = who.names(), what.names()
     classes = io.large.match_classes(voted, labels or scans[0].classes)
     blank = io.large.has_blank(people) or io.large.has_blank(voted)
-    if classes is None or blank or io.large.find_twins(people):
+    if classes is None or blank or io.large.has_twins(people):
         raise _explain(paths, labels)
     refuse_shared_items(scans, hashes)
     work.mkdir(parents=True, exist_ok=True)
@@ -320,8 +320,8 @@ def _explain(paths: list[Path], labels: list[str] | None) -> DataError:
             io.read_answers(path, labels)
         except DataError as error:
             return error
-    shape = "the files of a folder hold hard votes (item, annotator, label), each label in one "
-    shape += "spelling"
+    shape = "the files of a folder hold hard votes (item, annotator, label), each label "
+    shape += "and annotator in one spelling"
     return FileError(paths[0], f"cannot be read in parts: {shape}")
 
 

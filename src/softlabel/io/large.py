@@ -76,7 +76,7 @@ def read_large(
     classes = match_classes(voted, labels or scan.classes, reading.spelling)
     if classes is None or has_blank(items) or has_blank(people) or has_blank(voted):
         return None
-    if reading.spelling != "keep" and (find_twins(items) or find_twins(people)):
+    if reading.spelling != "keep" and (has_twins(items) or has_twins(people)):
         return None
     index = Index(compact_names(items), compact_names(people), names(classes[0]))
     return Annotations(index, item, annotator, label=given_away(classes[1][label]))
@@ -106,6 +106,11 @@ def has_blank(column: pl.Series) -> bool:
     """Return whether some name is only space; only names that begin like it are looked at."""
     spaced = column.filter((column < "!") | (column > "~"))
     return bool((spaced.str.strip_chars() == "").any())
+
+
+def has_twins(column: pl.Series) -> bool:
+    """Return whether some names differ by the space around them only."""
+    return bool(find_twins(column))
 
 
 @dataclass(frozen=True)
