@@ -267,6 +267,71 @@ def test_runs_that_do_not_finish_are_an_error(run, folder):
     assert re.search(r"error: 4 of 4 runs did not finish; the first, runs/\w+, failed", done.err)
 
 
+@pytest.fixture
+def points(folder) -> Path:
+    """Sixty features, the votes on forty, and two opinions about the other twenty."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 60)
+    rows = rng.normal(size=(60, 5)) + 2 * kind[:, None]
+    items = [f"it{i:02}" for i in range(60)]
+    np.savez("feat.npz", features=rows.astype(np.float32), items=np.array(items))
+    vote = np.where(rng.random((40, 4)) < 0.2, 1 - kind[:40, None], kind[:40, None])
+    index = Index(items[:40], list("abcd"), ["x", "y"])
+    said = Annotations(index, np.repeat(np.arange(40), 4), np.tile(range(4), 40), vote.ravel())
+    write_answers(said, folder / "v40.csv")
+    sure = rng.uniform(0.6, 0.95, (20, 1))
+    for name, right in (("ag.npz", kind[40:]), ("turned.npz", 1 - kind[40:])):
+        soft = np.where(np.eye(2)[right] == 1, sure, 1 - sure)
+        SoftLabels(Index(items[40:], [], ["x", "y"]), soft, np.full(20, 10)).save(name)
+    return folder
+
+
+POINTS = ("features-linear", "--images", "feat.npz", "--labels", "v40.csv")
+TWICE = ("--seeds", 2, "--set", "lr=0.05", "--set")
+
+
+def test_a_group_is_scored_against_its_own_labels(run, points):
+    for deliver, against in (("aggregate", "turned.npz"), ("hard", "ag.npz")):
+        words = ("--deliver", deliver, "--against", against, *TWICE, "epochs=9")
+        assert run("train", *POINTS, *words).code == 0
+    done = run("evaluate", "runs", "--metric", "accuracy", "--json")
+    told = json.loads(done.out)["features"]
+    for deliver, low, high in (("aggregate", 0, 0.4), ("hard", 0.6, 1)):
+        kept = [one.arrays("probs", "people") for one in runs.find("runs", deliver=deliver)]
+        right = [(one["probs"].argmax(1) == one["people"].argmax(1)).mean() for one in kept]
+        value = told["runs"][f"deliver={deliver}"]["accuracy"]["value"]
+        assert value == pytest.approx(np.mean(right))
+        assert low <= value <= high
+    assert told["differences"] == {}
+    assert done.err == (
+        "note: deliver=aggregate: tested against other labels than deliver=hard, so not compared "
+        "with it; say --against\n"
+    )
+    same = run("evaluate", "runs", "--metric", "accuracy", "--against", "ag.npz")
+    assert (same.err, "difference from deliver=hard" in same.out) == ("", True)
+    mixed = run("evaluate", "runs", "--by", "recipe")
+    assert (mixed.code, "were tested against different labels; say" in mixed.err) == (1, True)
+    page = run("report", "runs", "page.html")
+    assert (page.code, Path("page.html").read_text().count(", test 2 of 2</h2>")) == (0, 1)
+    assert "Difference from" not in Path("page.html").read_text()
+
+
+def test_what_else_differs_is_noted(run, points):
+    words = ("--against", "ag.npz", *TWICE)
+    for deliver, epochs in (("aggregate", 5), ("hard", 6)):
+        assert run("train", *POINTS, "--deliver", deliver, *words, f"epochs={epochs}").code == 0
+    note = "note: these runs also differ in: epochs (5, 6)\n"
+    assert run("evaluate", "runs", "--metric", "kl").err == note
+    assert run("report", "runs", "page.html").err == note
+    for deliver, recipe in (("aggregate", "features-linear"), ("hard", "features")):
+        more = ("--deliver", deliver, "--out", "others", *words, "epochs=5")
+        assert run("train", recipe, *POINTS[1:], *more).code == 0
+    for than in ((), ("--than", "deliver=hard"), ("--than", "hard"), ("--than", "features")):
+        done = run("evaluate", "others", "--metric", "kl", *than)
+        assert "difference from recipe=features, seed by seed" in done.out
+        assert "also differ in: deliver (aggregate, hard), net (linear, mlp)" in done.err
+
+
 def test_evaluate_of_nothing(run, folder):
     assert "no such folder of runs" in run("evaluate", "runs").err
     (folder / "runs").mkdir()

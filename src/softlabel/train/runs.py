@@ -41,6 +41,7 @@ LONG = 3600  # seconds
 SHOWN = 40  # characters of a wrong value
 OWN = ("labels", "seed")  # settings that are not in the configuration
 FIRST = ("recipe", "images", "labels", "deliver")  # the settings by which people tell runs apart
+PEOPLE = "people_sha"  # of the labels a run is tested against: no reason for another score
 
 State = Literal["finished", "running", "failed", "waiting"]
 
@@ -336,19 +337,34 @@ def group(
 
 
 def find_differences(runs: Sequence[Run]) -> list[str]:
-    """Return the fewest settings, besides the seed, that tell these runs apart.
-
-    The settings that readers know come first, and the digest of the code last.
-    """
-    known = {key for run in runs for key in settings_of(run)} - {"seed"}
+    """Return the fewest settings, besides the seed, that tell these runs apart."""
     kept: list[str] = []
     parts = 1
-    for key in (*FIRST, *sorted(known - {*FIRST, CODE}), CODE):
+    for key in list_values(runs):
         finer = len({tuple(str(run.value(name)) for name in (*kept, key)) for run in runs})
         if finer > parts:
             kept.append(key)
             parts = finer
     return kept
+
+
+def list_values(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """Return the values of every setting, besides the seed, in which these runs differ.
+
+    The settings that readers know come first, and the digest of the code last.
+    """
+    known = {key for run in runs for key in settings_of(run)} - {"seed"}
+    keys = (*FIRST, *sorted(known - {*FIRST, CODE}), CODE)
+    values = {key: list(dict.fromkeys(str(run.value(key)) for run in runs)) for key in keys}
+    return {key: each for key, each in values.items() if len(each) > 1}
+
+
+def describe_differences(runs: Sequence[Run], keys: Sequence[str]) -> str:
+    """Return the settings besides ``keys`` in which these runs differ, such as "epochs (5, 6)"."""
+    rest = {key: each for key, each in list_values(runs).items() if key not in (*keys, PEOPLE)}
+    return ", ".join(
+        key if key.endswith("_sha") else f"{key} ({', '.join(each)})" for key, each in rest.items()
+    )
 
 
 def settings_of(run: Run) -> set[str]:
