@@ -290,6 +290,25 @@ POINTS = ("features-linear", "--images", "feat.npz", "--labels", "v40.csv")
 TWICE = ("--seeds", 2, "--set", "lr=0.05", "--set")
 
 
+def test_the_page_of_a_run_tells_how_to_use_it(run, points):
+    """Its command and its Python predict the same, of pictures and of features."""
+    assert run("train", *POINTS, "--against", "ag.npz", "--seeds", 1, "--out", "my runs").code == 0
+    assert run("train", "small", *QUICK, "--seeds", 1).code == 0
+    for out, count in (("my runs", 60), ("runs", 50)):
+        (made,) = runs.find(out)
+        page = (made.path / "README.md").read_text()
+        (command,) = re.findall(r"^softlabel predict .*$", page, re.MULTILINE)
+        assert run(*shlex.split(command)[1:]).code == 0
+        (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+        known: dict = {}
+        exec(block, known)
+        table = pl.read_csv("predictions.csv")
+        assert table["item"].to_list() == known["predictions"].index.items.tolist()
+        assert len(table) == count
+        probs = table.drop("item").to_numpy()
+        np.testing.assert_allclose(probs, known["predictions"].probs, atol=1e-6)
+
+
 def test_a_group_is_scored_against_its_own_labels(run, points):
     for deliver, against in (("aggregate", "turned.npz"), ("hard", "ag.npz")):
         words = ("--deliver", deliver, "--against", against, *TWICE, "epochs=9")

@@ -8,6 +8,7 @@ other code.  Everything in it is plain: JSON, text and arrays.
 import json
 import math
 import os
+import shlex
 import shutil
 import socket
 import sys
@@ -55,6 +56,9 @@ class Run:
     """A run and its folder; the content of the folder is read when it is asked for."""
 
     path: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path))  # text will do, too
 
     @property
     def name(self) -> str:
@@ -224,8 +228,14 @@ def write_readme(run: Run, command: str) -> None:
     text = Path(__file__).with_name("run.md").read_text("utf-8")
     made = command or "a program called softlabel.train; see source.py and config.json"
     settings = [key for key in (*FIRST, "kind", "net", "epochs") if run.value(key) is not None]
+    inputs = "pictures.npz" if run.value("kind") != "features" else "features.npz"
+    if command.startswith("softlabel train "):
+        inputs = run.value("images")
     filled = {
         "name": run.name,
+        "path": json.dumps(str(run.path)),
+        "inputs": json.dumps(inputs),
+        "predict": shlex.join(["softlabel", "predict", str(run.path), inputs, "predictions.csv"]),
         "command": made,
         "settings": "\n".join(f"| {key} | {run.value(key)} |" for key in (*settings, "seed")),
         "classes": ", ".join(run.predictions.index.labels.tolist()),
