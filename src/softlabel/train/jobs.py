@@ -287,6 +287,7 @@ def read_grid(path: Path) -> list[Job]:
     right = isinstance(seeds, list) and all(type(seed) is int and seed >= 0 for seed in seeds)
     if not right or not seeds:
         raise FileError(path, f"seeds = {given!r} is neither a number of seeds nor a list of them")
+    seeds = _read_axis(path, "seeds", seeds)
     axes = {key: _read_axis(path, key, value, str) for key, value in table.items()}
     inner = {key: _read_axis(path, key, value) for key, value in settings.items()}
     jobs = [
