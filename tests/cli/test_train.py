@@ -109,11 +109,14 @@ def test_mistakes_of_predict_are_one_line(run, folder):
     assert run("train", "small", *QUICK, "--seeds", 1).code == 0
     (made,) = runs.find("runs")
     np.savez("features.npz", features=np.zeros((2, 5), dtype=np.float32))
+    items = np.array(["a", "b"], dtype=object)  # as of a column of pandas
+    np.savez("objects.npz", features=np.zeros((2, 5), dtype=np.float32), items=items)
     for words, message in (
         ((folder, "toy.npz", "p.csv"), "is no run folder: it has no"),
         ((made.path, "toy.png", "p.csv"), "no set of images called 'toy.png'"),
         ((made.path, "none.npz", "p.csv"), "none.npz: there is no such file"),
         ((made.path, "features.npz", "p.csv"), r"inputs of the shape \(2, 5\): the network was "),
+        ((made.path, "objects.npz", "p.csv"), "objects.npz: does not hold plain items, as of np.a"),
         ((made.path, "toy.npz", "p.txt"), "p.txt"),
     ):
         done = run("predict", *words)
@@ -288,6 +291,32 @@ def points(folder) -> Path:
 
 POINTS = ("features-linear", "--images", "feat.npz", "--labels", "v40.csv")
 TWICE = ("--seeds", 2, "--set", "lr=0.05", "--set")
+
+
+def test_mistakes_in_files_of_features_are_one_line(run, points):
+    with np.load("feat.npz") as file:
+        rows, items = file["features"], file["items"]
+    np.savez("items.npz", features=rows, items=items.astype(object))
+    np.savez("rows.npz", features=rows.astype(object), items=items)
+    Path("text.npz").write_text("features")
+    votes = Path("v40.csv").read_text()
+    Path("again.csv").write_text(votes + votes.splitlines()[1] + "\n")
+    for file, message in (
+        ("items.npz", r"^error: items.npz: does not hold plain items, as of np\.array\(items, dty"),
+        ("rows.npz", r"^error: rows.npz: does not hold plain features, as of np\.array\(feature"),
+        ("text.npz", "^error: text.npz: is no .npz file, or a damaged one"),
+    ):
+        done = run("train", "features", "--images", file, "--labels", "v40.csv")
+        assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+        assert re.search(message, done.err)
+    done = run("train", *POINTS[:-1], "again.csv")
+    assert done.err.startswith(
+        "error: again.csv, line 162: 'a' answered item 'it00' on line 2 and "
+    )
+    (command,) = re.findall("train on these: (.* --repeats first) ", done.err)
+    assert run(*shlex.split(command)[1:]).code == 0
+    words = ("--labels", "labels.npz", "--against", "ag.npz", "--seeds", 1)
+    assert run("train", *POINTS[:-2], *words).code == 0
 
 
 def test_the_page_of_a_run_tells_how_to_use_it(run, points):
