@@ -109,11 +109,14 @@ def test_mistakes_of_predict_are_one_line(run, folder):
     assert run("train", "small", *QUICK, "--seeds", 1).code == 0
     (made,) = runs.find("runs")
     np.savez("features.npz", features=np.zeros((2, 5), dtype=np.float32))
+    items = np.array(["a", "b"], dtype=object)  # as of a column of pandas
+    np.savez("objects.npz", features=np.zeros((2, 5), dtype=np.float32), items=items)
     for words, message in (
         ((folder, "toy.npz", "p.csv"), "is no run folder: it has no"),
         ((made.path, "toy.png", "p.csv"), "no set of images called 'toy.png'"),
         ((made.path, "none.npz", "p.csv"), "none.npz: there is no such file"),
         ((made.path, "features.npz", "p.csv"), r"inputs of the shape \(2, 5\): the network was "),
+        ((made.path, "objects.npz", "p.csv"), "objects.npz: does not hold plain items, as of np.a"),
         ((made.path, "toy.npz", "p.txt"), "p.txt"),
     ):
         done = run("predict", *words)
@@ -265,6 +268,116 @@ def test_runs_that_do_not_finish_are_an_error(run, folder):
     assert done.code == 1
     assert "training diverged" in done.err.splitlines()[0]
     assert re.search(r"error: 4 of 4 runs did not finish; the first, runs/\w+, failed", done.err)
+
+
+@pytest.fixture
+def points(folder) -> Path:
+    """Sixty features, the votes on forty, and two opinions about the other twenty."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 60)
+    rows = rng.normal(size=(60, 5)) + 2 * kind[:, None]
+    items = [f"it{i:02}" for i in range(60)]
+    np.savez("feat.npz", features=rows.astype(np.float32), items=np.array(items))
+    vote = np.where(rng.random((40, 4)) < 0.2, 1 - kind[:40, None], kind[:40, None])
+    index = Index(items[:40], list("abcd"), ["x", "y"])
+    said = Annotations(index, np.repeat(np.arange(40), 4), np.tile(range(4), 40), vote.ravel())
+    write_answers(said, folder / "v40.csv")
+    sure = rng.uniform(0.6, 0.95, (20, 1))
+    for name, right in (("ag.npz", kind[40:]), ("turned.npz", 1 - kind[40:])):
+        soft = np.where(np.eye(2)[right] == 1, sure, 1 - sure)
+        SoftLabels(Index(items[40:], [], ["x", "y"]), soft, np.full(20, 10)).save(name)
+    return folder
+
+
+POINTS = ("features-linear", "--images", "feat.npz", "--labels", "v40.csv")
+TWICE = ("--seeds", 2, "--set", "lr=0.05", "--set")
+
+
+def test_mistakes_in_files_of_features_are_one_line(run, points):
+    with np.load("feat.npz") as file:
+        rows, items = file["features"], file["items"]
+    np.savez("items.npz", features=rows, items=items.astype(object))
+    np.savez("rows.npz", features=rows.astype(object), items=items)
+    Path("text.npz").write_text("features")
+    votes = Path("v40.csv").read_text()
+    Path("again.csv").write_text(votes + votes.splitlines()[1] + "\n")
+    for file, message in (
+        ("items.npz", r"^error: items.npz: does not hold plain items, as of np\.array\(items, dty"),
+        ("rows.npz", r"^error: rows.npz: does not hold plain features, as of np\.array\(feature"),
+        ("text.npz", "^error: text.npz: is no .npz file, or a damaged one"),
+    ):
+        done = run("train", "features", "--images", file, "--labels", "v40.csv")
+        assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+        assert re.search(message, done.err)
+    done = run("train", *POINTS[:-1], "again.csv")
+    assert done.err.startswith(
+        "error: again.csv, line 162: 'a' answered item 'it00' on line 2 and "
+    )
+    (command,) = re.findall("train on these: (.* --repeats first) ", done.err)
+    assert run(*shlex.split(command)[1:]).code == 0
+    words = ("--labels", "labels.npz", "--against", "ag.npz", "--seeds", 1)
+    assert run("train", *POINTS[:-2], *words).code == 0
+
+
+def test_the_page_of_a_run_tells_how_to_use_it(run, points):
+    """Its command and its Python predict the same, of pictures and of features."""
+    assert run("train", *POINTS, "--against", "ag.npz", "--seeds", 1, "--out", "my runs").code == 0
+    assert run("train", "small", *QUICK, "--seeds", 1).code == 0
+    for out, count in (("my runs", 60), ("runs", 50)):
+        (made,) = runs.find(out)
+        page = (made.path / "README.md").read_text()
+        (command,) = re.findall(r"^softlabel predict .*$", page, re.MULTILINE)
+        assert run(*shlex.split(command)[1:]).code == 0
+        (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+        known: dict = {}
+        exec(block, known)
+        table = pl.read_csv("predictions.csv")
+        assert table["item"].to_list() == known["predictions"].index.items.tolist()
+        assert len(table) == count
+        probs = table.drop("item").to_numpy()
+        np.testing.assert_allclose(probs, known["predictions"].probs, atol=1e-6)
+
+
+def test_a_group_is_scored_against_its_own_labels(run, points):
+    for deliver, against in (("aggregate", "turned.npz"), ("hard", "ag.npz")):
+        words = ("--deliver", deliver, "--against", against, *TWICE, "epochs=9")
+        assert run("train", *POINTS, *words).code == 0
+    done = run("evaluate", "runs", "--metric", "accuracy", "--json")
+    told = json.loads(done.out)["features"]
+    for deliver, low, high in (("aggregate", 0, 0.4), ("hard", 0.6, 1)):
+        kept = [one.arrays("probs", "people") for one in runs.find("runs", deliver=deliver)]
+        right = [(one["probs"].argmax(1) == one["people"].argmax(1)).mean() for one in kept]
+        value = told["runs"][f"deliver={deliver}"]["accuracy"]["value"]
+        assert value == pytest.approx(np.mean(right))
+        assert low <= value <= high
+    assert told["differences"] == {}
+    assert done.err == (
+        "note: deliver=aggregate: tested against other labels than deliver=hard, so not compared "
+        "with it; say --against\n"
+    )
+    same = run("evaluate", "runs", "--metric", "accuracy", "--against", "ag.npz")
+    assert (same.err, "difference from deliver=hard" in same.out) == ("", True)
+    mixed = run("evaluate", "runs", "--by", "recipe")
+    assert (mixed.code, "were tested against different labels; say" in mixed.err) == (1, True)
+    page = run("report", "runs", "page.html")
+    assert (page.code, Path("page.html").read_text().count(", test 2 of 2</h2>")) == (0, 1)
+    assert "Difference from" not in Path("page.html").read_text()
+
+
+def test_what_else_differs_is_noted(run, points):
+    words = ("--against", "ag.npz", *TWICE)
+    for deliver, epochs in (("aggregate", 5), ("hard", 6)):
+        assert run("train", *POINTS, "--deliver", deliver, *words, f"epochs={epochs}").code == 0
+    note = "note: these runs also differ in: epochs (5, 6)\n"
+    assert run("evaluate", "runs", "--metric", "kl").err == note
+    assert run("report", "runs", "page.html").err == note
+    for deliver, recipe in (("aggregate", "features-linear"), ("hard", "features")):
+        more = ("--deliver", deliver, "--out", "others", *words, "epochs=5")
+        assert run("train", recipe, *POINTS[1:], *more).code == 0
+    for than in ((), ("--than", "deliver=hard"), ("--than", "hard"), ("--than", "features")):
+        done = run("evaluate", "others", "--metric", "kl", *than)
+        assert "difference from recipe=features, seed by seed" in done.out
+        assert "also differ in: deliver (aggregate, hard), net (linear, mlp)" in done.err
 
 
 def test_evaluate_of_nothing(run, folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch.utils.data import DataLoader
@@ -10,7 +11,7 @@ from torch.utils.data import DataLoader
 from softlabel import Annotations, Index
 from softlabel.aggregate import Mean
 from softlabel.deliver import SLS, Aggregate, Draws, Hard, PerAnnotator, TrainingLabels
-from softlabel.errors import DataError
+from softlabel.errors import DataError, SoftlabelError, UnknownName
 from softlabel.integrations import LabelledDataset
 
 M, K = 12, 3
@@ -87,6 +88,20 @@ def test_rows_that_are_mappings_keep_their_keys(teaching):
     np.testing.assert_allclose(row["labels"].numpy(), teaching.pooled[2], rtol=1e-6)
 
 
+def test_rows_of_pandas_go_by_their_place(teaching):
+    """An index of numbers in another order, of text, and the columns of a table."""
+    texts = [f"text {i}" for i in range(M)]
+    for index in (range(M)[::-1], [f"i{i}" for i in range(M)]):
+        table = pd.DataFrame({0: texts, "length": range(M)}, index=index)
+        data = LabelledDataset(table[0], teaching, "hard")
+        rows, targets = zip(*data, strict=True)
+        assert list(rows) == texts
+        np.testing.assert_array_equal(np.stack(targets), np.eye(K)[teaching.hard])
+        assert LabelledDataset(table, teaching, "hard")[2][0].tolist() == ["text 2", 2]
+    with pytest.raises(DataError, match="row 0 is item '11', and its label is that of item 'i0'"):
+        LabelledDataset(texts, teaching, "hard", items=pd.Series(range(M)[::-1]))
+
+
 def test_inputs_are_transformed_and_counted_from_the_end_too(teaching):
     pairs = [(f"picture {i}", 99) for i in range(M)]  # as of a data set with classes of its own
     data = LabelledDataset(pairs, teaching, Hard(), transform=lambda pair: pair[0])
@@ -103,6 +118,10 @@ def test_mistakes_are_named(teaching):
         data[M]
     with pytest.raises(DataError, match="epoch -1"):
         data.set_epoch(-1)
+    with pytest.raises(UnknownName, match=r"no deliver called 'sl' \(did you mean 'sls'\?\)"):
+        LabelledDataset(INPUTS, teaching, "sl")
+    with pytest.raises(SoftlabelError, match=r"teaching is Label.*, not TrainingLabels; Train"):
+        LabelledDataset(INPUTS, Mean()(teaching.each), Hard())
 
 
 def test_a_network_learns_from_it(teaching):

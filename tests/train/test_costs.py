@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 
+from softlabel.errors import SoftlabelError
 from softlabel.train import Config, estimate_cost
 
 CONFIG = Config(net="mlp:hidden=64", augment="none", epochs=10)
@@ -28,3 +30,27 @@ def test_pictures_of_any_size():
     config = Config(batch=4)
     small, large = (estimate_cost(config, 100, shape=(size, size, 3)) for size in (16, 32))
     assert large.flops == pytest.approx(4 * small.flops, rel=0.05)
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"net": "small"},
+            r"'small' does not work on inputs of the shape \(5,\); networks for fea",
+        ),
+        ({"net": "mlp:hidden=0"}, "net = 'mlp:hidden=0' does not work"),
+        ({"net": "mlp:hidden=-3"}, "net = 'mlp:hidden=-3' does not work"),
+        ({"net": "mlp:dropout=2"}, r"dropout probability has to be between 0 and 1, but got 2\)$"),
+        ({"net": "mlp", "device": "cpux"}, "device = 'cpux' is not on this machine; auto takes"),
+        pytest.param(
+            {"net": "mlp", "device": "cuda"},
+            "device = 'cuda' is not on this machine; auto takes what there is",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU"),
+        ),
+    ],
+)
+def test_settings_that_cannot_work_are_named(settings, message):
+    with pytest.raises(SoftlabelError, match=message):
+        estimate_cost(Config(**settings), 100, shape=(5,))

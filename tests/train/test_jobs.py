@@ -65,6 +65,7 @@ def test_five_seeds_unless_told(write):
         ("resample=true", "rate=1", "no option of deliver 'sls' called 'rate'"),
         ("[3, 5]", "0", "seeds = 0 is neither a number of seeds nor a list of them"),
         ("[3, 5]", '["a"]', "is neither a number of seeds nor a list"),
+        ("[3, 5]", "[7, 5, 7]", "seeds names 7 twice"),
         ("[0.1, 0.2]", "[]", r"lr = \[\] leaves nothing to run"),
         ("[0.1, 0.2]", "[0.1, 0.1]", "lr names 0.1 twice"),
         ('"cifar10h"', "7", "images = 7 is not text"),

@@ -83,6 +83,7 @@ def test_a_run_begins_with_what_decides_it(tmp_path):
     assert (run.config, run.seed, run.labels) == (known, 3, identity.digest(LABELS))
     assert (run.path / "source.py").read_text() == SOURCE
     assert run.state == "waiting"
+    assert Run(str(run.path)) == run
     assert not run.finished
     assert [path.name for path in run.path.parent.iterdir()] == [run.name]  # nothing half-made
 

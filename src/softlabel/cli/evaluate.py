@@ -39,7 +39,8 @@ def evaluate(
 
     Prints two tables: the mean of each metric over the seeds of a group, with a 95 % confidence
     interval (Student's t, clipped to the range of the metric); and the differences between groups,
-    paired by seed, with intervals over items and seeds.
+    paired by seed, with intervals over items and seeds. Groups that were tested against different
+    labels are not compared, unless you say --against.
     """
     from softlabel.metrics import evaluate as evaluating
     from softlabel.train import runs
@@ -53,32 +54,59 @@ def evaluate(
     result: dict[str, Any] = {}
     for kind, (keys, groups) in _by_kind(finished, by.split(",") if by else None).items():
         people = _load_people(against, groups)
-        means = {group: evaluating.over_runs(of, people, names) for group, of in groups.items()}
+        means = {
+            group: evaluating.over_runs(of, people[group], names) for group, of in groups.items()
+        }
         base = _base_group(than, keys, groups)
-        pairs: dict[str, dict[str, Score]] = {group: {} for group in groups if group != base}
-        for name in names if pairs else ():
-            known = {group: evaluating.measured(of, people, name) for group, of in groups.items()}
-            for group, scores in pairs.items():
-                scores[name] = evaluating.difference(known[group], known[base])
+        pairs = _compare(groups, people, base, names)
         result[kind] = {"by": keys, "runs": _plain(means), "than": base}
         result[kind]["differences"] = _plain(pairs)
         if not as_json:
-            items = len(evaluating.matched(next(iter(groups.values()))[0].predictions, people).true)
-            _show(f"{TITLES.get(kind, kind)}, {items:,} items, mean over seeds", groups, means)
+            tested = {
+                len(evaluating.matched(of[0].predictions, people[group]).true)
+                for group, of in groups.items()
+            }
+            items = " or ".join(f"{count:,}" for count in sorted(tested))
+            _show(f"{TITLES.get(kind, kind)}, {items} items, mean over seeds", groups, means)
             if pairs:
                 _show(f"difference from {base}, seed by seed, over items and seeds", groups, pairs)
+        if others := [group for group in groups if group not in (base, *pairs)]:
+            apart = f"{'; '.join(others)}: tested against other labels than {base}"
+            _note(f"{apart}, so not compared with it; say --against")
+        _note_rest(groups, keys)
     if as_json:
         typer.echo(shared.json_text(result))
-    _note_stale(finished)
+    _note(runs.describe_stale(finished))
 
 
-def _note_stale(finished: Sequence[Run]) -> str:
-    """Print how many of the runs other code made, if any did, and return it."""
-    from softlabel.train import describe_stale
+def _compare(
+    groups: Groups, people: Mapping[str, SoftLabels], base: str, names: Sequence[str]
+) -> dict[str, dict[str, Score]]:
+    """Return the differences from ``base`` of the groups that are scored against its labels."""
+    from softlabel.metrics import evaluate as evaluating
 
-    if note := describe_stale(finished):
-        typer.echo(f"note: {note}", err=True)
-    return note
+    alike = [group for group in groups if people[group] is people[base]]
+    pairs: dict[str, dict[str, Score]] = {group: {} for group in alike if group != base}
+    for name in names if pairs else ():
+        known = {group: evaluating.measured(groups[group], people[base], name) for group in alike}
+        for group, scores in pairs.items():
+            scores[name] = evaluating.difference(known[group], known[base])
+    return pairs
+
+
+def _note(text: str) -> list[str]:
+    """Print a note, if there is anything to note, and return it as a paragraph."""
+    if text:
+        typer.echo(f"note: {text}", err=True)
+    return [f"{text}."] if text else []
+
+
+def _note_rest(groups: Groups, keys: Sequence[str]) -> list[str]:
+    """Note in what else the runs differ: a difference between groups may come from that, too."""
+    from softlabel.train import runs
+
+    rest = runs.describe_differences([run for of in groups.values() for run in of], keys)
+    return _note(f"these runs also differ in: {rest}" if rest else "")
 
 
 def show_runs(finished: Sequence[Run]) -> None:
@@ -115,30 +143,58 @@ def _by_kind(finished: Sequence[Run], by: list[str] | None) -> dict[str, tuple[l
     return tables
 
 
-def _load_people(against: str | None, groups: Groups) -> SoftLabels:
+def _load_people(against: str | None, groups: Groups) -> dict[str, SoftLabels]:
+    """Return the labels that each group is scored against, by default what its own runs were tested
+    against.  Equal labels are one object, so ``is`` tells which groups can be compared."""
     from softlabel.tables import SoftLabels
 
     if against is None:
-        return next(iter(groups.values()))[0].people
+        return _find_tested(groups)
     if against.endswith(".npz"):
-        return SoftLabels.load(against)
+        return dict.fromkeys(groups, SoftLabels.load(against))
     from softlabel.train import splits
 
     if against not in splits.PUBLISHED:
         known = [*splits.PUBLISHED, "FILE.npz"]
         raise UnknownName("file or set of people's labels", against, known)
-    return splits.load_people(against)
+    return dict.fromkeys(groups, splits.load_people(against))
+
+
+def _find_tested(groups: Groups) -> dict[str, SoftLabels]:
+    known: dict[object, SoftLabels] = {}
+    found: dict[str, SoftLabels] = {}
+    for group, of in groups.items():
+        for run in of:
+            own = run.people
+            names = (tuple(axis.tolist()) for axis in (own.index.items, own.index.labels))
+            same = known.setdefault((*names, own.probs.tobytes(), own.count.tobytes()), own)
+            if found.setdefault(group, same) is not same:
+                raise SoftlabelError(
+                    f"{group}: runs {of[0].name} and {run.name} were tested against different "
+                    "labels; say --against, or add people_sha to --by"
+                )
+    return found
 
 
 def _base_group(than: str | None, keys: Sequence[str], groups: Groups) -> str:
-    """Return the group called ``than``, with or without the names of its settings; by default the
-    first with hard labels, the usual baseline, or else the first."""
-    values = {group: [str(of[0].value(key)) for key in keys] for group, of in groups.items()}
+    """Return the group called ``than``, with or without the names of its settings, or the only one
+    with this setting; by default the first with hard labels, the usual baseline, or else the
+    first."""
+
+    key, equals, value = (than or "deliver=hard").partition("=")
+    if not equals:
+        key, value = "deliver", key
+    fitting = [
+        group for group, of in groups.items() if {str(run.value(key)) for run in of} == {value}
+    ]
     if than is None:
-        words = {group: ",".join(row).replace(":", ",").split(",") for group, row in values.items()}
-        return next((group for group in groups if "hard" in words[group]), next(iter(groups)))
-    called = {", ".join(row): group for group, row in values.items()}
+        return next(iter([*fitting, *groups]))
+    called = {
+        ", ".join(str(of[0].value(key)) for key in keys): group for group, of in groups.items()
+    }
     called |= {group: group for group in groups}
+    if len(fitting) == 1:
+        called.setdefault(than, fitting[0])
     if than not in called:
         raise UnknownName("group of runs", than, groups)
     return called[than]
@@ -209,10 +265,18 @@ def _make_page(folder: Path) -> str:
     if not finished:
         raise SoftlabelError(f"{folder}: has no finished run")
     sections = []
+    lead = ["Predictions of finished runs, compared with people's labels of the same items."]
     for kind, (keys, groups) in _by_kind(finished, None).items():
         title = TITLES.get(kind, kind).capitalize()
-        people = next(iter(groups.values()))[0].people
-        sections.append(runs_section(title, groups, people, _base_group(None, keys, groups)))
-    lead = ["Predictions of finished runs, compared with people's labels of the same items."]
-    lead += [f"{note}."] if (note := _note_stale(finished)) else []
+        tested = _load_people(None, groups)
+        sets = list(dict.fromkeys(tested.values()))
+        if len(sets) > 1:
+            lead += ["Runs that were tested against different labels are not compared."]
+        for number, people in enumerate(sets, 1):
+            some = {group: of for group, of in groups.items() if tested[group] is people}
+            which = f", test {number} of {len(sets)}" if len(sets) > 1 else ""
+            base = _base_group(None, keys, some)
+            sections.append(runs_section(title + which, some, people, base))
+        lead += _note_rest(groups, keys)
+    lead += _note(runs.describe_stale(finished))
     return page(f"The runs in {folder}", lead, sections, f"Made by softlabel {__version__}.")

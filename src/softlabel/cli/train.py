@@ -174,6 +174,7 @@ def predict(run: Path, items: str, out: Path) -> None:
 
     with progress() as tell:
         tell(f"reading {items}")
+        networks.refuse_objects(items)
         called, inputs = read_inputs(items)
         made = networks.predict_with_run(Run(run), inputs, called.tolist(), tell)
         io.write.write_predictions(made, out)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softlabel.deliver import Deliver, Draws, TrainingLabels
-from softlabel.errors import DataError
+from softlabel import registry
+from softlabel.deliver import Deliver, Delivery, Draws, TrainingLabels
+from softlabel.errors import DataError, SoftlabelError
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -19,7 +20,7 @@ TOP = "top_label"  # not "label": some collators would take it for the target
 def to_huggingface(
     columns: Mapping[str, Sequence[Any]] | Dataset,
     teaching: TrainingLabels,
-    deliver: Deliver,
+    deliver: Deliver | str,
     seed: int = 0,
     *,
     epoch: int = 0,
@@ -37,6 +38,8 @@ def to_huggingface(
     """
     from datasets import ClassLabel, Dataset, List, Value  # takes seconds, and is seldom installed
 
+    draws = Draws(seed)
+    delivery = start_delivery(teaching, deliver, draws)
     rows = columns if isinstance(columns, Dataset) else Dataset.from_dict(dict(columns))
     if len(rows) != len(teaching):
         raise DataError(f"{len(rows)} rows and labels of {len(teaching)} items")
@@ -45,11 +48,21 @@ def to_huggingface(
             raise DataError(f"there is a column {new!r} already: remove it, or name another")
     if item in rows.column_names:
         teaching.check_items(rows[item])
-    draws = Draws(seed)
-    targets = deliver(teaching, draws).labels_for(epoch, np.arange(len(rows)), draws)
+    targets = delivery.labels_for(epoch, np.arange(len(rows)), draws)
     kind = List(Value("float32"), length=targets.shape[1])
     rows = rows.add_column(column, targets.astype(np.float32).tolist(), feature=kind)
     if teaching.index is None:
         return rows
     names = ClassLabel(names=teaching.index.labels.tolist())
     return rows.add_column(TOP, targets.argmax(axis=1).tolist(), feature=names)
+
+
+def start_delivery(teaching: TrainingLabels, deliver: Deliver | str, draws: Draws) -> Delivery:
+    """Return what a policy, or the one of this name, delivers of training labels."""
+    if not isinstance(teaching, TrainingLabels):
+        raise SoftlabelError(
+            f"teaching is {type(teaching).__name__}, not TrainingLabels; "
+            "TrainingLabels.of(pooled) makes them of soft labels"
+        )
+    delivery: Delivery = registry.resolve("deliver", deliver)(teaching, draws)
+    return delivery

@@ -9,6 +9,7 @@ from torch.utils.data import Dataset
 
 from softlabel.deliver import Deliver, Draws, TrainingLabels
 from softlabel.errors import DataError
+from softlabel.integrations.huggingface import start_delivery
 
 
 class LabelledDataset(Dataset[Any]):
@@ -18,27 +19,28 @@ class LabelledDataset(Dataset[Any]):
     data set) stays one, with the target under ``labels``.  Call ``set_epoch`` before each epoch,
     as for a ``DistributedSampler``: deliveries that draw, draw anew.  A draw belongs to seed,
     epoch and item, so workers, batches, shuffling and a resumed run change nothing; the epoch is
-    kept in shared memory, so persistent workers see it too.  ``items`` are the names of the rows:
-    another order than that of the labels is refused.
+    kept in shared memory, so persistent workers see it too.  Rows of pandas are counted, whatever
+    their index.  ``items`` are the names of the rows: another order than that of the labels is
+    refused.
     """
 
     def __init__(
         self,
         inputs: Any,
         teaching: TrainingLabels,
-        deliver: Deliver,
+        deliver: Deliver | str,
         seed: int = 0,
         transform: Callable[[Any], Any] | None = None,
         items: Sequence[Any] | None = None,
     ) -> None:
+        self._draws = Draws(seed)
+        self._delivery = start_delivery(teaching, deliver, self._draws)
         for rows, what in ((inputs, "inputs"), (items, "names of items")):
             if rows is not None and len(rows) != len(teaching):
                 raise DataError(f"{len(rows)} {what} and labels of {len(teaching)} items")
         if items is not None:
             teaching.check_items(items)
         self.inputs, self.transform = inputs, transform
-        self._draws = Draws(seed)
-        self._delivery = deliver(teaching, self._draws)
         self._epoch = torch.zeros(1, dtype=torch.int64).share_memory_()
 
     @property
@@ -71,7 +73,8 @@ class LabelledDataset(Dataset[Any]):
         if outside:  # a plain loop over the data set ends with this, as over a list
             raise IndexError(f"item {outside[0]} of {m}")
         targets = self.targets(places)
-        rows = [self.inputs[i] for i in places]
+        inputs = getattr(self.inputs, "iloc", self.inputs)  # of pandas, [] takes names
+        rows = [inputs[i] for i in places]
         if self.transform is not None:
             rows = [self.transform(row) for row in rows]
         return [

@@ -1,12 +1,14 @@
 """What runs will cost, before they start: one run from a trial step, and one line for many."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from softlabel.errors import SoftlabelError
 from softlabel.train.config import Config
 from softlabel.train.loop import choose_device, choose_half
 from softlabel.train.losses import soft_cross_entropy
@@ -43,11 +45,15 @@ def estimate_cost(
     The step has as many of a batch's items as take a moment, forward and backward; its time per
     item is multiplied by all items of all epochs.
     """
-    device = choose_device(config)
-    net = make_network(config.net, classes, 0, shape[-1]).to(device)
     item = (shape[-1], *shape[:-1])  # (3, h, w) or (d,)
-    with FlopCounterMode(display=False) as counter:
-        net.eval()(torch.zeros(1, *item, device=device))
+    takes = "" if len(item) > 1 else "; networks for features are linear and mlp:hidden=256"
+    with _blaming(f"device = {config.device!r} is not on this machine; auto takes what there is"):
+        device = choose_device(config)
+        torch.zeros(1, device=device).tolist()
+    with _blaming(f"net = {config.net!r} does not work on inputs of the shape {item}{takes}"):
+        net = make_network(config.net, classes, 0, shape[-1]).to(device)
+        with FlopCounterMode(display=False) as counter:
+            net.eval()(torch.zeros(1, *item, device=device))
     flops = counter.get_total_flops()
     batch = int(min(config.batch, max(2, WORK / max(3 * flops, 1))))
     x = torch.zeros(batch, *item, device=device)
@@ -68,6 +74,16 @@ def estimate_cost(
         trials.append(time.perf_counter() - started)
     seconds = min(trials) / batch * items * config.epochs
     return Cost(config.net, count_parameters(net), flops, items, config.epochs, seconds)
+
+
+@contextmanager
+def _blaming(setting: str) -> Iterator[None]:
+    """Tell what torch raises before there are data as the fault of a ``setting``."""
+    try:
+        yield
+    except (AssertionError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0].partition(". ")[0]
+        raise SoftlabelError(f"{setting} ({reason})") from None
 
 
 def estimate_jobs(states: Sequence[JobState], at_once: int) -> str:

@@ -18,11 +18,12 @@ from typing import Any, Protocol, Self
 
 from softlabel import registry
 from softlabel.deliver import Deliver
-from softlabel.errors import FileError, SoftlabelError, UnknownName, nearest
+from softlabel.errors import DataError, FileError, SoftlabelError, UnknownName, nearest
 from softlabel.io import Progress, silent
 from softlabel.train.config import Config, change_settings
 from softlabel.train.encoders import encode_split
 from softlabel.train.identity import code_digest
+from softlabel.train.predict import refuse_objects
 from softlabel.train.recipes import RECIPES, Recipe
 from softlabel.train.runs import README, Run, write_readme
 from softlabel.train.splits import Split, read_split
@@ -82,7 +83,16 @@ class FileSource(Source):
     against: str | None = None
 
     def read(self) -> Split:
-        return read_split(self.images, self.labels, self.against)
+        refuse_objects(self.images)
+        try:
+            return read_split(self.images, self.labels, self.against)
+        except DataError as error:
+            reason, found, _ = str(error).partition("say what to do with --repeats")
+            if not found:
+                raise
+            made = shlex.join(["softlabel", "label", str(self.labels), "labels.npz"])
+            remedy = f"make labels, and train on these: {made} --repeats first (or last, mean, all)"
+            raise DataError(reason + remedy) from None
 
     def key(self) -> tuple[object, ...]:
         """A file goes by its place, size and time, anything else by its name."""
@@ -287,6 +297,7 @@ def read_grid(path: Path) -> list[Job]:
     right = isinstance(seeds, list) and all(type(seed) is int and seed >= 0 for seed in seeds)
     if not right or not seeds:
         raise FileError(path, f"seeds = {given!r} is neither a number of seeds nor a list of them")
+    seeds = _read_axis(path, "seeds", seeds)
     axes = {key: _read_axis(path, key, value, str) for key, value in table.items()}
     inner = {key: _read_axis(path, key, value) for key, value in settings.items()}
     jobs = [

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from softlabel._util.arrays import load_arrays
 from softlabel._util.files import write_atomically
 from softlabel.errors import DataError, FileError
 from softlabel.io import Progress, silent
@@ -88,6 +89,14 @@ def odin(
             with torch.no_grad():
                 scores.append(log_probs(x + eps * towards).max(dim=1).values.exp())
     return np.asarray(torch.cat(scores).cpu().numpy(), dtype=np.float64)
+
+
+def refuse_objects(images: str) -> None:
+    """Refuse a file whose items or features are Python objects, as columns of pandas often are:
+    reading these would execute them."""
+    for key, kind in (("items", "str"), ("features", "np.float32")):
+        if images.endswith(".npz"):
+            load_arrays(images, f"plain {key}, as of np.array({key}, dtype={kind})", (), (key,))
 
 
 # ── weights in a run folder ──────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ other code.  Everything in it is plain: JSON, text and arrays.
 import json
 import math
 import os
+import shlex
 import shutil
 import socket
 import sys
@@ -41,6 +42,7 @@ LONG = 3600  # seconds
 SHOWN = 40  # characters of a wrong value
 OWN = ("labels", "seed")  # settings that are not in the configuration
 FIRST = ("recipe", "images", "labels", "deliver")  # the settings by which people tell runs apart
+PEOPLE = "people_sha"  # of the labels a run is tested against: no reason for another score
 
 State = Literal["finished", "running", "failed", "waiting"]
 
@@ -54,6 +56,9 @@ class Run:
     """A run and its folder; the content of the folder is read when it is asked for."""
 
     path: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path))  # text will do, too
 
     @property
     def name(self) -> str:
@@ -223,8 +228,14 @@ def write_readme(run: Run, command: str) -> None:
     text = Path(__file__).with_name("run.md").read_text("utf-8")
     made = command or "a program called softlabel.train; see source.py and config.json"
     settings = [key for key in (*FIRST, "kind", "net", "epochs") if run.value(key) is not None]
+    inputs = "pictures.npz" if run.value("kind") != "features" else "features.npz"
+    if command.startswith("softlabel train "):
+        inputs = run.value("images")
     filled = {
         "name": run.name,
+        "path": json.dumps(str(run.path)),
+        "inputs": json.dumps(inputs),
+        "predict": shlex.join(["softlabel", "predict", str(run.path), inputs, "predictions.csv"]),
         "command": made,
         "settings": "\n".join(f"| {key} | {run.value(key)} |" for key in (*settings, "seed")),
         "classes": ", ".join(run.predictions.index.labels.tolist()),
@@ -336,19 +347,34 @@ def group(
 
 
 def find_differences(runs: Sequence[Run]) -> list[str]:
-    """Return the fewest settings, besides the seed, that tell these runs apart.
-
-    The settings that readers know come first, and the digest of the code last.
-    """
-    known = {key for run in runs for key in settings_of(run)} - {"seed"}
+    """Return the fewest settings, besides the seed, that tell these runs apart."""
     kept: list[str] = []
     parts = 1
-    for key in (*FIRST, *sorted(known - {*FIRST, CODE}), CODE):
+    for key in list_values(runs):
         finer = len({tuple(str(run.value(name)) for name in (*kept, key)) for run in runs})
         if finer > parts:
             kept.append(key)
             parts = finer
     return kept
+
+
+def list_values(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """Return the values of every setting, besides the seed, in which these runs differ.
+
+    The settings that readers know come first, and the digest of the code last.
+    """
+    known = {key for run in runs for key in settings_of(run)} - {"seed"}
+    keys = (*FIRST, *sorted(known - {*FIRST, CODE}), CODE)
+    values = {key: list(dict.fromkeys(str(run.value(key)) for run in runs)) for key in keys}
+    return {key: each for key, each in values.items() if len(each) > 1}
+
+
+def describe_differences(runs: Sequence[Run], keys: Sequence[str]) -> str:
+    """Return the settings besides ``keys`` in which these runs differ, such as "epochs (5, 6)"."""
+    rest = {key: each for key, each in list_values(runs).items() if key not in (*keys, PEOPLE)}
+    return ", ".join(
+        key if key.endswith("_sha") else f"{key} ({', '.join(each)})" for key, each in rest.items()
+    )
 
 
 def settings_of(run: Run) -> set[str]:
