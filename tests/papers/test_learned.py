@@ -60,6 +60,11 @@ def test_the_papers_network_comes_near():
     for found in (ours, theirs):
         assert found[0] > max(found[1:3])
         assert min(found[1:3]) > max(found[3:])
+    hard, soft = (
+        results.values(replace(one, network="vgg11"), "10h/ce") for one in (HARD, CLAMP_EACH)
+    )
+    assert len(hard) >= 2
+    assert min(hard) > max(soft) + 0.5
 
 
 def test_several_people_beat_one_vote(said):
