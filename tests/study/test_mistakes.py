@@ -128,7 +128,7 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
         ("per_annotator = 13", "items.per_annotator = 13: there are only 12 items"),
         ("per_item = 0", "items.per_item = 0: must be 1 or more"),
         ("per_item = 2.5", "items.per_item = 2.5: must be a whole number"),
-        ("per_item = true", "items.per_item = True: must be a whole number"),
+        ("per_item = true", "items.per_item = true: must be a whole number"),
         ('per_item = "6"', "items.per_item = '6': must be a whole number"),
         (
             "repeats = 13",
@@ -159,7 +159,8 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
         ("[quiz]\ntries = 0", "quiz.tries = 0: must be 1 or more"),
         (
             '[quiz]\nask = false\n[[quiz.question]]\ntext = "a"\noptions = ["b", "c"]\nright = "b"',
-            "quiz.ask = False: there are questions, which nobody would see",
+            "quiz.ask = false: there are questions, which nobody would see; delete the tables "
+            "[[quiz.question]], or write ask = true",
         ),
         (
             '[[quiz.question]]\ntext = "a"\noptions = ["b"]\nright = "b"',
