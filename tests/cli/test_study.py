@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 
@@ -22,6 +23,15 @@ def test_a_new_study_is_without_mistakes(run, tmp_path):
     again = run("new", folder)
     assert (again.code, again.out) == (1, "")
     assert again.err == f"error: {folder}: exists already and is not empty; name a new folder\n"
+
+
+def test_the_next_commands_can_be_copied(run, tmp_path):
+    folder = tmp_path / "my shapes"
+    (line,) = (line for line in run("new", folder).out.splitlines() if line.startswith("next: "))
+    for part in line.removeprefix("next: ").replace("then ", "").split(", "):
+        assert shlex.split(part) == ["softlabel", shlex.split(part)[1], str(folder)]
+    hint = run("status", folder).err
+    assert f"softlabel serve {shlex.quote(str(folder))} lets people in" in hint
 
 
 def test_every_mistake_is_a_line_and_the_exit_code_is_1(run, tmp_path):

@@ -3,6 +3,7 @@ database."""
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +67,8 @@ def new(  # noqa: PLR0913  options, each with its own help
             typer.echo(f"wrote {count} {word} in {folder / media}")
     for note in notes:
         typer.echo(f"note: {note}", err=True)
-    steps = [f"softlabel {command} {folder}" for command in ("check", "preview", "serve")]
+    place = shlex.quote(str(folder))
+    steps = [f"softlabel {command} {place}" for command in ("check", "preview", "serve")]
     typer.echo(f"\nnext: {steps[0]}, {steps[1]}, then {steps[2]}")
 
 
