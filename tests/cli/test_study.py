@@ -48,7 +48,7 @@ def test_every_mistake_is_a_line_and_the_exit_code_is_1(run, tmp_path):
         "study.toml, items.repeats = 20: a person has only 12 items, so at most 12 can be repeated",
         "study.toml, pages.consent = 'consnet.md': no such file (did you mean 'consent.md'?)",
     ]
-    assert looked.err == f"error: 3 mistakes in {tmp_path / 'shapes'}\n"
+    assert looked.err == f"error: 3 mistakes in {tmp_path / 'shapes'}; correct and check again\n"
 
 
 def test_pay_batches_and_notes(run, tmp_path):

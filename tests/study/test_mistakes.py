@@ -448,6 +448,18 @@ def test_the_same_mistake_in_many_lines_is_listed_once_and_counted(make, wrong):
     assert lines[-1] == "items.csv, image: 280 more lines: no such file"
 
 
+def test_one_mistake_about_a_label_does_not_hide_the_others(make, wrong):
+    toml = (
+        '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
+        '[labels.cta]\ncolour = "red"\nexamples = ["no.png"]\n'
+    )
+    assert wrong(make(toml)) == [
+        "study.toml, labels.cta.colour = 'red': must be # and three or six digits, such as #0077cc",
+        "study.toml, labels.cta: no such label (did you mean 'cat'?)",
+        "study.toml, labels.cta.examples[0] = 'no.png': no such file",
+    ]
+
+
 def test_a_table_that_is_there_twice_is_named(make):
     (problem,) = study.find_problems(make('[study]\nlabels = ["a", "b"]\n[pay]\n[pay]\n'))
     assert "line 4" in str(problem)

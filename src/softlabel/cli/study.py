@@ -194,7 +194,8 @@ def check(folder: Path, load: Path | None = None) -> None:
         for problem in error.problems:
             typer.echo(str(problem))
         count = len(error.problems)
-        typer.echo(f"error: {count} mistake{'s' if count > 1 else ''} in {folder}", err=True)
+        mistakes = "1 mistake" if count == 1 else f"{count} mistakes"
+        typer.echo(f"error: {mistakes} in {folder}; correct and check again", err=True)
         raise typer.Exit(1) from None
     for note in study.notes:
         typer.echo(f"note: {note}", err=True)
