@@ -46,7 +46,8 @@ class Problem:
 
     def __str__(self) -> str:
         key = f", {self.key}" if self.key else ""
-        shown = f" = {self.value!r}" if self.value is not None else ""
+        value = str(self.value).lower() if isinstance(self.value, bool) else repr(self.value)
+        shown = f" = {value}" if self.value is not None else ""
         return f"{self.file}{key}{shown}: {self.reason}"
 
 

@@ -88,6 +88,90 @@ def test_long_texts_scroll_and_the_answer_stays_in_reach(served, person):
     assert page.locator(".label").first.is_visible()
 
 
+SHORT = {"viewport": {"width": 375, "height": 667}, "is_mobile": True, "has_touch": True}
+HEARING = "The committee met in the old town hall to discuss the plan for the new bridge. " * 5
+# the words at one end of each text of the item: whether they can be seen
+IN_SIGHT = """(which) => [...document.querySelectorAll(".words > p")].map((text) => {
+  const range = document.createRange();
+  const place = which === "end" ? text.firstChild.length - 1 : 0;
+  range.setStart(text.firstChild, place);
+  range.setEnd(text.firstChild, place + 1);
+  const letter = range.getBoundingClientRect();
+  return [...document.querySelectorAll(".media, .words")].every((box) => {
+    const { top, bottom } = box.getBoundingClientRect();
+    return !box.contains(text) || (top <= letter.top + 2 && letter.bottom <= bottom + 2);
+  });
+})"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "language"), [("quick", "ar"), ("chips", "en"), ("classic", "de")]
+)
+def test_a_text_that_does_not_fit_says_so_until_its_end_was_seen(
+    served, person, check, mode, language
+):
+    pair = {"premise": HEARING, "hypothesis": "It will be built."}
+    running = served(mode=mode, rows=rows(pair, pair), look=TWO, language=language)
+    page = person(running.url, **SHORT).start().page
+    name = running.study.words["task"]["scroll_on"]
+    more = page.get_by_role("button", name=name, exact=True)
+    more.wait_for()
+    assert page.evaluate(IN_SIGHT, "beginning") == [True, True]
+    assert page.evaluate(IN_SIGHT, "end") == [False, True]
+    check(page)
+    presses = 0
+    while more.is_visible():
+        before = page.evaluate("document.querySelector('.words').scrollTop")
+        more.tap()
+        presses += 1
+        wait_until(page, f"document.querySelector('.words').scrollTop > {before} + 20")
+        page.wait_for_timeout(400)  # it scrolls smoothly
+    assert presses > 1
+    assert page.evaluate(IN_SIGHT, "end") == [True, True]
+    page.locator(".words").first.evaluate("(one) => one.scrollTo(0, 0)")
+    more.wait_for()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    more.wait_for(state="hidden")
+
+
+def test_what_fits_has_no_such_button(served, person):
+    page = person(served(rows=rows(PAIR, PAIR), look=TWO).url, **SHORT).start().page
+    wait_until(page, "document.querySelector('.words .end') !== null")
+    page.wait_for_timeout(100)
+    assert page.locator(".below:visible").count() == 0
+    assert page.evaluate(IN_SIGHT, "end") == [True, True]
+
+
+def test_pictures_that_do_not_fit_say_so(served, person):
+    running = served(rows=rows(BOTH, BOTH, BOTH), files=FILES, look='layout = "rows"')
+    one = person(running.url, reduced_motion="reduce", **SHORT).start()
+    more = one.page.get_by_role("button", name="More", exact=True)
+    more.focus()
+    one.press("Enter")
+    more.wait_for(state="hidden")
+    box = one.page.get_by_role("group", name="Item")
+    assert box.evaluate("(one) => one === document.activeElement"), "keys go on scrolling"
+    assert one.page.locator(".label[aria-pressed=true]").count() == 0
+
+
+def test_whether_the_end_was_seen_is_recorded_and_keys_scroll(served, person):
+    item = {"text": HEARING * 3}
+    running = served(mode="chips", rows=rows(item, item), look="# seen")
+    one = person(running.url, reduced_motion="reduce", **SHORT).start()
+    one.page.get_by_role("button", name="More", exact=True).wait_for()
+    one.page.locator(".words").focus()
+    one.press("ArrowDown", "PageDown", "End")
+    one.page.locator(".below").first.wait_for(state="hidden")
+    assert one.page.locator(".chips-left").inner_text().startswith("20"), "no chip was laid"
+    for _ in range(2):
+        one.answer("1", "a", "x")
+    one.saved()
+    sent = [json.loads(row.payload)["events"] for row in running.store.responses("animals")]
+    scrolls = [[event[1:] for event in events if event[1] == "scroll"] for events in sent]
+    more = ["scroll", "text", "more"]
+    assert scrolls == [[more, ["scroll", "text", "end"]], [more]]
+
+
 MARKDOWN = """\
 # Which one?
 

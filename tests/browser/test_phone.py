@@ -224,6 +224,26 @@ def test_the_title_is_there_in_one_line_and_whole_on_a_tap(served, person):
     assert title.bounding_box()["height"] > 30
 
 
+NLI = ["entailment", "neutral", "contradiction"]
+BROKEN = """() => [...document.querySelectorAll(".labels bdi, .options bdi, .level strong")]
+  .flatMap((one) => [...one.textContent.matchAll(/\\S+/g)].map((word) => {
+    const range = document.createRange();
+    range.setStart(one.firstChild, word.index);
+    range.setEnd(one.firstChild, word.index + word[0].length);
+    return [word[0], new Set([...range.getClientRects()].map((line) => line.top)).size];
+  }))
+  .filter(([, lines]) => lines > 1)"""
+
+
+@pytest.mark.parametrize(("mode", "widths"), [("classic", [375, 390]), ("quick", [320, 375])])
+def test_no_label_is_broken_within_a_word(served, person, mode, widths):
+    page = person(served(mode=mode, items=2, labels=NLI).url, **PHONE).start().page
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 667})
+        assert page.evaluate(BROKEN) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_what_was_said_can_be_read_on_a_phone(somebody):
     one = somebody("quick")
     one.press("1", "2", "e")

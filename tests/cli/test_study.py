@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 
@@ -24,6 +25,15 @@ def test_a_new_study_is_without_mistakes(run, tmp_path):
     assert again.err == f"error: {folder}: exists already and is not empty; name a new folder\n"
 
 
+def test_the_next_commands_can_be_copied(run, tmp_path):
+    folder = tmp_path / "my shapes"
+    (line,) = (line for line in run("new", folder).out.splitlines() if line.startswith("next: "))
+    for part in line.removeprefix("next: ").replace("then ", "").split(", "):
+        assert shlex.split(part) == ["softlabel", shlex.split(part)[1], str(folder)]
+    hint = run("status", folder).err
+    assert f"softlabel serve {shlex.quote(str(folder))} lets people in" in hint
+
+
 def test_every_mistake_is_a_line_and_the_exit_code_is_1(run, tmp_path):
     run("new", tmp_path / "shapes")
     path = tmp_path / "shapes" / "study.toml"
@@ -38,7 +48,7 @@ def test_every_mistake_is_a_line_and_the_exit_code_is_1(run, tmp_path):
         "study.toml, items.repeats = 20: a person has only 12 items, so at most 12 can be repeated",
         "study.toml, pages.consent = 'consnet.md': no such file (did you mean 'consent.md'?)",
     ]
-    assert looked.err == f"error: 3 mistakes in {tmp_path / 'shapes'}\n"
+    assert looked.err == f"error: 3 mistakes in {tmp_path / 'shapes'}; correct and check again\n"
 
 
 def test_pay_batches_and_notes(run, tmp_path):

@@ -125,7 +125,7 @@ def test_mistakes_in_a_csv(make, wrong, text, line):
         ('{"text": 5}', "line 1, text = 5: must be a text without control characters"),
         ('{"text": "\\ud800"}', "line 1: cannot be used: it contains half of a surrogate pair"),
         ('{"image": 5}', "line 1, image = 5: must be the name of a file"),
-        ('{"id": true, "text": "a"}', "line 1, id = True: must be a text or a whole number"),
+        ('{"id": true, "text": "a"}', "line 1, id = true: must be a text or a whole number"),
         ('{"id": [1], "text": "a"}', "line 1, id = [1]: must be a text or a whole number"),
         (
             '{"text": "a", "gold": {"cat": 0.5, "dgo": 0.5}}',

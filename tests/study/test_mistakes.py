@@ -128,7 +128,7 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
         ("per_annotator = 13", "items.per_annotator = 13: there are only 12 items"),
         ("per_item = 0", "items.per_item = 0: must be 1 or more"),
         ("per_item = 2.5", "items.per_item = 2.5: must be a whole number"),
-        ("per_item = true", "items.per_item = True: must be a whole number"),
+        ("per_item = true", "items.per_item = true: must be a whole number"),
         ('per_item = "6"', "items.per_item = '6': must be a whole number"),
         (
             "repeats = 13",
@@ -159,7 +159,8 @@ ONE = '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
         ("[quiz]\ntries = 0", "quiz.tries = 0: must be 1 or more"),
         (
             '[quiz]\nask = false\n[[quiz.question]]\ntext = "a"\noptions = ["b", "c"]\nright = "b"',
-            "quiz.ask = False: there are questions, which nobody would see",
+            "quiz.ask = false: there are questions, which nobody would see; delete the tables "
+            "[[quiz.question]], or write ask = true",
         ),
         (
             '[[quiz.question]]\ntext = "a"\noptions = ["b"]\nright = "b"',
@@ -445,6 +446,18 @@ def test_the_same_mistake_in_many_lines_is_listed_once_and_counted(make, wrong):
     lines = wrong(make(toml, {"items.csv": "id,image\n" + rows}))
     assert len(lines) == 21
     assert lines[-1] == "items.csv, image: 280 more lines: no such file"
+
+
+def test_one_mistake_about_a_label_does_not_hide_the_others(make, wrong):
+    toml = (
+        '[study]\nlabels = ["cat", "dog"]\n[items]\nsource = "images"\n'
+        '[labels.cta]\ncolour = "red"\nexamples = ["no.png"]\n'
+    )
+    assert wrong(make(toml)) == [
+        "study.toml, labels.cta.colour = 'red': must be # and three or six digits, such as #0077cc",
+        "study.toml, labels.cta: no such label (did you mean 'cat'?)",
+        "study.toml, labels.cta.examples[0] = 'no.png': no such file",
+    ]
 
 
 def test_a_table_that_is_there_twice_is_named(make):

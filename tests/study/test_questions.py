@@ -168,12 +168,12 @@ REASON = "items.skip_reasons"
         ),
         (
             "skip_reasons = { dark = false }",
-            f"{REASON}.dark = False: must be the words that people read; only media_broken, "
+            f"{REASON}.dark = false: must be the words that people read; only media_broken, "
             "not_in_list, cannot_judge can be left out",
         ),
         (
             "skip_reasons = { media_broken = true }",
-            f"{REASON}.media_broken = True: must be the words that people read",
+            f"{REASON}.media_broken = true: must be the words that people read",
         ),
         (
             'skip_reasons = { dark = "" }',

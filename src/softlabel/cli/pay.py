@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -206,15 +207,15 @@ def _approve(folder: Path, db: str | None, name: str, *, yes: bool) -> None:
     from softlabel.serve import pay as payroll
 
     with databases.open_study(folder, db) as (study, store, _):
-        rows = payroll.select(store, study, "planned")
+        rows, place = payroll.select(store, study, "planned"), shlex.quote(str(folder))
         if not rows:
-            raise SoftlabelError(f"nothing is planned; see softlabel pay {folder} --ledger")
+            raise SoftlabelError(f"nothing is planned; see softlabel pay {place} --ledger")
         _show_payments(rows)
         if not yes:
             typer.confirm(f"\nApprove {_sum(rows)}, as {name}?", abort=True, err=True)
         payroll.approve(store, rows, time.time(), name)
         typer.echo(f"\napproved {_sum(rows)}, by {name}")
-        by_token = f"softlabel prolific bonus {folder}, or " * (study.recruit.kind == "prolific")
+        by_token = f"softlabel prolific bonus {place}, or " * (study.recruit.kind == "prolific")
         typer.echo(f"next: {by_token}--send FILE.csv --ids IDS.csv")
 
 

@@ -3,6 +3,7 @@ database."""
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +67,8 @@ def new(  # noqa: PLR0913  options, each with its own help
             typer.echo(f"wrote {count} {word} in {folder / media}")
     for note in notes:
         typer.echo(f"note: {note}", err=True)
-    steps = [f"softlabel {command} {folder}" for command in ("check", "preview", "serve")]
+    place = shlex.quote(str(folder))
+    steps = [f"softlabel {command} {place}" for command in ("check", "preview", "serve")]
     typer.echo(f"\nnext: {steps[0]}, {steps[1]}, then {steps[2]}")
 
 
@@ -192,7 +194,8 @@ def check(folder: Path, load: Path | None = None) -> None:
         for problem in error.problems:
             typer.echo(str(problem))
         count = len(error.problems)
-        typer.echo(f"error: {count} mistake{'s' if count > 1 else ''} in {folder}", err=True)
+        mistakes = "1 mistake" if count == 1 else f"{count} mistakes"
+        typer.echo(f"error: {mistakes} in {folder}; correct and check again", err=True)
         raise typer.Exit(1) from None
     for note in study.notes:
         typer.echo(f"note: {note}", err=True)

@@ -4,6 +4,7 @@
 database keeps a mark of the key that made its pseudonyms.  Rehearsals have databases of their own.
 """
 
+import shlex
 import stat
 import time
 from collections.abc import Iterator
@@ -108,11 +109,16 @@ def open_to_read(folder: Path, db: str | None) -> Store:
     """Open the database that was named, or the study's own file, and change nothing in it."""
     place, rehearsed = place_of(folder, db), place_of(folder, None, rehearsal=True)
     if db is None and isinstance(place, Path) and folder.is_dir() and not place.exists():
-        hint = f"nobody has taken part yet; softlabel serve {folder} lets people in"
+        hint = f"nobody has taken part yet; {_serve(folder)} lets people in"
         if Path(rehearsed).exists():
-            hint += f"; the answers of a rehearsal are in --db {rehearsed}"
+            hint += f"; the answers of a rehearsal are in --db {shlex.quote(str(rehearsed))}"
         raise StoreError(f"there is no database at {place.absolute()}: {hint}")
     return stores.open(place, read_only=True)
+
+
+def _serve(folder: Path) -> str:
+    """Return the command that serves a study, as it is typed."""
+    return f"softlabel serve {shlex.quote(str(folder))}"
 
 
 @contextmanager
@@ -123,7 +129,7 @@ def open_with_key(folder: Path, db: str | None) -> Iterator[tuple[Study, Store, 
     if not path.exists():
         raise StoreError(
             f"there is no {path}, so nobody's pseudonym is known; restore it, or, if nobody has "
-            f"taken part yet, begin with softlabel serve {folder}"
+            f"taken part yet, begin with {_serve(folder)}"
         )
     secret = secrets.read_secret(path)
     with open_to_read(folder, db) as store:

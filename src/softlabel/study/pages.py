@@ -42,7 +42,9 @@ def read_pages(reader: Reader) -> Pages:
     thanks = _read_page(reader, "thanks", section.thanks)
     for name, table in (("quiz", quiz), ("debrief", debrief)):
         if table.question and not table.ask:
-            reader.refuse(f"{name}.ask", table.ask, "there are questions, which nobody would see")
+            reason = "there are questions, which nobody would see; delete the tables "
+            reason += f"[[{name}.question]], or write ask = true"
+            reader.refuse(f"{name}.ask", table.ask, reason)
     quiz_questions = []
     for number, asked in enumerate(quiz.question):
         key, options = f"quiz.question[{number}]", asked.options

@@ -84,6 +84,8 @@ def read_settings(folder: Path, text: str, findings: Findings) -> Reader | None:
                 known = SECTIONS[table].model_fields if table in SECTIONS else {}
                 if not rest or (rest[0] in known and known[rest[0]].is_required()):
                     raw.pop(table, None)
+                elif table == "labels" and rest[1:]:  # of one label, one key
+                    raw[table][rest[0]].pop(rest[1], None)
                 elif table in raw:  # an error before this one may have removed it
                     raw[table].pop(rest[0], None)
                 broken.add(".".join([table, *rest[:1]]))

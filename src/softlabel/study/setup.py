@@ -8,6 +8,7 @@ does not depend on where they came from.  If anything is wrong, nothing is writt
 import json
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from collections import Counter
@@ -80,7 +81,7 @@ def find_media(folder: Path, channel: Channel) -> Material:
     words, home = WORDS[channel]
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "no such folder"
-        hint = f"; for a table write --table {folder}" if folder.suffix in TABLES else ""
+        hint = f"; for a table write --table {_quote(folder)}" if folder.suffix in TABLES else ""
         raise SoftlabelError(f"{folder}: {what}; name the folder that contains the {words}{hint}")
     rows: list[dict[str, str]] = []
     files: dict[str, Path] = {}
@@ -133,6 +134,11 @@ def _walk(folder: Path) -> Iterator[Path]:
         yield from (Path(top) / name for name in sorted(names) if not name.startswith("."))
 
 
+def _quote(path: Path) -> str:
+    """Return a path as it is typed."""
+    return shlex.quote(str(path))
+
+
 def _describe(folder: Path, files: Sequence[Path]) -> str:
     """Say what is in a folder instead, and which option would be right for it."""
     if not files:
@@ -141,9 +147,9 @@ def _describe(folder: Path, files: Sequence[Path]) -> str:
     text = "found " + ", ".join(f"{n} {suffix}" for suffix, n in counts.most_common(LISTED))
     for channel in CHANNELS:
         if contains(folder, channel):
-            return f"{text}; for {WORDS[channel][0]} write {OPTIONS[channel]} {folder}"
+            return f"{text}; for {WORDS[channel][0]} write {OPTIONS[channel]} {_quote(folder)}"
     tables = [path for path in files if path.suffix.lower() in TABLES]
-    return f"{text}; for a table write --table {tables[0]}" if tables else text
+    return f"{text}; for a table write --table {_quote(tables[0])}" if tables else text
 
 
 def _shorten(names: Sequence[str]) -> str:

@@ -84,6 +84,20 @@ def test_no_page_is_wider_than_its_window(open_page):
             assert beyond <= 0, f"{path} at {width} px is {beyond} px too wide"
 
 
+def test_labels_as_long_as_sentences_fit_a_phone(chromium, make_world, serve):
+    long = "everything that is said here follows from the text above, if one reads it with care"
+    world = make_world(labels=(f"{long}, or nearly", f"hardly anything: {long}"))
+    world.visit("somebody")
+    here = serve(world)
+    here.computed(here.researcher())
+    page = log_in(chromium, here)
+    page.set_viewport_size({"width": 375, "height": 667})
+    for path in PATHS:
+        page.goto(f"/research{path.replace('person-0', 'somebody')}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375, path
+    page.context.close()
+
+
 def test_the_page_stays_true_while_one_looks_at_it(open_page, served):
     page = open_page()
     page.clock.install()

@@ -8,6 +8,7 @@ import csv
 import io
 import os
 import secrets
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -102,10 +103,11 @@ def send(
     except OSError as error:
         reason = f"cannot be written: {error.strerror}"
     if reason is not None:
+        folder = shlex.quote(str(study.folder))
         raise FileError(
             path,
             f"{reason}; the payments of transfer {transfer} are marked as sent: "
-            f"softlabel pay {study.folder} --undo {transfer} makes them approved again",
+            f"softlabel pay {folder} --undo {transfer} makes them approved again",
         )
     return Sent(transfer, sent, len(approved) - len(rows))
 

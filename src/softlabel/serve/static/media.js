@@ -52,7 +52,8 @@ export class Media {
       parts.push(node);
       waits.push(ready);
     }
-    return { node: el("div", { class: "media" }, ...parts), ready: Promise.all(waits) };
+    const media = el("div", { class: "media" }, el("div", { class: "parts" }, ...parts));
+    return { node: el("div", { class: "rolling" }, media), ready: Promise.all(waits) };
   }
 
   /** A place for what a part draws: at once if the part is there, otherwise when it is. */
@@ -103,11 +104,8 @@ export class Media {
 
   #text(text) {
     const words = el("p", { dir: "auto", text });
-    return el(
-      "div",
-      { class: "words", role: "group", "aria-label": this.texts.text, tabindex: "0" },
-      words,
-    );
+    const about = { role: "group", "aria-label": this.texts.text, tabindex: "0" };
+    return el("div", { class: "rolling" }, el("div", { class: "words", ...about }, words));
   }
 
   #load(showing) {

@@ -78,6 +78,7 @@ export const PARTS = {
   dialogs: new Part("dialogs.js", "dialogs.css"),
   ending: new Part("ending.js"),
   players: new Part("players.js"),
+  rolling: new Part("rolling.js", "rolling.css"),
   side: new Part("side.js", "side.css"),
   viewer: new Part("viewer.js", "dialogs.css", "viewer.css"),
   words: new Part("words.js", "words.css"),

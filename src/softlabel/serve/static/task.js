@@ -91,7 +91,7 @@ class Task {
     await Promise.all([this.work.recall(), ...look.parts.map((name) => PARTS[name].surely())]);
     const { Tips } = PARTS.about.here ?? {};
     if (Tips) this.tips = new Tips(this.frame.answer, this.frame.root, about, this.texts);
-    for (const name of ["dialogs", "ending", "side"]) PARTS[name].soon();
+    for (const name of ["dialogs", "ending", "rolling", "side"]) PARTS[name].soon();
     this.tabs.addEventListener("message", ({ data }) => this.hear(data));
     this.broadcast({ kind: "here" });
     this.keys = new PageKeys(this);
@@ -203,7 +203,14 @@ class Task {
     if (submitted) performance.measure("softlabel:next", { start: submitted, end: shown });
     this.media.prefetch(this.work.from(current.showing));
     await loadParts();
+    if (this.current === current) this.watch(current.clock);
     this.frame.root.dataset.whole = "yes"; // for tests and tools, too
+  }
+
+  /** Show and note where the item is longer than what is to be seen of it. */
+  watch(clock) {
+    const told = (name, what) => clock.log("scroll", name, what);
+    PARTS.rolling.here.watch(this.frame.item, this.texts, told);
   }
 
   /** Take inputs again; slips of the last one are over a moment later. */

@@ -47,7 +47,7 @@ function drawNamed({ heading, text, nodes }, place) {
 function drawWords(text, nodes, name, below = 0) {
   const words = el("div", { class: "words", role: "group", tabindex: "0", ...name });
   fillWith(words, text, nodes, below);
-  return words;
+  return el("div", { class: "rolling" }, words);
 }
 
 /** Put in a text as it is, or the nodes that its Markdown became. */
