@@ -258,6 +258,15 @@ def test_tuning_leaves_less_than_half_of_every_gain(tool):
         assert abs(judge(claims[f"{name} annotators"], tuned).ours.value) < 0.01
 
 
+def test_only_label_smoothing_chose_the_smallest_strength(said):
+    assert "These are label smoothing, whose β of 0 is hard labels" in said
+    for scale in ("cpu-tuned", "features-tuned"):
+        results, chosen = tuning.pick_settings(read_shipped("collins2022")[scale])
+        smallest = {arm for arm, one in chosen.items() if one.startswith("strength=0.01,")}
+        assert smallest == {"smoothing", "smoothing-all"}
+        assert all(len(results.of_cell(arm)) == 10 for arm in chosen)
+
+
 def test_the_small_network_tuned_leaves_no_gain_in_distance(tool, said):
     assert "hard labels of Collins et al. and Uma et al. among them" in said
     assert "and all three differences are gone" in said
